@@ -1,4 +1,4 @@
-"""What Lexarbor's components share: serialising, running in a thread, and checks of parameters."""
+"""What Lexarbor's components share: serialisation, async runs, and parameter checks."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -13,7 +13,7 @@ from haystack.utils import ComponentDevice
 class StatuteComponent:
     """A component that keeps each parameter as an attribute of the same name.
 
-    `run_async`, where it has none of its own, is `run` in a worker thread.
+    Unless it defines its own, `run_async` is `run` in a worker thread.
     """
 
     run_async: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
@@ -111,7 +111,7 @@ def check_number(
 
     Args:
         parameter: component and parameter.
-        value: as it was given.
+        value: as given.
         is_valid: whether a number is in the range.
         requirement: the range in words, for the message: "above 0".
 
@@ -132,7 +132,7 @@ def check_documents(component: str, documents: object) -> None:
 
     Args:
         component: name of the embedder, for the message.
-        documents: as they were given.
+        documents: as given.
 
     Raises:
         TypeError: `documents` is not a list of Documents.

@@ -23,7 +23,7 @@ ARTICLES = [  # number, division, text
 QUESTION = "Am I allowed to have chickens on my plot?"
 
 with tempfile.TemporaryDirectory() as folder:
-    # 1. A law is a file with one JSON object a line, in the order of the law.
+    # 1. A law is a file with one JSON object per line, in the order of the law.
     law_file = Path(folder, "articles.jsonl")
     with law_file.open("w", encoding="utf-8") as lines:
         for number, division, text in ARTICLES:

@@ -1,4 +1,4 @@
-"""python -m pipelines: which commands there are."""
+"""python -m pipelines: lists the commands."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ MILVUS_STORE = "milvus_haystack.document_store.MilvusDocumentStore"
 
 
 def engine_address(pipeline: str | None, store: str | None) -> str | None:
-    """The engine's address where a pipeline asks one, else None.
+    """The engine's address if a pipeline asks one, else None.
 
     Args:
         pipeline: name or file, as given by the user.
@@ -33,7 +33,7 @@ def engine_address(pipeline: str | None, store: str | None) -> str | None:
         if address is None:
             raise LoadingError(
                 f"The pipeline {pipeline} asks an engine: name its address, such as --store "
-                f"{example(kind)} (with '#name' behind it for a collection that is not called "
+                f"{example(kind)} (with '#name' after it for a collection that is not called "
                 "lexarbor)."
             )
         return address
@@ -62,7 +62,7 @@ def address_in(kind: str, parameters: dict[str, Any]) -> str | None:
 
 
 def as_address(store: str | Path) -> str:
-    """An address as it was before it went through a Path, which takes one slash of "://"."""
+    """An address as it was before it went through a Path, which removes one slash of "://"."""
     text = store.as_posix() if isinstance(store, Path) else store
     return re.sub(r"^(\w{2,}):/+(?=[^/])", r"\1://", text)
 
@@ -73,8 +73,8 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
     Args:
         kind: the store's class, `QDRANT_STORE` or `MILVUS_STORE`.
         parameters: changed in place.
-        address: a URL, or for an engine within this process a folder (Qdrant), for Milvus Lite
-            one that ends in .db; with "#" and a collection, where it is not the one there.
+        address: a URL, or for an engine within this process a folder (Qdrant), for Milvus Lite one
+            that ends in .db; with "#" and a collection to override the parameters' one.
 
     Raises:
         LoadingError: the address is not one of this engine.
@@ -100,7 +100,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
 
 
 def example(kind: str) -> str:
-    """An address as the engine's own documentation has it."""
+    """An address as in the engine's own documentation."""
     return "http://localhost:6333" if kind == QDRANT_STORE else "http://localhost:19530"
 
 
@@ -117,7 +117,7 @@ def local_folder(kind: str, parameters: dict[str, Any]) -> Path | None:
 
 def is_folder_of(kind: str, folder: Path) -> bool:
     """Whether an engine within a process has kept its files there."""
-    # Whatever else Qdrant finds in a folder, it puts its own files beside it.
+    # Whatever else is in a folder, Qdrant puts its own files next to it.
     return (folder / "meta.json").is_file() if kind == QDRANT_STORE else folder.is_dir()
 
 
@@ -172,14 +172,14 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
     where = f"Milvus at {address}"
 
     def connect() -> ArticleEngine:
-        # The integration replaces secrets in the mapping that it is given.
+        # The integration replaces secrets in the mapping that it receives.
         return engine_of(MilvusDocumentStore.from_dict(copy.deepcopy(serialised)), pauses)
 
     return tried(connect, where, may_pass, pauses)
 
 
 def default_parameters(kind: str) -> dict[str, Any]:
-    """A store's parameters as the pipeline files that come with Lexarbor have them."""
+    """A store's parameters as in Lexarbor's own pipeline files."""
     if kind == QDRANT_STORE:
         return {"index": COLLECTION, "api_key": _secret("QDRANT_API_KEY"), "timeout": 30}
     arguments = {"uri": None, "token": _secret("MILVUS_TOKEN"), "timeout": 10}
@@ -187,7 +187,7 @@ def default_parameters(kind: str) -> dict[str, Any]:
 
 
 def not_installed(kind: str, error: ImportError) -> str:
-    """What to say where an engine's packages are missing."""
+    """The message if an engine's packages are missing."""
     extra = "qdrant" if kind == QDRANT_STORE else "milvus"
     return f"{error}: install what this engine needs with pip install 'lexarbor[{extra}]'."
 

@@ -1,9 +1,9 @@
-"""How far a store's vectors may be trusted, measured on the law itself.
+"""How far a store's vectors can be trusted, measured on the law itself.
 
-A model that does not know a law's language finds chance articles, and fused at full weight they
-push out what the words have found. No labels are needed to see it: a division's heading is a
-question, and its articles are the answers. Words find most of them, since the heading stands in
-the articles' text; a model that reads the language finds nearly as many.
+A model that does not know a law's language finds random articles, and fused at full weight these
+push out what the words have found. No labels are needed to detect it: a division's heading serves
+as a question, and its articles are the answers. Words find most of them, since the heading is in
+the articles' indexed text; a model that knows the language finds nearly as many.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from components.stores.sqlite import StatuteDocumentStore
 _DIVISIONS = 300
 _FEWEST = 20
 _MOST_ARTICLES = (
-    50  # of a division: a heading such as "General provisions of the code" asks nothing
+    50  # per division: a heading such as "General provisions of the code" is not a question
 )
 _TOP = 10
-# Weight 0 and weight 1, as dense R@10 over BM25's. With MiniLM the Belgian Civil Code's Book I has
-# .65 (best weight on its questions: .1 to .3), ObliQA .69 (.5), the PDPA .80 (1); with the
-# multilingual model Book I has .86 and the PDPA .92 (1 for both).
+# Dense R@10 divided by BM25's, at which the weight is 0 and 1. With MiniLM the Belgian Civil Code's
+# Book I has .65 (best weight on its questions: .1 to .3), ObliQA .69 (.5), the PDPA .80 (1); with
+# the multilingual model Book I has .86 and the PDPA .92 (1 for both).
 _NOTHING, _EVERYTHING = 0.55, 0.8
 
 
 class QueryEncoder(Protocol):
-    """What embeds questions."""
+    """A model that embeds questions."""
 
     def encode_queries(self, texts: list[str]) -> Tensor: ...  # noqa: D102
 
@@ -43,7 +43,7 @@ class QueryEncoder(Protocol):
 def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
     """Measure and record the weight of the dense list in this store.
 
-    At most 300 of the lowest divisions are asked for, with up to 50 articles each. The weight grows
+    It asks for at most 300 of the lowest divisions, with up to 50 articles each. The weight grows
     with the ratio of the mean R@10 of vectors and words.
 
     Args:
@@ -51,7 +51,7 @@ def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
         model: embeds questions.
 
     Returns:
-        The weight, 0 to 1; 1 where there are fewer than 20 such divisions.
+        The weight, 0 to 1; 1 if there are fewer than 20 such divisions.
     """
     divisions: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for _, id_, meta in store.metas():

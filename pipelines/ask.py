@@ -18,8 +18,8 @@ WIDTH = 100
 _NOT_BINDING = ("repealed", "not yet in force")
 
 _EPILOG = """\
-Without --store the invented Statutes of Aldermere are asked. An article that the question cites
-("art. 12 Housing Code") stands first. What is not in force today is left out; --as-of chooses
+Without --store it asks the invented Statutes of Aldermere. An article that the question cites
+("art. 12 Housing Code") comes first. What is not in force today is left out; --as-of chooses
 another day, or everything.
 
   python -m pipelines.ask "My landlord will not mend the boiler. What can I do?"
@@ -30,7 +30,7 @@ another day, or everything.
       --generator http://localhost:11434/v1 --generator-model llama3.2
 
 The pipelines 'answer' and 'answer_hybrid' quote what the articles say. With a generator, a server
-that speaks OpenAI's protocol, they write a short answer, and every citation and quotation of it is
+that speaks OpenAI's protocol, they write a short answer; every citation and quotation in it is
 looked up. Its key is read from LEXARBOR_GENERATOR_KEY; without --generator nothing is sent."""
 
 
@@ -60,7 +60,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--as-of",
         type=command_line.as_of,
         metavar="DAY|any|today",
-        help="the law of that day (2024-02-29); 'any' finds repealed law, too (default: today)",
+        help="the law of that day (2024-02-29); 'any' also finds repealed law (default: today)",
     )
     command_line.add_generator(parser)
     parser.add_argument("--full", action="store_true", help="print the whole text of every article")
@@ -102,7 +102,7 @@ def _ask(options: argparse.Namespace) -> int:
             f"{'; '.join(answer['not_followed'])}. Ask for it separately."
         )
     left_out = answer.get("left_out", [])
-    if left_out and "answer" not in answer:  # an answer notes it itself
+    if left_out and "answer" not in answer:  # an answer has its own notice
         on = answer.get("as_of")
         by_day = [each for each in left_out if on and each["state"] in _NOT_BINDING]
         if by_day:
@@ -155,7 +155,7 @@ def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:
 
 
 def _spelled(day: object) -> str:
-    """A day of an article as people write it."""
+    """A day of an article, spelled out."""
     from components.converters.articles import day_of
 
     of = day_of(day)

@@ -1,4 +1,4 @@
-"""ask: one question to one pipeline, for the command line, the web page and Python alike."""
+"""ask: one question to one pipeline, for the command line, REST, the web page and Python."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from pipelines.files import LoadingError
 
 
 def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The languages of articles, if a question seems to be in none of them; else none.
+    """The languages of articles, if a question seems to be in none of them; else [].
 
-    An article that the question names is found in whatever language it is asked for.
+    It is [] if the question names an article, which is found in any language.
 
     Args:
         question: in plain words.
@@ -47,22 +47,22 @@ def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]
     return [tag for tag in tags if tag] if in_another_language(question, tags) else []
 
 
-# A verdict begins with one of these signs. They are taken out of replies, so that a model's words
-# cannot pass for a verdict.
+# A verdict begins with one of these signs. They are removed from replies, so that a model's words
+# cannot pass as a verdict.
 VERIFIED, DOUBT = "✓", "⚠"
 
-# These signs, and what looks like them.
+# These signs, and similar ones.
 _SIGNS = "✓✔✅☑🗸🗹🮱𐄂⍻√⚠🛆"
-# Invisible characters that change the order of others: "14" would be shown as "41".
+# Invisible characters that reorder text: "14" would be shown as "41".
 _TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _SHOWN = str.maketrans({**dict.fromkeys(_SIGNS, "\ufffd"), **dict.fromkeys(_TURNING, "")})
 
 
 def as_written(text: str) -> str:
-    """Words of a reply in the order in which they are written, without the signs of verdicts.
+    """Text of a reply without signs of verdicts and characters that reorder it.
 
     Args:
-        text: a reply, or a part of one; places in what is returned may be others.
+        text: a reply, or a part of one; positions in the result may differ.
     """
     return text.translate(_SHOWN)
 
@@ -78,7 +78,7 @@ _HEADS = {
 
 
 def answer_lines(answer: Mapping[str, Any]) -> str:
-    """The answer, its sources and its notices; `answer` as `pipelines.asking.ask` gives it."""
+    """The answer, its sources and its notices as text; `answer` as returned by `ask`."""
     closest = answer["closest"]
     nothing = answer["state"] == "nothing found"
     lines = [_HEADS[answer["state"]] if closest or not nothing else "Nothing was found.", ""]
@@ -99,7 +99,7 @@ def answer_lines(answer: Mapping[str, Any]) -> str:
 
 
 def _marked(statement: Mapping[str, Any]) -> str:
-    """A sentence with its doubts in brackets, each behind the words that it is about."""
+    """A sentence with its doubts in brackets, each after the words that it is about."""
     text: str = statement["text"]
     doubts = [
         (check["end"] - statement["start"], f"{check['state']}: {as_written(check['why'])}")
@@ -124,13 +124,16 @@ _NEIGHBOUR_FIELDS = ("id", "law", "number", "headings", "relation")
 class Answer(TypedDict):
     """What a pipeline found: `documents` best first, each as `found_article` describes it.
 
-    `as_of` is the day of the law that was searched; it is not there where all of it was. `ranking`
-    is there when the pipeline has a ranker (of how many candidates it ranked how many), `missing`
-    when the question names articles that are not there, in its words, `left_out` when it names
-    articles that the filters or `as_of` leave out (`id`, `law`, `number`, `state` and the dates of
-    each), `not_followed` when it cites more than is looked up for one question, in its words,
-    `languages` (BCP 47) of the articles when the question seems to be in none of them, and
-    `answer` when it gives one: its text, and what `CitedAnswerBuilder` says of it.
+    The other fields are optional:
+
+    - `as_of`: the day of the law that was searched; absent if all of it was.
+    - `ranking`: of a pipeline with a ranker: how many candidates there were and how many it ranked.
+    - `missing`: articles that the question names and the store lacks, in the question's words.
+    - `left_out`: articles that the question names and the filters or `as_of` leave out: `id`,
+      `law`, `number`, `state` and dates of each.
+    - `not_followed`: citations beyond what is looked up for one question, in its words.
+    - `languages`: those of the articles (BCP 47), if the question seems to be in none of them.
+    - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
 
     question: str
@@ -156,32 +159,32 @@ def ask(
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
-    A question narrows: where the file sets `filters` on a component, these hold together with what
-    the question gives. (A component's own `run` takes filters in place of its own, as Haystack's.)
+    The question's filters are combined with those that the file sets on a component. (A component's
+    own `run` replaces its filters, as in Haystack.)
 
     Args:
-        pipeline: its metadata name its inputs (`query`, and for the options `top_k`, `filters` and
-            `as_of`) and its output `documents`.
+        pipeline: its metadata must name the input `query` and the output `documents`, and for the
+            options the inputs `top_k`, `filters` and `as_of`.
         question: in plain words.
         top_k: how many articles at most; None leaves it to the pipeline.
         filters: Haystack filters over the articles' metadata.
         as_of: leaves out what was not in force: "today", a day (a date, or YYYY-MM-DD), or "any",
             which leaves out nothing. None leaves it to the pipeline, whose retrievers take today
-            unless the file says otherwise. Retrievers without such a parameter are given the day
-            as filters.
-        states_on: the day of which the states are; None for the day of `as_of`, or today. Nothing
-            is left out for it.
+            unless the file says otherwise. Retrievers without such a parameter get the day as
+            filters.
+        states_on: the day of the articles' states; None for the day of `as_of`, or today. It leaves
+            out nothing.
 
     Raises:
         QuestionError: the question is empty or too long.
-        TypeError: `top_k` is no whole number.
+        TypeError: `top_k` is not a whole number.
         ValueError: `top_k` is less than 1.
-        LoadingError: the pipeline has no place for what was given, or a day is not one.
+        LoadingError: the pipeline has no input for an option, or a day is invalid.
         FilterError: the filters are malformed.
         StoreError: the store cannot be read, or it holds no article.
         ModelError: the model cannot be loaded.
         VectorError: the store's vectors are another model's.
-        PipelineRuntimeError: a component failed otherwise; names pipeline and component.
+        PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
     asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)
     with _full_messages(pipeline):
@@ -196,7 +199,7 @@ async def ask_async(
     filters: Mapping[str, Any] | None = None,
     as_of: date | str | None = None,
 ) -> Answer:
-    """`ask` without holding up the event loop."""
+    """`ask` without blocking the event loop."""
     asking = _Asking(pipeline, question, top_k, filters, as_of)
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
@@ -204,7 +207,7 @@ async def ask_async(
 
 
 class _Asking:
-    """One question to one pipeline: what goes in, and the answer made of what comes out."""
+    """One question to one pipeline: its inputs, and the answer made from its outputs."""
 
     def __init__(
         self,
@@ -220,7 +223,7 @@ class _Asking:
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=1)
         if filters:
-            # Haystack copies what goes in, however deep it is, before a store can refuse it.
+            # Haystack copies inputs, however deep, before a store can refuse them.
             check_filters(filters)
         self._pipeline = pipeline
         self._question = clean_question(question)
@@ -239,7 +242,7 @@ class _Asking:
         choosing = _choosing(pipeline)
         for target in _given(pipeline, "as_of"):
             component, socket = target.split(".")
-            if component not in choosing:  # what only tells the states: a prompt, an answer
+            if component not in choosing:  # uses the day only for states: a prompt, an answer
                 self.data.setdefault(component, {})[socket] = self._states_on.isoformat()
         self.components = {component for component, _ in self._sockets.values()}
         self._start = time.perf_counter()
@@ -253,7 +256,7 @@ class _Asking:
         if "documents" not in found:
             raise LoadingError(
                 f"The pipeline {_name(self._pipeline)}: outputs.documents names "
-                f"{'.'.join(self._sockets['documents'])}, which handed out nothing for this "
+                f"{'.'.join(self._sockets['documents'])}, which returned nothing for this "
                 "question. Name a component that always runs."
             )
         if not found["documents"]:
@@ -290,7 +293,7 @@ def declared_output(pipeline: Pipeline, name: str) -> tuple[str, str]:
     """Component and socket of one of the pipeline's outputs.
 
     Raises:
-        LoadingError: it declares none of this name.
+        LoadingError: it declares no output with this name.
     """
     component, socket = _declared(pipeline, "outputs", name)[0].split(".")
     return component, socket
@@ -304,11 +307,10 @@ def run(
     filters: Mapping[str, Any] | None = None,
     as_of: str | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """One run of the pipeline for a question, which filters and a day narrow; see `ask`.
+    """Run the pipeline once for a question, narrowed by filters and a day; see `ask`.
 
     Returns:
-        What each of these components handed out, by component and socket; one that did not run is
-        missing.
+        The outputs of these components, by component and socket; one that did not run is missing.
     """
     data = _inputs(pipeline, question, top_k, filters, as_of)
     with _full_messages(pipeline):
@@ -320,10 +322,10 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     """A found document as plain values: the article, its score, its ranks and its state.
 
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
-    "unknown" on the given day. `passage` is what a ranker found best of the content, as characters
-    `start` to `end`, where there was a ranker, and `passages_read` what it read, where that is not
-    all; `neighbours` name those that an expander attached, and `wordings` the other wordings of the
-    article: `id`, `valid_from` and `valid_to` of each, oldest first.
+    "unknown" on the given day. `passage` is the best part of the content according to a ranker, if
+    there was one, as characters `start` to `end`, and `passages_read` the parts that it read, if
+    not all. `neighbours` are those that an expander attached, and `wordings` the other wordings of
+    the article: `id`, `valid_from` and `valid_to` of each, oldest first.
     """
     meta = {**document.meta, "language": articles.language_of(document.meta)}
     found = {
@@ -365,7 +367,7 @@ def _inputs(
     for component in choosing if as_of else ():
         data.setdefault(component, {})["as_of"] = as_of
     day = asked_day("ask", as_of or TODAY)
-    # None and {} both mean that nothing is filtered.
+    # None and {} both mean no filters.
     targets = _declared(pipeline, "inputs", "filters") if filters else _given(pipeline, "filters")
     for target in targets:
         component, socket = target.split(".")
@@ -379,10 +381,10 @@ def _inputs(
 
 
 def _choosing(pipeline: Pipeline) -> set[str]:
-    """The components that leave out what was not in force themselves, by a parameter `as_of`.
+    """The components that have a parameter `as_of`, and so leave out what was not in force.
 
-    Those that the file names under `inputs.as_of`, and those under `inputs.filters`: a file may be
-    older than the parameter.
+    These are those that the file names under `inputs.as_of`, and also those under `inputs.filters`,
+    since a file may be older than the parameter.
     """
     declared, others = (
         {target.split(".")[0] for target in _given(pipeline, name)} for name in ("as_of", "filters")
@@ -395,10 +397,10 @@ def _choosing(pipeline: Pipeline) -> set[str]:
 
 
 def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
-    """The day of the law that a question searches; None where it searches all.
+    """The day of the law that a question searches; None if it searches all.
 
     Raises:
-        LoadingError: a day is asked for, and the pipeline has no place for it.
+        LoadingError: a day is given, but the pipeline has no input for it.
     """
     choosing = sorted(_choosing(pipeline))
     if not choosing and not _given(pipeline, "filters"):
@@ -416,10 +418,10 @@ def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
 def narrowed(
     own: Mapping[str, Any] | None, filters: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """A question's filters with those that a file sets on a component.
+    """A question's filters combined with those that a file sets on a component.
 
     Args:
-        own: The component's, in whose place it would put what it is given.
+        own: The component's, which would otherwise be replaced.
         filters: The question's.
     """
     given = [dict(each) for each in (own, filters) if each]
@@ -446,7 +448,7 @@ def _name(pipeline: Pipeline) -> str:
 
 
 def _given(pipeline: Pipeline, name: str) -> list[str]:
-    """Where the file puts one of its inputs; nowhere if it does not declare it."""
+    """The targets of one of the file's inputs; [] if it does not declare it."""
     targets: list[str] = pipeline.metadata.get("inputs", {}).get(name, [])
     return targets
 

@@ -12,10 +12,10 @@ from pipelines.command_line import DONE, FAILED, say, show
 from pipelines.files import LoadingError
 
 _EPILOG = """\
-The score is that of the pipeline's ranker, else of its dense retriever: the best that it gives any
+The score is the highest that the pipeline's ranker, or else its dense retriever, gives any
 article. Questions without an answer are those marked "answerable": false. Where the split has fewer
-than 20 of them, every answerable question is asked again without its relevant articles, their twins
-and all that stands in their divisions, and counts as one without an answer too.
+than 20 of them, every answerable question is also asked without its relevant articles, their twins
+and everything in their divisions, and then counts as a question without an answer.
 
 The threshold has the highest recall of both kinds together (Youden's J), which does not depend on
 how many there are of each; precision does. It is written into the store, for this stage and model,

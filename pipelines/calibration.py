@@ -37,14 +37,15 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a threshold makes of questions: those at or above it are answered.
+    """The effect of a threshold on questions: those at or above it are answered.
 
     Attributes:
-        precision: Of the questions answered, the share that have an answer; None where none is.
-        recall: Of the questions that have an answer, the share answered.
-        nothing_precision: Of the others, for which nothing was found, the share without an answer;
-            None where there are none.
-        nothing_recall: Of the questions without an answer, the share for which nothing was found.
+        precision: The share of the answered questions that have an answer; None if none is
+            answered.
+        recall: The share of the questions with an answer that are answered.
+        nothing_precision: The share of the questions for which nothing was found that have no
+            answer; None if there are none.
+        nothing_recall: The share of the questions without an answer for which nothing was found.
     """
 
     precision: float | None
@@ -54,23 +55,23 @@ class Decided:
 
     @property
     def j(self) -> float:
-        """Youden's J = recall + nothing_recall - 1: 0 for a coin, 1 for no mistake."""
+        """Youden's J = recall + nothing_recall - 1: 0 for chance, 1 for no mistake."""
         return self.recall + self.nothing_recall - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well a score tells the two kinds of questions apart.
+    """How well a score separates the two kinds of questions.
 
     Attributes:
-        threshold: What `best_threshold` chose on all of them.
-        in_sample: What it makes of the questions that it was chosen on: too good.
-        held_out: What is made of each question by a threshold chosen without it.
-        answered: Whether each question was answered then, `[n_questions]`.
+        threshold: The result of `best_threshold` on all of them.
+        in_sample: Its effect on the questions it was chosen on, which is too optimistic.
+        held_out: The effect on each question of a threshold chosen without it.
+        answered: Whether each held-out question was answered, `[n_questions]`.
         auc: Area under the ROC curve: the chance that a question with an answer scores above one
             without, ties counted half.
-        intervals: 95% bootstrap interval of "auc" and of each number of `held_out`, with "j"; the
-            questions are drawn anew, decisions stay.
+        intervals: 95% bootstrap interval of "auc" and of each number of `held_out`, with "j";
+            questions are resampled, decisions stay.
     """
 
     threshold: float
@@ -82,7 +83,7 @@ class Separation:
 
     @property
     def separates(self) -> bool:
-        """Whether the score says anything: the AUC's interval lies above .5, held-out J above 0."""
+        """Whether the score is informative: the AUC's interval above .5 and held-out J above 0."""
         return self.intervals["auc"][0] > 0.5 and self.held_out.j > 0
 
 
@@ -90,10 +91,10 @@ def best_threshold(scores: ArrayLike, answerable: ArrayLike) -> float:
     """The threshold with the highest J (Youden, 1950), which does not depend on how many of the
     questions are of either kind.
 
-    It lies in the middle between two neighbouring scores. Of thresholds with the same J the middle
-    one is taken (of an even number the lower), so that no rescaling of the scores that keeps their
-    order changes a decision about these questions; about another one, whose score lies between the
-    two, it may. The lowest score, which answers everything, is one of them, with J 0.
+    It is the midpoint of two neighbouring scores. Among thresholds with the same J it takes the
+    middle one (of an even number the lower), so that rescaling the scores in the same order changes
+    no decision about these questions. (It may change that about another question, whose score is
+    between the two.) The lowest score, which answers everything, is also a candidate, with J 0.
 
     Args:
         scores: `[n_questions]`, finite.
@@ -107,7 +108,7 @@ def best_threshold(scores: ArrayLike, answerable: ArrayLike) -> float:
     with_answer = np.bincount(place[has_answer], minlength=len(values))
     without = np.bincount(place[~has_answer], minlength=len(values))
     n, m = int(with_answer.sum()), int(without.sum())
-    # J n m in whole numbers, so that equal is equal: threshold i answers values[i] and above.
+    # J n m in whole numbers, so that ties are exact: threshold i answers values[i] and above.
     answered = n - np.concatenate([[0], np.cumsum(with_answer)[:-1]])
     refused = np.concatenate([[0], np.cumsum(without)[:-1]])
     gains = answered * m + refused * n
@@ -118,17 +119,16 @@ def best_threshold(scores: ArrayLike, answerable: ArrayLike) -> float:
         return above
     below = float(values[chosen - 1])
     middle = below / 2 + above / 2
-    return middle if below < middle < above else above  # neighbouring floats have no middle
+    return middle if below < middle < above else above  # adjacent floats have no midpoint
 
 
 def separation(scores: ArrayLike, answerable: ArrayLike, groups: Sequence[str]) -> Separation:
-    """Choose a threshold and say how good it is.
+    """Choose a threshold and measure how good it is.
 
-    Rows of one group (one question asked with and without its articles, or a question that stands
-    twice) are held out together. For the intervals the two kinds are drawn independently, rows of
-    one kind and group together: a question without an answer is nobody's question with one. Drawn
-    in pairs, questions asked with and without their articles would make any score look sure, since
-    the best of fewer articles cannot score more.
+    Rows of one group (one question asked with and without its articles, or a repeated question) are
+    held out together. For the intervals the two kinds are resampled independently, rows of one kind
+    and group together. Resampled in pairs, questions asked with and without their articles would
+    make any score look certain, since the best of fewer articles cannot score higher.
 
     Args:
         scores: `[n_questions]`, finite.
@@ -136,7 +136,7 @@ def separation(scores: ArrayLike, answerable: ArrayLike, groups: Sequence[str]) 
         groups: `[n_questions]`.
 
     Raises:
-        ValueError: As `best_threshold`, or a kind stands in one group only.
+        ValueError: As `best_threshold`, or a kind is in one group only.
     """
     numbers, has_answer = _checked(scores, answerable)
     _, group = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
@@ -172,7 +172,7 @@ def _checked(
     has_answer = np.asarray(answerable, dtype=bool)
     if numbers.ndim != 1 or numbers.shape != has_answer.shape:
         raise ValueError(
-            f"scores and answerable need one value a question, not shapes {numbers.shape} and "
+            f"scores and answerable need one value per question, not shapes {numbers.shape} and "
             f"{has_answer.shape}."
         )
     if not np.isfinite(numbers).all():
@@ -199,7 +199,7 @@ def _drawn(
 ) -> Iterator[NDArray[np.float64]]:
     """Blocks `[n_samples, n_questions]`: how often each question is drawn.
 
-    As many groups of each kind are drawn as there are, since that was decided by who made the set.
+    The number of groups of each kind stays the same, since the author of the set decided it.
     """
     generator = np.random.default_rng(0)
     rows = max(1, min(_SAMPLES, _BLOCK // len(group)))
@@ -229,7 +229,7 @@ def _auc(
 def _shares(
     answered: NDArray[np.bool_], has_answer: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """`[n_samples]` of each number of `Decided`, NaN where there is none, and of J."""
+    """`[n_samples]` of each number of `Decided`, NaN if undefined, and of J."""
     right, wrong = weights @ (answered & has_answer), weights @ (answered & ~has_answer)
     missed, refused = weights @ (~answered & has_answer), weights @ (~answered & ~has_answer)
     with np.errstate(invalid="ignore"):
@@ -251,7 +251,7 @@ def _decided(answered: NDArray[np.bool_], has_answer: NDArray[np.bool_]) -> Deci
 
 
 def _interval(values: NDArray[np.float64]) -> Interval:
-    """Of the drawings that have a value; of none of them everything is possible."""
+    """The interval of the samples with a value; without any, the whole range."""
     there = values[~np.isnan(values)]
     if not len(there):
         return 0.0, 1.0
@@ -259,7 +259,7 @@ def _interval(values: NDArray[np.float64]) -> Interval:
     return float(low), float(high)
 
 
-# A question without an answer is made of one that has one, by taking articles out of the law.
+# A question with an answer becomes one without, by taking articles out of the law.
 
 _FETCHED = 500  # documents held at a time
 
@@ -271,9 +271,9 @@ def answers_taken_out(
 ) -> dict[str, set[str]]:
     """For each question the ids of the articles without which the law does not answer it.
 
-    Those are its relevant articles, and those of every question with the same text; their twins,
-    which say the same elsewhere; and all that stands in the division of a relevant article: in the
-    same law, under the very same headings. An article without headings stands in no division.
+    These are its relevant articles and those of every question with the same text, their twins, and
+        everything in the division of a relevant article: in the same law, under the same headings.
+        An article without headings is in no division.
 
     Args:
         store: the law.
@@ -336,12 +336,12 @@ _ANSWERABLE, _MARKED, _TAKEN_OUT = "answerable", "marked", "taken out"
 
 @dataclass(frozen=True)
 class Scored:
-    """A question as it was asked, and the best score that it got.
+    """A question as asked, and its best score.
 
     Attributes:
-        question: its text, normalised: what is held out together.
+        question: its normalised text; equal ones are held out together.
         kind: "answerable" as it is, "taken out" without its answers, or "marked" as unanswerable.
-        score: the best of the articles read.
+        score: the best score of the articles read.
     """
 
     question: str
@@ -351,14 +351,14 @@ class Scored:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured.
+    """The measurements.
 
     Attributes:
         pipeline: its name.
-        scorer: whose scores these are.
-        scored: every question asked with a score.
+        scorer: what gave the scores.
+        scored: every question that got a score.
         n_without_score: how many there were of each kind.
-        separation: of `scored`.
+        separation: computed from `scored`.
     """
 
     pipeline: str
@@ -369,7 +369,7 @@ class Calibration:
 
     @property
     def how(self) -> Unanswerable:
-        """Which questions without an answer there are."""
+        """The kind of questions without an answer."""
         kinds = {each.kind for each in self.scored}
         if {_MARKED, _TAKEN_OUT} <= kinds:
             return "both"
@@ -391,8 +391,8 @@ def calibrate(
     """Ask a pipeline questions with and without an answer, and choose the threshold.
 
     Questions without an answer are those marked so. Where the split has fewer than 20 of them,
-    every answerable question is asked a second time, without its answers (`answers_taken_out`),
-    and counts as one without an answer too. All of the law is searched, whenever it was in force.
+    every answerable question is asked a second time, without its answers (`answers_taken_out`), and
+    then counts as one without an answer. All of the law is searched, whether in force or not.
 
     Args:
         name: name or file of the pipeline.
@@ -446,7 +446,7 @@ def calibrate(
 def threshold_record(
     calibration: Calibration, source: str, questions: QuestionSet, split: str, corpus: str | None
 ) -> AnswerThreshold:
-    """What is kept of a calibration whose score separates.
+    """What is recorded of a calibration whose score separates.
 
     Args:
         calibration: as measured.

@@ -23,7 +23,7 @@ PIPELINE_NAMES = (
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-# Libraries that report home or write to the terminal by themselves; the user's own choice wins.
+# Silence libraries that phone home or write to the terminal; the user's own choice wins.
 _QUIET = {
     "HAYSTACK_TELEMETRY_ENABLED": "False",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -53,10 +53,10 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def add_questions(parser: argparse.ArgumentParser, split: str) -> None:
-    """The flags of commands that ask a pipeline the questions of a file.
+    """The flags of commands that ask a pipeline the questions in a file.
 
     Args:
-        parser: gets them.
+        parser: gets the flags.
         split: which questions are asked by default.
     """
     parser.add_argument(
@@ -84,21 +84,23 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def add_generator(parser: argparse.ArgumentParser) -> None:
-    """The flags that have answers written by a chat generator."""
+    """The flags for answers written by a chat generator."""
     parser.add_argument(
-        "--generator", metavar="URL", help="who writes the answer, as http://localhost:11434/v1"
+        "--generator",
+        metavar="URL",
+        help="server that writes the answer: http://localhost:11434/v1",
     )
     parser.add_argument("--generator-model", metavar="NAME", help="its model")
 
 
 def check_generator(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """End as wrong use where only one of the generator's two flags is given."""
+    """Exit with a usage error if only one of the generator's two flags is given."""
     if (options.generator is None) != (options.generator_model is None):
         parser.error("--generator and --generator-model go together")
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal; results alone go to standard output."""
+    """A line for the person at the terminal; only results go to standard output."""
     print(_harmless(message), file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -112,16 +114,16 @@ def show(result: str | dict[str, Any]) -> None:
 
 
 def _harmless(text: str) -> str:
-    """Law, and what a model writes, must not steer the terminal nor turn its lines round."""
+    """Law and generated text must not control the terminal or reorder its lines."""
     return _STEERING.sub("\ufffd", text)
 
 
 def run(work: Callable[[], int]) -> int:
-    """Do a command's work in a quiet environment; its errors become one message and a code."""
+    """Do a command's work in a quiet environment; turn errors into one message and a code."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     for stream in (sys.stdout, sys.stderr):
-        # Law is written in many scripts; a terminal that lacks one must not end the command.
+        # Law is written in many scripts; a terminal that lacks one must not stop the command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
@@ -135,7 +137,7 @@ def run(work: Callable[[], int]) -> int:
             say(f"  {problem}")
         return FAILED
     except BrokenPipeError:
-        # The reader has seen enough (`... | head`); Python would complain once more on exit.
+        # The pipe was closed (`... | head`); Python would complain again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
@@ -150,8 +152,8 @@ def run(work: Callable[[], int]) -> int:
 
 
 def _wrong_use() -> tuple[type[Exception], ...]:
-    # Called only when something was raised: neither `--help` nor a refused pipeline file should
-    # wait for torch and Haystack.
+    # Called only on errors: neither `--help` nor a refused pipeline file should wait for torch and
+    # Haystack.
     from haystack.errors import FilterError
 
     from components.models.errors import ModelError

@@ -1,4 +1,4 @@
-"""index_into_engine: a corpus into a collection of Qdrant or Milvus, law by law."""
+"""index_into_engine: index a corpus into a collection of Qdrant or Milvus, law by law."""
 
 from __future__ import annotations
 
@@ -68,22 +68,22 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def has(self, law: str) -> bool:
-        """Whether a law is this shard's; the same on every machine."""
+        """Whether a law belongs to this shard; the same on every machine."""
         digest = blake2b(law.encode("utf-8"), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.of == self.number - 1
 
 
 @dataclass
 class Scan:
-    """What a reading of the corpus found.
+    """The result of reading a corpus.
 
     Attributes:
         sha256: digest of the articles' content and order, as `StatuteCorpus.sha256`.
         articles: how many there are.
         laws: all laws of the corpus, by first appearance.
         languages: how many articles are in each.
-        average_length: mean number of terms; None where it was not asked for.
-        left_out: lines that are not among the articles.
+        average_length: mean number of terms; None if not measured.
+        left_out: how many lines were left out.
     """
 
     sha256: str = ""
@@ -97,7 +97,7 @@ class Scan:
 class LawSpool:
     """The articles of a shard on disk, to be read law by law.
 
-    A law's articles need not stand together in the corpus. In memory is one number an article.
+    A law's articles need not be contiguous in the corpus. One number per article is kept in memory.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class LawSpool:
         return len(self._offsets[law])
 
     def add(self, position: int, line: bytes, law: str) -> None:
-        """Keep one article, as `canonical_line` writes it."""
+        """Add one article, as written by `canonical_line`."""
         self._offsets.setdefault(law, array("Q")).append(self._file.tell())
         self._file.write(b"%d " % position + line)
 
@@ -140,7 +140,7 @@ def scan(
     format: str | None,
     say: Callable[[str], object],
 ) -> Scan:
-    """Read the whole corpus once, and keep the shard's articles.
+    """Read the whole corpus once, and spool the shard's articles.
 
     Args:
         source: file, folder or name of a corpus.
@@ -152,7 +152,7 @@ def scan(
         say: takes lines for the user.
 
     Raises:
-        CorpusError: the corpus cannot be read; names every fault. Nothing has been done then.
+        CorpusError: the corpus cannot be read; names every fault. Nothing has been changed.
     """
     found = Scan()
     problems: list[Problem] = []
@@ -198,7 +198,7 @@ class _Changed:
 
     Attributes:
         document: with the metadata of its row.
-        listed: text digest of what the engine has of it under its law; None where it has nothing.
+        listed: text digest of the engine's copy under its law; None if there is none.
     """
 
     document: Document
@@ -207,7 +207,7 @@ class _Changed:
 
 @dataclass(frozen=True)
 class _Law:
-    """A law whose articles are all written or waiting, and what makes it done."""
+    """A law whose articles are all written or queued, with its digest when done."""
 
     name: str
     digest: str
@@ -219,23 +219,23 @@ class LawWriter:
     """Brings laws in an engine up to date.
 
     A law is marked as unfinished before its first write and as done, with the digest of all its
-    articles, after its last: a run that is repeated passes over what is done without looking at
-    its articles, and asks the engine about the others what it has.
+    articles, after its last: a repeated run skips finished laws without looking at their articles,
+        and asks the engine what it has of the others.
 
     Args:
         engine: where the articles go.
-        model: encodes them; loaded when the first text must be.
+        model: encodes them; loaded when the first text needs it.
         record: what the collection is indexed with.
-        after: how many articles there are, where laws stay that the corpus does not have: then a
-            law keeps its places, and a new one comes after all. None where positions are the
-            corpus's.
+        after: how many articles there are, if the engine keeps laws that the corpus does not have:
+            a law then keeps its positions, and a new one comes after all others. None if positions
+            are the corpus's.
 
     Attributes:
         encoded: texts encoded.
         truncated: of these, how many were longer than the model reads.
         written: articles written.
         words_cut: of these, how many have more terms than the engine takes.
-        removed: articles removed from laws that go on.
+        removed: articles removed from laws that remain.
     """
 
     def __init__(
@@ -255,11 +255,11 @@ class LawWriter:
         self._with_stale: list[_Law] = []
 
     def write(self, spool: LawSpool, changed: Mapping[str, str]) -> None:
-        """Write the laws of a spool that are not as they should be.
+        """Write the laws of a spool that are out of date.
 
         Args:
             spool: the articles.
-            changed: the digest of each of these laws, as `changed_laws` gives it.
+            changed: the digest of each of these laws, as returned by `changed_laws`.
 
         Raises:
             ModelError: the model cannot be loaded, or gives vectors without a direction.
@@ -268,8 +268,8 @@ class LawWriter:
         for law, digest in tqdm(changed.items(), desc="Indexing", unit="law", disable=None):
             self._change(spool, law, digest)
         self._flush()
-        # Not before all are written: what is gone from one law may have moved to another, which
-        # takes its vector along.
+        # Remove only after all are written: an article that left one law may have moved to another,
+        # which reuses its vector.
         for each in self._with_stale:
             for start in range(0, len(each.stale), _REMOVED_AT_ONCE):
                 self._engine.remove(each.name, each.stale[start : start + _REMOVED_AT_ONCE])
@@ -298,7 +298,7 @@ class LawWriter:
             self._flush()
 
     def _positions(self, spool: LawSpool, law: str, present: Iterable[Listed]) -> Iterator[int]:
-        """Positions of a law's articles: its own where it stays among others, and those behind."""
+        """Positions of a law's articles: its old ones if other laws stay, then new ones."""
         if self._after is None:
             yield from (position for position, _ in spool.lines(law))
             return
@@ -310,7 +310,7 @@ class LawWriter:
         yield from count(places[-1] + 1)
 
     def _flush(self) -> None:
-        """Encode and write what waits, then mark the laws that are as they should be by it."""
+        """Encode and write what is queued, then mark the laws that are now up to date."""
         embedded = self._embedded(self._waiting)
         for start in range(0, len(embedded), _DOCUMENTS_AT_ONCE):
             batch = embedded[start : start + _DOCUMENTS_AT_ONCE]
@@ -330,8 +330,8 @@ class LawWriter:
 
     def _embedded(self, changed: Sequence[_Changed]) -> list[Document]:
         documents = [each.document for each in changed]
-        # What is not under its law may be there under another: the law's old name, or the law that
-        # it stood in.
+        # An article missing from its law may be under another: the law's old name, or its former
+        # law.
         held = self._engine.text_digests([each.document.id for each in changed if not each.listed])
         held |= {each.document.id: each.listed for each in changed if each.listed}
         known = self._engine.vectors(
@@ -370,7 +370,7 @@ class LawWriter:
 
 
 def text_digest_of(article: Article, rule: TextRule) -> str:
-    """Digest of the text that an article's vector stands for, as an engine keeps it."""
+    """Digest of the text that an article's vector encodes, as stored in an engine."""
     return text_digest(indexed_text(article.headings, article.text, rule))[:32]
 
 
@@ -378,12 +378,12 @@ _ASKED_AT_ONCE = 1_000
 
 
 def changed_laws(engine: ArticleEngine, spool: LawSpool, model_digest: str) -> dict[str, str]:
-    """The spool's laws that are not in the engine as they should be, with their digests.
+    """The spool's laws that are out of date in the engine, with their digests.
 
     Args:
         engine: where they go.
         spool: the articles.
-        model_digest: of the model that encodes them.
+        model_digest: digest of the model that encodes them.
     """
     done = engine.states(LAW)
     digests = {
@@ -403,13 +403,13 @@ def check_laws(
     *,
     replace: bool,
 ) -> set[str]:
-    """Refuse what `--replace` is needed for, before anything is written.
+    """Refuse changes that need `--replace`, before anything is written.
 
     Args:
         engine: where the articles go.
         spool: the articles.
         changed: laws that will be written.
-        staying: laws in the engine that the corpus does not have and that are kept.
+        staying: laws in the engine that the corpus lacks and that are kept.
         source: the corpus, for messages.
         rule: what of an article its vector stands for.
         replace: refuse nothing.
@@ -441,7 +441,7 @@ def check_laws(
 
 
 def settle_left(engine: ArticleEngine, staying: Collection[str]) -> None:
-    """Count again what stays of laws that lost articles; forget those of which nothing does."""
+    """Recount laws that lost articles; forget those that have none left."""
     for law, state in engine.states(LAW).items():
         if law in staying and not state["digest"]:
             if articles := len(engine.listed(law)):
@@ -460,7 +460,7 @@ def _found(
     spool: LawSpool,
     rule: TextRule,
 ) -> int:
-    """How many of the articles that are there the corpus has, under their ids or others."""
+    """How many of the engine's articles the corpus has, under the same ids or others."""
     missing = present.keys() - articles.keys()
     if 2 * len(missing) > len(present):
         texts = {text_digest_of(each, rule) for each in articles.values()}
@@ -483,13 +483,13 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class EngineReport:
-    """What a run did.
+    """The report of a run.
 
     Attributes:
         engine: engine, address and collection.
         shard: which of how many.
-        articles: how many of the corpus are this shard's.
-        laws: of how many laws.
+        articles: how many articles of the corpus belong to this shard.
+        laws: how many laws they belong to.
         model: folder or name of the model.
         encoded: texts encoded by this run.
         truncated: of these, how many were longer than the model reads.
@@ -497,7 +497,7 @@ class EngineReport:
         words_cut: of these, how many have more words than the engine searches.
         removed: articles removed.
         left_out: lines of the corpus that are not in the collection.
-        complete: whether every shard of this corpus is done, so that it can be asked.
+        complete: whether every shard of this corpus is done, so that it can be searched.
         seconds: how long it took.
     """
 
@@ -548,34 +548,34 @@ def index_into_engine(
     replace: bool = False,
     say: Say = lambda _: None,
 ) -> EngineReport:
-    """Index a corpus into an engine; run again after an interruption, it goes on where it stopped.
+    """Index a corpus into an engine; a run after an interruption resumes where it stopped.
 
-    A law that the engine has is replaced, one that the corpus does not have stays. The corpus is
-    read once and everything wrong with it said before anything is written. Then each law that is
-    not in the engine as it should be is compared article by article; what changed is encoded and
-    written, what is gone from it removed, and the law marked as done. Until every shard of the
-    first run is done nobody can ask the collection. Afterwards a reader finds every article either
-    as it was or as it is: text, metadata and vectors of an article are one write.
+    A law that the engine has is replaced; a law that the corpus lacks stays. The corpus is read
+    once, and everything wrong with it is reported before anything is written. Then each law that is
+    out of date in the engine is compared article by article: changed articles are encoded and
+    written, missing ones removed, and the law is marked as done. The collection cannot be searched
+    until every shard of the first run is done. Afterwards a reader sees each article either before
+    or after its change: its text, metadata and vectors are one write.
 
     Args:
         source: file, folder or name of a corpus.
         engine: "qdrant" or "milvus".
-        address: URL, or for an engine within this process a folder; with "#" and the collection
-            behind it, as it is asked.
-        collection: its name in the engine, where the address has none; None is "lexarbor".
-        model: folder or name of a model; None takes the one on record, else for English the
-            bundled one.
-        shard: which laws are this process's.
+        address: URL, or for an engine within this process a folder; followed by "#" and the
+            collection, if any.
+        collection: its name in the engine, if the address has none; None means "lexarbor".
+        model: folder or name of a model; None takes the recorded one, else chooses as
+            `model_place`.
+        shard: decides which laws this process indexes.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
-        prune: remove the shard's laws that the corpus does not have; they are listed before.
+        prune: remove the shard's laws that the corpus does not have; they are listed first.
         replace: allow a corpus to have fewer than half of the articles of a law in the engine.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
         CorpusError: the corpus cannot be read; names every fault.
-        LoadingError: the engine's packages are missing, the address is none of its own, or two
-            collections are named.
+        LoadingError: the engine's packages are missing, the address is not one of this engine, or
+            two collections are named.
         StoreError: the engine does not answer, the collection is another model's, or the corpus
             has fewer than half of a law's articles.
         ModelError: no model is at hand, or it gives vectors without a direction.
@@ -699,7 +699,7 @@ def _choose(
 def _recorded(
     engine: ArticleEngine, record: EngineRecord | None, chosen: ChosenModel, found: Scan
 ) -> EngineRecord:
-    """The record, made with the collection or brought up to date."""
+    """The collection's record, created or updated."""
     if record is None:
         engine.create(chosen.record.dim)
         average = found.average_length or 1.0
@@ -714,7 +714,7 @@ def _recorded(
 
 
 def _finish(engine: ArticleEngine, found: Scan, shard: Shard) -> bool:
-    """Mark this shard as done; whether all are. The last one drops the marks of earlier runs."""
+    """Mark this shard as done; returns whether all are. The last drops marks of earlier runs."""
     mark = {"corpus": found.sha256, "of": shard.of, "shard": shard.number}
     engine.put_state(SHARD, f"{shard}/{found.sha256}", mark)
     marks = engine.states(SHARD)

@@ -12,17 +12,16 @@ from pipelines.command_line import DONE, say, show
 from pipelines.files import LoadingError
 
 _EPILOG = """\
-Each question's text is asked, nothing else; all its relevant articles count; means are over
-questions. A value comes with its 95% bootstrap interval. A comparison gives the difference
-(the pipeline less the other), its interval, the p of a paired randomisation test, and the
-smallest difference that the test could have detected. Questions that no article answers are
-left out and counted.
+Only each question's text is asked; all its relevant articles count; means are over questions. A
+value comes with its 95% bootstrap interval. A comparison gives the difference (the pipeline less
+the other), its interval, the p of a paired randomisation test, and the smallest difference that the
+test could have detected. Questions that no article answers are left out and counted.
 
 The pipeline's stages are measured in the same run, each with its gain over the stage before it:
 the better of the stages that it takes its lists from, or for one that searches the store the last
-listed that does so too. Below a re-ranker stands its ceiling: the recall of the m candidates that
-it was given (R@m) and the share of questions that have a relevant one among them (Exist@m). Where
-the vectors went through a graph network, what they found before stands above it.
+listed that does so too. Below a re-ranker is its ceiling: the recall of its m candidates (R@m) and
+the share of questions that have a relevant one among them (Exist@m). If the vectors went through a
+graph network, the row above shows what they found before it.
 
   python -m pipelines.evaluate --store law.db --questions questions.jsonl --split dev
   python -m pipelines.evaluate --store law.db --questions questions.jsonl --compare lexical"""
@@ -42,7 +41,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="NAME",
-        help="another pipeline on the same questions; may be given several times",
+        help="another pipeline on the same questions; may be repeated",
     )
     command_line.add_store(parser)
     parser.add_argument(
@@ -58,7 +57,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--plot",
         metavar="FILE",
         help="draw recall against depth (.png, .svg, .pdf), and the stages into "
-        "NAME-stages.png and .svg beside it",
+        "NAME-stages.png and .svg next to it",
     )
     return parser.parse_args(arguments)
 
@@ -85,7 +84,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         check_target(Path(options.plot), "--plot")
     check_model_is_read(names, options.model)
     store = store_to_ask(options.store, options.pipeline, say, options.model)
-    # An engine is not asked for all its ids: it may hold more than this machine.
+    # Do not ask an engine for all its ids: it may hold more than this machine can.
     in_engine = engine_address(options.pipeline, options.store) is not None
     ids = None if in_engine else article_ids(store)
     everything = read_questions(options.questions, corpus_ids=ids, skip_bad=options.skip_bad)
@@ -101,7 +100,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             f"--split: {options.questions} has no answerable question of {spoken(split)}, so "
             "nothing could be measured. Name another file, or another split."
         )
-    if options.run_dir:  # before a long evaluation is done for nothing
+    if options.run_dir:  # before a long evaluation
         try:
             Path(options.run_dir).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -147,7 +146,7 @@ def _table(result: dict[str, Any]) -> str:
     lines = [
         f"{result['pipeline']}, {result['n_questions']} questions of {spoken(result['split'])}"
         + (f" ({left_out} that no article answers left out)" if left_out else "")
-        + f", {result['depth']} deep, {result['p50_ms']:.0f} ms a question (median)",
+        + f", {result['depth']} deep, {result['p50_ms']:.0f} ms per question (median)",
         "",
         f"{'metric':<14}{'value':>7}   95% interval",
     ]

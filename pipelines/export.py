@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 The file holds every article in the law's order, without its vectors. The training commands take
-it as --corpus where a law is at hand only in a store, and another store can be made of it. A store
-that was indexed whole gives the very articles that went in, with the same digest. A file that is
-there already is left as it is.
+it as --corpus if a law is only available in a store, and another store can be made from it. A store
+that was indexed whole gives exactly the articles that went in, with the same digest. An existing
+file is not overwritten.
 
   python -m pipelines.export --store law.db --output articles.jsonl"""
 
@@ -58,7 +58,7 @@ def _export(options: argparse.Namespace) -> int:
 
     output = Path(options.output).expanduser()
     if output.exists():
-        raise LoadingError(f"--output: {output} is there already. Name another file.")
+        raise LoadingError(f"--output: {output} already exists. Name another file.")
     if not output.parent.is_dir():
         raise LoadingError(f"--output: there is no folder {output.parent}. Make it.")
     with store_with_articles(options.store) as store:
@@ -75,10 +75,10 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus:
-    """The corpus, read back from what was written; a file that cannot be read is not left there.
+    """The corpus, read back from the written file; a file that cannot be read is removed.
 
     Raises:
-        CorpusError: a document is no article of the native format; names it.
+        CorpusError: a document is not an article of the native format; names it.
     """
     from components.models.folder import whole_file
     from components.statutes.corpus import StatuteCorpus
@@ -86,7 +86,7 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
     with whole_file(output) as partial:
         lines = [json.dumps(each.to_json(), ensure_ascii=False).encode() for each in articles]
         content = b"".join(line + b"\n" for line in lines)
-        # Without the time, the same store gives the same bytes.
+        # Without a timestamp, the same store gives the same bytes.
         packed = output.suffix == ".gz"
         partial.write_bytes(gzip.compress(content, mtime=0) if packed else content)
         try:

@@ -1,4 +1,4 @@
-"""Pipeline files: which there are, and reading one without trusting it."""
+"""Pipeline files: finding them, and reading one without trusting it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ MAX_BYTES = 65_536
 MAX_DEPTH = 20
 WRITER = "haystack.components.writers.document_writer.DocumentWriter"
 
-# libyaml where it was built in: the pure parser needs a second for the largest file.
+# libyaml if available: the pure Python parser needs a second for the largest file.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NO_ANCHORS = (
-    "Write the value out instead. Where dumps() wrote it, components share a value: give each a "
+    "Write the value out instead. If dumps() wrote it, components share a value: give each a "
     "copy.deepcopy of it, and dump again."
 )
 
 
 class LoadingError(ValueError):
-    """A pipeline cannot be loaded; the message says what, where, and how to mend it."""
+    """A pipeline cannot be loaded; the message says what, where, and how to fix it."""
 
 
 def pipeline_names() -> list[str]:
@@ -33,7 +33,7 @@ def pipeline_names() -> list[str]:
 
 
 def names_to_ask() -> list[str]:
-    """Names of the pipelines that answer questions: those that fill a store are none of them."""
+    """Names of the pipelines that answer questions, without those that fill a store."""
     return [
         name
         for name in pipeline_names()
@@ -42,7 +42,7 @@ def names_to_ask() -> list[str]:
 
 
 def fills_a_store(definition: Mapping[str, Any]) -> bool:
-    """Whether a definition that nobody has checked yet writes into a store."""
+    """Whether an unchecked definition writes into a store."""
     return any(type_ == WRITER for _, type_, _ in components_in(definition))
 
 
@@ -67,7 +67,7 @@ def pipeline_file(name_or_path: str | Path) -> Path:
 
 
 def store_named_in(name_or_path: str | Path) -> str | None:
-    """Path of the store that a pipeline's file itself gives, or None where it leaves it open.
+    """Path of the store that a pipeline's file names, or None if it leaves it open.
 
     Raises:
         LoadingError: there is no such pipeline, or its file is refused.
@@ -81,10 +81,10 @@ def store_named_in(name_or_path: str | Path) -> str | None:
 
 
 def components_in(definition: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Name, class and parameters of every component of a definition that nobody has checked yet.
+    """Name, class and parameters of every component of an unchecked definition.
 
-    What is no component is passed over, and parameters that are no mapping are none: the loader
-    refuses both, and says where. The parameters are the definition's own and may be changed.
+    Invalid components are skipped, and invalid parameters count as empty: the loader refuses both
+        later and says where. The parameters are the definition's own and may be changed.
     """
     components = definition.get("components")
     for name, fields in components.items() if isinstance(components, dict) else ():
@@ -102,12 +102,12 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 def read_pipeline_file(path: Path) -> dict[str, Any]:
     """The mapping that a pipeline file holds, as plain values.
 
-    Refused are, before anything is built from them: files over `MAX_BYTES`, anchors and aliases
-    (a few hundred bytes of them unfold to gigabytes), tags, nesting deeper than `MAX_DEPTH`,
-    several documents, and keys that stand twice.
+    It refuses, before anything is built: files over `MAX_BYTES`, anchors and aliases (a few hundred
+        bytes of them can expand to gigabytes), tags, nesting deeper than `MAX_DEPTH`, several
+        documents, and repeated keys.
 
     Raises:
-        LoadingError: the file is refused or no YAML; the message starts with file and line.
+        LoadingError: the file is refused or not YAML; the message starts with file and line.
     """
     try:
         size = path.stat().st_size
@@ -135,8 +135,8 @@ def read_pipeline_file(path: Path) -> dict[str, Any]:
 
 
 def _check_events(path: Path, text: str) -> None:
-    # One entry an open collection: for a mapping its current key (None: a key comes next).
-    # A sequence has an entry that is always "".
+    # One entry per open collection: for a mapping its current key (None: a key comes next), for a
+    # sequence always "".
     inside: list[str | None] = []
     documents = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -152,7 +152,7 @@ def _check_events(path: Path, text: str) -> None:
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                raise LoadingError(f"{where}a second YAML document. Keep one a file.")
+                raise LoadingError(f"{where}a second YAML document. Keep one per file.")
         elif isinstance(event, yaml.CollectionStartEvent):
             if len(inside) == MAX_DEPTH:
                 raise LoadingError(f"{where}nested deeper than {MAX_DEPTH} levels.")
@@ -179,7 +179,7 @@ def _built(path: Path, text: str) -> Any:
                 if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
                     raise LoadingError(f"{where}: a key must be plain text. Put it in quotes.")
                 if key.value in seen:
-                    raise LoadingError(f"{where}: key '{key.value}' stands twice. Keep one.")
+                    raise LoadingError(f"{where}: key '{key.value}' is repeated. Keep one.")
                 seen.add(key.value)
         return loader.construct_document(node)
     finally:

@@ -1,4 +1,4 @@
-"""The chat generator of an answer, as a pipeline's definition names it."""
+"""The chat generator of an answer, as part of a pipeline's definition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.files import LoadingError, components_in, pipeline_file, read_pip
 
 _GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
 
-# A key for OpenAI must not be sent to whatever server is named.
+# A key for OpenAI must not be sent to any other server.
 _KEY_VARIABLE = "LEXARBOR_GENERATOR_KEY"
 _OPENAI = "https://api.openai.com/"
 
@@ -28,19 +28,19 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
     ```
 
     The key is read from the environment when the first answer is written: LEXARBOR_GENERATOR_KEY,
-    or for OpenAI's own server OPENAI_API_KEY. For any other server a variable that is not set gets
-    a placeholder: one's own mostly asks for no key, and Haystack always for one.
+    or for OpenAI's own server OPENAI_API_KEY. For any other server an unset variable gets a
+    placeholder, since a local server usually needs no key, but Haystack always does.
 
     Args:
-        url: of the API, as "http://localhost:11434/v1".
-        model: its name there.
+        url: URL of the API, as "http://localhost:11434/v1".
+        model: the model's name there.
 
     Raises:
-        LoadingError: the URL is none of HTTP.
+        LoadingError: the URL is not an HTTP URL.
     """
     if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        wanted = re.sub(r"^\w*:/+|^https?/+|^/+", "", url) or "localhost:11434/v1"
-        raise LoadingError(f"The generator's address '{url}': write it as http://{wanted}.")
+        address = re.sub(r"^\w*:/+|^https?/+|^/+", "", url) or "localhost:11434/v1"
+        raise LoadingError(f"The generator's address '{url}': write it as http://{address}.")
     keys = [_KEY_VARIABLE]
     if url.startswith(_OPENAI):
         keys.append("OPENAI_API_KEY")
@@ -61,11 +61,11 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
 def with_generator(
     pipeline: str | None, url: str | None, model: str | None
 ) -> tuple[str | None, dict[str, Any]]:
-    """The pipeline to load and its overrides, as the command lines' flags name them.
+    """The pipeline to load and its overrides, from the command line's flags.
 
     Args:
-        pipeline: name or file; None takes `answer_hybrid` where there is a generator.
-        url: of the generator; None leaves the pipeline as it is.
+        pipeline: name or file; None means `answer_hybrid` if there is a generator.
+        url: URL of the generator; None leaves the pipeline as it is.
         model: its name there.
 
     Raises:
@@ -78,17 +78,17 @@ def with_generator(
 
 
 def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str, Any]:
-    """Overrides for `load_pipeline` that have a pipeline's answers written by a server.
+    """Overrides for `load_pipeline` that make a server write a pipeline's answers.
 
     `timeout` and `max_retries` of a chat generator in the file are kept.
 
     Args:
         pipeline: name or file.
-        url: of the API.
+        url: URL of the API.
         model: its name there.
 
     Raises:
-        LoadingError: there is no such pipeline, it writes no answers, or the URL is none of HTTP.
+        LoadingError: there is no such pipeline, it writes no answers, or the URL is not HTTP.
     """
     path = pipeline_file(pipeline)
     for name, kind, parameters in components_in(read_pipeline_file(path)):

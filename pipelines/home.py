@@ -1,4 +1,4 @@
-"""Where Lexarbor keeps its own files, and the demo stores there."""
+"""Lexarbor's own files, and the demo stores among them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from pipelines.files import (
 )
 from pipelines.model_choice import bundled_model
 
-# No graph and no ranker: learnt from a hundred questions they found less than the bi-encoder alone.
-# With today's thousand neither was tried.
+# No graph and no ranker: trained on a hundred questions they found less than the bi-encoder alone.
+# With today's thousand neither has been tried.
 _MODULE, _SETTINGS = "training.cusines", "demo.yaml"
 
 _NAME = re.compile(r"demo-[0-9a-f]{12}")
@@ -61,15 +61,15 @@ class TrainedModel:
 
 @dataclass(frozen=True)
 class TrainedDemo:
-    """Where everything about the training on the demo law lies.
+    """The folder of the training on the demo law, and the files in it.
 
-    The folder is named after the digest of what goes into them: law, questions, base model and
-    settings. When one of them changes it is another folder, so what is in a folder never goes
-    stale, and Lexarbors of two versions do not disturb each other.
+    The folder is named after the digest of its inputs: law, questions, base model and settings. If
+    one of them changes it is another folder. So the content of a folder never becomes stale, and
+    two versions of Lexarbor do not interfere.
 
     Attributes:
-        folder: `demo-<digest>` in Lexarbor's home; may not be made yet.
-        settings: of the training, a file.
+        folder: `demo-<digest>` in Lexarbor's home; may not exist yet.
+        settings: the training's settings file.
     """
 
     folder: Path
@@ -77,10 +77,10 @@ class TrainedDemo:
 
     @classmethod
     def under(cls, home: Path) -> TrainedDemo | None:
-        """The one for this Lexarbor, or None where nothing can be trained.
+        """The demo training of this Lexarbor, or None if nothing can be trained.
 
-        That is where no base model is at hand, and on Windows, which has neither the locks nor the
-        syncing of folders that the training relies on.
+        Nothing can be trained without a base model, and on Windows, which lacks the locks and the
+        syncing of folders that training relies on.
 
         Args:
             home: folder of Lexarbor's own files.
@@ -88,7 +88,7 @@ class TrainedDemo:
         base = bundled_model()
         if base is None or sys.platform == "win32":
             return None
-        # Named, not imported: pipelines stand on components alone, and train only as a process.
+        # Named, not imported: pipelines depend on components only, and train only in a process.
         settings = Path(str(files("training") / "configs" / _SETTINGS))
         parts = {
             "articles": file_digest(opening.articles_path()),
@@ -101,7 +101,7 @@ class TrainedDemo:
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The training's command line; started again after an interruption, it goes on."""
+        """The training's command line; run again after an interruption, it resumes."""
         config = ("--config", str(self.settings))
         return (sys.executable, "-m", _MODULE, *config, "--output", str(self.model))
 
@@ -112,43 +112,43 @@ class TrainedDemo:
 
     @property
     def work(self) -> Path:
-        """Where the training keeps what it needs to go on after an interruption."""
+        """Where the training keeps what it needs to resume."""
         return self.model.with_name(f"{self.model.name}.work")
 
     @property
     def progress(self) -> Path:
-        """What the training says about how far it is: JSON with `step` and `steps`."""
+        """The training's progress: JSON with `step` and `steps`."""
         return self.work / "progress.json"
 
     @property
     def store(self) -> Path:
-        """The store of the demo law under the trained model."""
+        """The store of the demo law with the trained model."""
         return self.folder / "demo.db"
 
     @property
     def log(self) -> Path:
-        """What the latest training wrote."""
+        """The output of the latest training."""
         return self.folder / "training.log"
 
     @property
     def lock(self) -> Path:
-        """Held by whoever trains."""
+        """The lock of the process that trains."""
         return self.folder / "training.lock"
 
     @property
     def begun(self) -> bool:
-        """Whether something is there to go on with."""
+        """Whether there is something to resume."""
         return not self.model.exists() and self.work.exists()
 
     def trained(self) -> TrainedModel | None:
-        """The model, or None while it is not there or a file of it is not what was written."""
+        """The model, or None if it does not exist or one of its files has changed."""
         try:
             return TrainedModel(self.model.resolve(), manifest_digest(read_manifest(self.model)))
         except ModelError:
             return None
 
     def clear(self) -> None:
-        """Remove a broken model, and what was kept for going on."""
+        """Remove a broken model, and what was kept for resuming."""
         for folder in (self.model, self.work):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -157,13 +157,13 @@ class TrainedDemo:
         for folder in self.folder.parent.iterdir():
             if folder == self.folder or not _NAME.fullmatch(folder.name):
                 continue
-            # Opening a store in it, even to read, renews the folder's time.
+            # Opening a store in it, even to read, updates the folder's time.
             ours = (folder / self.lock.name).is_file()
             if ours and time.time() - folder.stat().st_mtime > _UNUSED_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-# Of what is asked: indexing has its own.
+# Choosing what to ask; indexing has its own choice.
 _MODEL_READERS = (
     "components.embedders.text.StatuteTextEmbedder",
     "components.rankers.cross_encoder.StatuteRanker",
@@ -174,10 +174,10 @@ Say = Callable[[str], object]
 
 
 def demo_store_path(*, trained: bool = True) -> Path:
-    """The store of the demo law as it stands; the file may not be built yet.
+    """The current store of the demo law; the file may not be built yet.
 
     Args:
-        trained: take the one of the model trained on the demo law, where that is complete.
+        trained: take the store with the model trained on the demo law, if that is complete.
     """
     demo = TrainedDemo.under(lexarbor_home()) if trained else None
     model = None if demo is None else demo.trained()
@@ -187,7 +187,7 @@ def demo_store_path(*, trained: bool = True) -> Path:
 
 
 def demo_to_train(store: str | None, pipeline: str | None, model: str | None) -> TrainedDemo | None:
-    """The training that belongs to what a user asks for, done or not.
+    """The training for what a user asks for, finished or not.
 
     Args:
         store: as given by the user.
@@ -195,8 +195,8 @@ def demo_to_train(store: str | None, pipeline: str | None, model: str | None) ->
         model: as given by the user.
 
     Returns:
-        None where anything but the demo law under Lexarbor's own choice of model is asked for, or
-        where there is no model to start from.
+        None if the user asks for anything but the demo law with Lexarbor's own choice of model, or
+        if there is no base model.
 
     Raises:
         LoadingError: there is no such pipeline, or its file is refused.
@@ -211,7 +211,7 @@ def demo_to_train(store: str | None, pipeline: str | None, model: str | None) ->
 def store_to_ask(
     store: str | None, pipeline: str | None, say: Say, model: str | None = None
 ) -> Path:
-    """The store asked for, else the one that the pipeline's file gives, else the demo store.
+    """The requested store, else the one in the pipeline's file, else the demo store.
 
     For a pipeline over an engine it is the engine's address, as a path.
 
@@ -219,10 +219,10 @@ def store_to_ask(
         store: as given by the user.
         pipeline: name or file, as given by the user.
         say: takes lines for the user while the demo store is built.
-        model: as given by the user; the demo law is then asked under its untrained model.
+        model: as given by the user; with one, the demo law is asked with its untrained model.
 
     Raises:
-        LoadingError: there is no such pipeline or it is none to ask, the demo store's folder
+        LoadingError: there is no such pipeline or it answers no questions, the demo store's folder
             cannot be made, or a pipeline over an engine has no address.
         StoreError: the demo store cannot be written.
     """
@@ -239,19 +239,19 @@ def store_to_ask(
 
 
 def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> None:
-    """Refuse a model that was named for pipelines of which none has a place for it.
+    """Refuse a model if none of the pipelines reads one.
 
     Args:
-        pipelines: names or files, as given by the user; None is chosen for the model.
+        pipelines: names or files, as given by the user; None is chosen to fit the model.
         model: as given by the user.
 
     Raises:
-        LoadingError: none of them reads a model, or one is not there or none to ask.
+        LoadingError: none of them reads a model, or one does not exist or answers no questions.
     """
     names = list(pipelines)
     if model == "none":
         raise LoadingError(
-            "--model none is for indexing a text alone. Leave --model out; the pipeline that needs "
+            "--model none is for indexing text alone. Leave --model out; the pipeline that needs "
             "no model is --pipeline lexical."
         )
     if model is None or any(name is None or _reads_model(name) for name in names):
@@ -264,13 +264,13 @@ def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> N
 
 
 def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Path:
-    """The demo store, built when it is not there or the demo law has changed.
+    """The demo store, built if it does not exist or the demo law has changed.
 
-    The contents of a demo store are Lexarbor's own, so an unusable file is built again.
+    The contents of a demo store are Lexarbor's own, so an unusable file is rebuilt.
 
     Args:
         say: takes lines for the user.
-        trained: take the model trained on the demo law, where there is one.
+        trained: use the model trained on the demo law, if there is one.
 
     Raises:
         LoadingError: the folder cannot be made.
@@ -292,7 +292,7 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
 
 
 def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
-    """The store, built under the model (None: the untrained one) if it is not there or not right.
+    """The store, built with the model (None: the untrained one) if missing or out of date.
 
     Raises:
         LoadingError: Lexarbor's home cannot be written.
@@ -303,7 +303,7 @@ def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
         return path
     with ExitStack() as building:
         try:
-            # One process builds; the others wait, and find it built.
+            # One process builds it; the others wait and find it built.
             building.enter_context(file_lock(lexarbor_home() / "demo.lock", wait=True))
         except OSError as error:
             raise _not_writable(lexarbor_home(), error) from error
@@ -351,12 +351,12 @@ def _is_current(path: Path, model: TrainedModel | None) -> bool:
         if model is not None:
             recorded = store.model
             return recorded is not None and (recorded.path, recorded.digest) == (
-                str(model.folder),  # a home that was moved has its model elsewhere
+                str(model.folder),  # the home may have been moved, and the model with it
                 model.digest,
             )
         return store.has_vectors() or bundled_model() is None
     except StoreError:
-        return False  # reported when it is built again
+        return False  # reported when it is rebuilt
     finally:
         store.close()
 

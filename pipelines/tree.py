@@ -71,7 +71,7 @@ def _read(source: str) -> StatuteCorpus:
     """The corpus of a file, folder or name.
 
     Raises:
-        LoadingError: There is none; says which may be meant.
+        LoadingError: There is none; suggests which may be meant.
         CorpusError: It cannot be read.
     """
     from components.statutes.corpus import StatuteCorpus

@@ -2,8 +2,8 @@
 
     python -m training.ablate --config training/configs/ablate_small.yaml --output ablation
 
-Each run adds a line to the results file; the same command makes the runs that are missing there,
-and ends with the tables.
+Each run adds a line to the results file; the same command makes the missing runs and then writes
+the tables.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def ablate(settings: GridSettings) -> None:
         SettingsError: A setting does not fit the data.
         CorpusError: A file cannot be read.
         ModelError: There is no such model.
-        TrainingError: A run went wrong.
+        TrainingError: A run failed.
     """
     from training.ablation.dataset import Dataset
     from training.ablation.grid import Results, make_missing, runs_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise SettingsError("a grid runs in one process: start it without torchrun.")
+        raise SettingsError("a grid runs in one process: run it without torchrun.")
     results = Results(Path(settings.results))
     datasets = [
         Dataset.read(place, dev_share=settings.base(place).dev_share) for place in settings.datasets
@@ -74,11 +74,11 @@ def ablate(settings: GridSettings) -> None:
             "ended, the same command makes the tables of all"
         )
     if outcome.failed:
-        raise TrainingError("runs that went wrong:\n  " + "\n  ".join(outcome.failed))
+        raise TrainingError("runs that failed:\n  " + "\n  ".join(outcome.failed))
 
 
 def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSettings) -> None:
-    """Tables and plots of a dataset, from the runs that there are."""
+    """Tables and plots of a dataset, from the finished runs."""
     from training.ablation.plots import plot_arms
     from training.ablation.report import tables
 
@@ -97,8 +97,8 @@ def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSett
     try:
         files = plot_arms(name, found, settings.compare, output, baseline)
     except ModuleNotFoundError as error:
-        # A machine that is lent for its accelerator may have no more than training needs.
-        say(f"No plots ({error}); the same command draws them where that is installed")
+        # A GPU machine may have only what training needs.
+        say(f"No plots ({error}); run the same command where it is installed to draw them")
     else:
         for file in files:
             say(f"Drawn: {file}")

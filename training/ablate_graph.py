@@ -2,7 +2,7 @@
 
     python -m training.ablate_graph --config training/configs/ablate_graph.yaml --output ablation
 
-As python -m training.ablate, of networks on a frozen bi-encoder.
+Like python -m training.ablate, but for networks on a frozen bi-encoder.
 """
 
 from __future__ import annotations

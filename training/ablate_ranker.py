@@ -2,7 +2,7 @@
 
     python -m training.ablate_ranker --config training/configs/ablate_ranker.yaml --output ablation
 
-As python -m training.ablate, of cross-encoders over one first stage: the paper's Table 2.
+Like python -m training.ablate, but for cross-encoders over one first stage: the paper's Table 2.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from training.ablation.settings import RankerAblationSettings
 from training.command_line import run, settings_from
 
 _DESCRIPTION = """\
-Trains cross-encoders over one bi-encoder, with easy, semi-hard and hard negatives, 2, 5 and 10 of
-a question, each with several seeds, and measures them on dev or test beside the bi-encoder's own
+Trains cross-encoders over one bi-encoder, with easy, semi-hard and hard negatives, 2, 5 and 10 for
+each question, with several seeds, and measures them on dev or test next to the bi-encoder's own
 order. Runs found in the results file are not made again. Ends with tables (intervals, paired
 significance) and plots in the output folder."""
 

@@ -1,4 +1,4 @@
-"""rank-bm25 over a law: all variants from one reading of its words."""
+"""rank-bm25 over a law: all variants from one count of its words."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def word_weights(statistics: BM25Okapi | BM25Plus, counts: csr_array) -> csr_arr
         idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length))
 
     A question's counts times this are `get_scores`. BM25Plus adds delta * idf for each word of the
-    question, to every article alike, those without the word too: that moves no rank and is left
-    out.
+    question, to every article, those without the word included: that moves no rank and is left out.
 
     Args:
         statistics: Of articles whose words are numbers from 0; its idf, lengths, k1 and b count.
@@ -62,7 +61,7 @@ Ranking = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Variant:
-    """One row of the table.
+    """One row of the table: a formula and its parameters.
 
     Attributes:
         kind: rank-bm25's class.
@@ -76,11 +75,11 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """The class's."""
+        """Name of the class."""
         return str(self.kind.__name__)
 
 
-# SoICT 2024, Table 1: BM25Okapi as rank-bm25 has it, BM25Plus with nine pairs of parameters.
+# Le et al. (2025), Table 1: rank-bm25's BM25Okapi, and BM25Plus with nine pairs of parameters.
 VARIANTS = (
     Variant(BM25Okapi, 1.5, 0.75),
     *(Variant(BM25Plus, k1, b) for k1 in (0.8, 1.2, 2.0) for b in (0.0, 0.75, 1.0)),
@@ -92,10 +91,10 @@ class CountedLaw:
 
     Args:
         articles: The law.
-        questions: A word that stands twice counts twice. Words are analysed in the language of the
-            first article.
-        terms: What a word is.
-        text_rule: What of an article is searched.
+        questions: A repeated word counts as often as it occurs. Words are analysed in the language
+            of the first article.
+        terms: How words are made from text.
+        text_rule: Which parts of an article are searched.
 
     Attributes:
         asked: How often each word stands in a question, float64 `[n_questions, n_words]`.
@@ -149,11 +148,11 @@ class CountedLaw:
     def rankings(self, variant: Variant, depth: int) -> list[Ranking]:
         """For every question the positions of the best articles.
 
-        One that shares no word with the question scores 0, and is not found.
+        An article that shares no word with the question scores 0 and is not found.
 
         Args:
             variant: The formula.
-            depth: How many at most.
+            depth: At most this many.
 
         Returns:
             int64 `[at most depth]` for each question, best first; equal scores in the order of the
@@ -172,7 +171,7 @@ class CountedLaw:
 def _best(positions: NDArray[np.int32], scores: NDArray[np.float64], depth: int) -> Ranking:
     """The best positions, by score, then position."""
     if len(scores) > depth:
-        # All that tie with the last stay in until the positions have decided.
+        # Keep all that tie with the last one until their positions decide.
         kept = scores >= np.partition(scores, -depth)[-depth]
         positions, scores = positions[kept], scores[kept]
     return positions[np.lexsort((positions, -scores))][:depth].astype(np.int64)
@@ -183,5 +182,5 @@ def _reader(terms: Terms, language: str | None) -> Callable[[str], list[str]]:
 
 
 def _lower_cased(text: str) -> list[str]:
-    # A letter and its mark are one character, or the mark would end the word.
+    # Compose a letter and its mark into one character: a separate mark would end the word.
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())

@@ -1,8 +1,8 @@
-"""python -m training.bm25_table: what words alone find, by the published variants of BM25.
+"""python -m training.bm25_table: measure search by words alone, with published BM25 variants.
 
     python -m training.bm25_table --corpus aldermere --questions aldermere --split dev
 
-Prints the SoICT paper's Table 1 for any law as Markdown; `--output FILE` keeps it as JSON.
+Prints Table 1 of Le et al. (2025) for any law as Markdown; `--output FILE` keeps it as JSON.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 class Bm25TableSettings:
     """rank-bm25's BM25 with the parameters of a published table, on any law.
 
-    "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024), Table 1.
+    "Paper" is Le, Nguyen, Nguyen, Nguyen (2025), Table 1, on the SoICT Hackathon 2024.
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
             StatuteCorpus.read knows.
         questions: Questions with their articles and splits.
-        split: Which of them are measured: train, dev, test.
-        dev_share: Share of the training questions that is measured as dev, where none is of that
-            split: those that training.cusines sets aside. Paper: 0.1.
-        text_rule: What of an article is searched.
+        split: The split that is measured: train, dev or test.
+        dev_share: Share of the training questions that is measured as dev, where no question is of
+            that split; the same questions that training.cusines sets aside. Paper: 0.1.
+        text_rule: Which parts of an article are searched.
         terms: lower_cased (words as they stand, in small letters) or analysed (stems, stop words,
             word segmentation, as the pipelines search). Paper: lower_cased.
-        output: JSON file that gets the numbers too.
+        output: JSON file that also gets the numbers.
 
     Raises:
         SettingsError: A value is out of its range.
@@ -76,18 +76,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _table(settings: Bm25TableSettings) -> None:
-    """Print the table; with an output, write what was measured there.
+    """Print the table; with an output, also write the numbers there.
 
     Raises:
         CorpusError: A file cannot be read.
         SettingsError: As `measure`, or the output cannot be written.
-        OSError: It could be, and can no longer.
+        OSError: The output can no longer be written.
     """
     from components.models.folder import whole_file
 
     output = None if settings.output is None else Path(settings.output)
     measured = measure(settings)
-    # The terminal keeps what the disk may have no room for.
+    # Print first: the disk may be full.
     print(markdown(measured), flush=True)  # noqa: T201
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def markdown(measured: Mapping[str, Any]) -> str:
 
 
 def _asked(settings: Bm25TableSettings, known: Sequence[str]) -> list[Question]:
-    """The questions to measure; those that no article answers are left out."""
+    """The questions to measure, without those that no article answers."""
     from components.statutes.corpus import read_questions
     from training.data import held_out
 

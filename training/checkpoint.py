@@ -41,10 +41,10 @@ T = TypeVar("T")
 
 
 def after_no_number(work: Path) -> str:
-    """What to do where a loss or a weight is NaN or infinite: the run cannot go on as it is.
+    """What to do where a loss or a weight is NaN or infinite: the run cannot continue.
 
     Args:
-        work: The folder that it lies in.
+        work: Its work folder.
     """
     return (
         f"The last good checkpoint is in {work}. Train again with a lower learning_rate or dtype "
@@ -56,26 +56,26 @@ def after_no_memory(step: int, remedy: str, work: Path) -> str:
     """What to do where memory ran out.
 
     Args:
-        step: At which; in the whole run.
-        remedy: Settings that need less.
-        work: The folder that the run lies in.
+        step: The step, counted over the whole run.
+        remedy: Settings that need less memory.
+        work: The run's work folder.
     """
     return (
-        f"step {step:,}: memory ran out. Train again with {remedy}, and another output than of "
-        f"{work}; or, if other programs held the memory, repeat the command."
+        f"step {step:,}: memory ran out; the run so far is in {work}. If other programs held the "
+        f"memory, repeat the command; otherwise train again with {remedy} and another output."
     )
 
 
 def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on with a run whose settings, data or machine were others.
+    """Refuse to resume a run whose settings, data or machine were different.
 
-    Of what has a digest among them (`corpus` and `corpus_sha256`) the digest decides: the same
-    files may have moved, or be named from another folder.
+    Where a value has a digest (`corpus` and `corpus_sha256`), the digest decides: the same files
+    may have moved, or be named from another folder.
 
     Args:
-        work: The folder it lies in.
-        before: What it depends on, by name, as it was kept.
-        now: The same, as it is now and as JSON has it.
+        work: Its work folder.
+        before: What the run depends on, by name, as recorded.
+        now: The same as it is now, in the form in which JSON returns it.
 
     Raises:
         SettingsError: Names the first thing that differs.
@@ -96,7 +96,7 @@ def work_folder_of(output: Path) -> Path:
     """The work folder of the run that makes the model folder `output`.
 
     Raises:
-        SettingsError: `output` has no name, as "." has none.
+        SettingsError: `output` has no name, such as ".".
     """
     folder_named(output)
     return output.with_name(output.name + ".work")
@@ -109,14 +109,15 @@ def only_process(output: Path) -> Iterator[None]:
     Two processes with one work folder would remove each other's checkpoints.
 
     Raises:
-        ModelError: `output` is not empty, and there is no work folder of a run that could be ended.
+        ModelError: `output` is not empty, and there is no work folder of a run that could be
+            finished.
         SettingsError: Another process holds it, or `output` is a file.
     """
     work = work_folder_of(output)
     if output.is_file():
         raise SettingsError(f"output: {output} is a file. Name a folder to make.")
     if not work.is_dir():
-        check_target(output)  # before anything is made beside it
+        check_target(output)  # before anything is made next to it
     with folder_lock(work, wait=False) as ours:
         if not ours:
             raise SettingsError(
@@ -125,27 +126,27 @@ def only_process(output: Path) -> Iterator[None]:
         yield
 
 
-def made(output: Path, config: Mapping[str, Any]) -> bool:
-    """Whether the run of this very configuration has made its model, its work folder still there.
+def is_already_made(output: Path, config: Mapping[str, Any]) -> bool:
+    """Whether a run of this configuration has saved its model but not removed its work folder.
 
-    It was stopped when nothing was left but to tidy up: `move_in` ends it.
+    Such a run was stopped before the last step, `finish_output`.
     """
     if not (work_folder_of(output).is_dir() and (output / MANIFEST_FILE).exists()):
         return False
     return read_manifest(output).config == config
 
 
-def move_in(output: Path) -> None:
-    """Take what a run wrote down into its model folder, and let the work folder go.
+def finish_output(output: Path) -> None:
+    """Move a run's metrics and plots into its model folder, then remove the work folder.
 
-    Metrics and plots lie in the work folder before the model is saved, so that a run stopped at any
-    moment between is recognised and ended by the same command.
+    They are in the work folder before the model is saved. So the same command recognises and
+    finishes a run that was stopped at any moment in between.
     """
     work = work_folder_of(output)
     for name in _TAKEN_ALONG:
         if (work / name).exists():
             (work / name).replace(output / name)
-    # What a writer that was killed has left: nobody else writes this model, the folder is held.
+    # Left over from a killed writer: nobody else writes this model while we hold the lock.
     for partial in output.parent.glob(f".{glob.escape(output.name)}.*.partial"):
         shutil.rmtree(partial, ignore_errors=True)
     shutil.rmtree(work)
@@ -162,8 +163,8 @@ class Checkpoint:
     """One complete checkpoint.
 
     Attributes:
-        folder: Where it lies.
-        state: Everything in it that is no tensor.
+        folder: Its folder.
+        state: Everything in it that is not a tensor.
     """
 
     folder: Path
@@ -178,14 +179,15 @@ class Checkpoint:
 def write_checkpoint(
     folder: Path, parts: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]
 ) -> None:
-    """Write a checkpoint: tensors as safetensors, the rest as JSON, nothing as pickle.
+    """Write a checkpoint: tensors as safetensors, the rest as JSON, no pickle.
 
-    A folder of this name is complete, see `whole_folder`; `state.json` has its files' digests.
+    The folder appears only when it is complete, see `whole_folder`; `state.json` has the digests of
+    its files.
 
     Args:
-        folder: Where to; an older checkpoint of this name gives way.
+        folder: Where to write; an older checkpoint of this name is replaced.
         parts: File name (without suffix) to tensors by name.
-        state: What JSON can hold.
+        state: Values that JSON can hold.
 
     Raises:
         TrainingError: A tensor is not finite, or the disk is full.
@@ -214,7 +216,7 @@ def write_checkpoint(
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Open a checkpoint whose every file is what was written.
+    """Open a checkpoint after checking that no file has changed.
 
     Raises:
         TrainingError: A file is missing or changed.
@@ -230,9 +232,9 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | None:
-    """The newest complete checkpoint in a folder; a newer broken one is named and removed.
+    """The newest complete checkpoint in a folder; newer broken ones are reported and removed.
 
-    A checkpoint whose best weights are broken is broken too: they are what the run would end with.
+    A checkpoint whose best weights are broken is broken too: the run would end with them.
     """
 
     def opened(folder: Path) -> Checkpoint:
@@ -245,7 +247,7 @@ def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | 
 
 
 def newest_state(work: Path) -> dict[str, Any] | None:
-    """The state of the newest checkpoint that can be read, its tensors not looked at."""
+    """The state of the newest checkpoint that can be read, without reading its tensors."""
     for folder in reversed(_numbered(work, "step")):
         try:
             return read_state(folder)
@@ -255,13 +257,13 @@ def newest_state(work: Path) -> dict[str, Any] | None:
 
 
 def remove_old(work: Path) -> None:
-    """Keep the newest checkpoints, and the best weights that they name."""
+    """Remove all but the newest checkpoints and the best weights that they name."""
     steps = _numbered(work, "step")
     for folder in steps[:-_KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
     named = set()
     for folder in steps[-_KEPT:]:
-        # The digests are not checked here: that would read every state again at each checkpoint.
+        # Digests are not checked here: that would read every state again at each checkpoint.
         try:
             best = json.loads((folder / STATE_FILE).read_text(encoding="utf-8")).get("best")
         except (OSError, ValueError, AttributeError):
@@ -274,7 +276,7 @@ def remove_old(work: Path) -> None:
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """The state of a checkpoint, its tensors not looked at.
+    """The state of a checkpoint, without reading its tensors.
 
     Raises:
         TrainingError: It cannot be read.
@@ -297,7 +299,7 @@ def _seal(state: Mapping[str, Any]) -> str:
 
 
 def _numbered(work: Path, kind: str) -> list[Path]:
-    """The folders of checkpoints, in the order of their steps."""
+    """The checkpoint folders of a kind, by step."""
     pattern = re.compile(rf"{kind}-(\d+)")
     found = [(int(m[1]), p) for p in work.glob(f"{kind}-*") if (m := pattern.fullmatch(p.name))]
     return [path for _, path in sorted(found)]
@@ -306,13 +308,13 @@ def _numbered(work: Path, kind: str) -> list[Path]:
 def _newest(
     work: Path, kind: str, opened: Callable[[Path], T], say: Callable[[str], object]
 ) -> T | None:
-    """The newest checkpoint that can be opened; newer ones are named and removed."""
+    """The newest checkpoint that can be opened; newer ones are reported and removed."""
     for folder in reversed(_numbered(work, kind)):
         try:
             return opened(folder)
         except TrainingError as error:
-            say(f"{error}; an older checkpoint is looked for")
-            # Or it would count among the newest that are kept, and push out good ones.
+            say(f"{error}; looking for an older checkpoint")
+            # Otherwise it would count as one of the newest and push out good ones.
             shutil.rmtree(folder, ignore_errors=True)
     return None
 
@@ -325,22 +327,24 @@ def _newest(
 
 COMPLETE_FILE = "complete.json"
 RUN_FILE = "run.json"
-# The only setting that may change between a kill and the next start.
+# The only setting that may change when a killed run is resumed.
 _FREE_SETTING = "output"
 
 
-def claim(work: Path, fixed: Mapping[str, Any]) -> None:
-    """Make a work folder, or take up the one of the same run.
+def open_work_folder(work: Path, fixed: Mapping[str, Any]) -> None:
+    """Make a work folder, or open the existing one of the same run.
+
+    The folder of another run that has no checkpoint yet is emptied and reused.
 
     Args:
         work: The folder.
-        fixed: What must be the same when a run is taken up again, by name.
+        fixed: What must be the same when a run is resumed, by name.
 
     Raises:
-        SettingsError: The folder is of another run that has a checkpoint; the message names what
-            differs. One without is forgotten.
+        SettingsError: The folder belongs to another run, which has a checkpoint; names what
+            differs.
     """
-    # As JSON has them: a tuple comes back as a list.
+    # In the form in which JSON returns them: a tuple comes back as a list.
     now = json.loads(
         json.dumps({name: value for name, value in fixed.items() if name != _FREE_SETTING})
     )
@@ -352,7 +356,7 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
         return
     before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
     if before != now and not any(work.glob("checkpoint-*")):
-        # It failed before it had learnt anything, so other settings may take its place.
+        # It failed before it had learnt anything, so a run with other settings may replace it.
         for path in work.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
@@ -364,7 +368,7 @@ def claim(work: Path, fixed: Mapping[str, Any]) -> None:
 
 
 def seal(checkpoint: Path) -> None:
-    """Bring a checkpoint to the disk, then say that it is complete."""
+    """Sync a checkpoint to the disk, then mark it as complete."""
     (checkpoint / COMPLETE_FILE).unlink(missing_ok=True)
     digests = digests_of_tree(checkpoint)
     sync_tree(checkpoint)
@@ -372,18 +376,18 @@ def seal(checkpoint: Path) -> None:
 
 
 def newest_complete(work: Path, say: Callable[[str], object]) -> Path | None:
-    """The newest complete checkpoint; a newer one that is not is named and removed.
+    """The newest complete checkpoint; newer incomplete ones are reported and removed.
 
-    It is removed because the Trainer keeps the newest ones by number or age.
+    They are removed because the Trainer keeps the newest ones by number or age.
     """
     return _newest(work, "checkpoint", _checked, say)
 
 
 def _checked(checkpoint: Path) -> Path:
-    """A checkpoint all of whose files are what was written.
+    """The checkpoint, after checking that no file has changed.
 
     Raises:
-        TrainingError: One is not.
+        TrainingError: A file is missing or changed.
     """
     try:
         expected = json.loads((checkpoint / COMPLETE_FILE).read_text(encoding="utf-8"))
@@ -403,13 +407,13 @@ def _write(path: Path, value: Any) -> None:
 
 
 def compute_as_begun(work: Path) -> None:
-    """Use the number format and library that were measured when the run in a folder began.
+    """Use the number format and library that were chosen when the run in a folder began.
 
-    Which of two is faster depends on what else the machine does, and the weights depend on which
-    of them computed. Call it before anything asks; without a run, nothing is decided.
+    Which of two is faster depends on what else the machine does, and the weights depend on the
+    choice. Call it before the choice is made; where no run has begun, it does nothing.
 
     Args:
-        work: The folder of a run's checkpoints, whoever writes them.
+        work: The folder of a run's checkpoints.
     """
     begun = _begun(work)
     BF16.settle(begun.get("dtype"))
@@ -418,7 +422,7 @@ def compute_as_begun(work: Path) -> None:
 
 
 def _begun(work: Path) -> Mapping[str, Any]:
-    """What the run depends on, by name, as it was kept."""
+    """What the run depends on, by name, as recorded."""
     if (work / RUN_FILE).exists():
         kept: dict[str, Any] = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
         return kept
@@ -426,7 +430,7 @@ def _begun(work: Path) -> Mapping[str, Any]:
     return {} if state is None else state["fixed"]
 
 
-# Settings that may change between a kill and the next start: no weight depends on them.
+# Settings that may change when a killed run is resumed: no weight depends on them.
 _FREE = ("output", "checkpoint_every", "vectors")
 _DRAWN = "negatives"
 _BEST = "weights"
@@ -437,19 +441,20 @@ class RunState:
     """Where a run is.
 
     Attributes:
-        epoch: The epoch that is being trained, from 0.
+        epoch: The epoch in training, from 0.
         step: Steps done in the whole run.
-        losses: Of the steps of this epoch so far.
+        losses: Losses of this epoch's steps so far.
         encoded: Articles encoded in this epoch's steps.
-        listed: Articles that its pairs listed, repeats counted.
-        seconds: Spent on its steps.
+        listed: Articles that its pairs listed, counting repeats.
+        seconds: Time spent on its steps.
         records: One for each epoch boundary passed: metrics, negatives, times.
-        described: What was drawn for epochs to come, by epoch; goes into their records.
-        best: Of the best weights so far `{"epoch", "value", "folder", "values", "unseen"}`, the
-            last two as in `Validation`; None before the first.
+        described: Description of what was drawn for coming epochs, by epoch; goes into their
+            records.
+        best: The best weights so far: `{"epoch", "value", "folder", "values", "unseen"}`, the last
+            two as in `Validation`; None before the first validation.
         finished: Whether the last boundary is passed.
-        drawn: Negatives by epoch, of this one and of those drawn with it.
-        previous: The last epoch's; what a new epoch's are compared with, at once.
+        drawn: Negatives by epoch, of this one and those drawn together with it.
+        previous: Negatives of the last epoch, for comparison with a new epoch's.
     """
 
     epoch: int = 0
@@ -466,7 +471,7 @@ class RunState:
     previous: DrawnNegatives | None = None
 
     def trained(self) -> dict[str, Any]:
-        """What the record of the boundary before says of this epoch, once its steps are done."""
+        """What the preceding boundary's record says of this epoch once its steps are done."""
         return {
             "loss": math.fsum(self.losses) / len(self.losses),
             "losses": [round(loss, 5) for loss in self.losses],
@@ -484,7 +489,7 @@ class RunState:
         self.seconds = 0.0
 
 
-# What of a run's state goes into JSON as it is.
+# Fields of a run's state that go into JSON unchanged.
 _PLAIN = [each.name for each in fields(RunState) if each.name not in ("drawn", "previous")]
 
 
@@ -492,21 +497,21 @@ class KeptOptimizer(Protocol):
     """What a checkpoint needs of an optimizer."""
 
     def state(self) -> Mapping[str, Tensor]:
-        """Its tensors by name."""
+        """The tensors by name."""
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Put back what `state` gave."""
+        """Restore what `state` returned."""
 
 
 class Resuming:
-    """Keeps a run in its work folder, and finds it there again.
+    """Saves a run in its work folder and resumes it from there.
 
     Args:
         work: The folder.
-        fixed: What must be the same when the run is taken up again: settings, data, model and
-            what was resolved from the machine, by name.
+        fixed: What must be the same when the run is resumed, by name: settings, data, model and
+            what was chosen for the machine.
         parameters: Trained parameters by name.
-        optimizer: Over the same parameters.
+        optimizer: Optimizer of the same parameters.
     """
 
     def __init__(
@@ -522,7 +527,7 @@ class Resuming:
         self._optimizer = optimizer
 
     def save(self, state: RunState, learner: Mapping[str, Any]) -> None:
-        """Write a checkpoint of this moment, the learner's own state in it; older ones go.
+        """Write a checkpoint of the current state and the learner's; remove older ones.
 
         Raises:
             TrainingError: A weight is not finite.
@@ -548,11 +553,11 @@ class Resuming:
         remove_old(self._work)
 
     def save_best(self, folder: str) -> None:
-        """Keep the weights of this moment as the best so far."""
+        """Save the current weights as the best so far."""
         write_checkpoint(self._work / folder, {_BEST: self._parameters}, {})
 
     def load_best(self, state: RunState) -> None:
-        """Put the best weights into the model.
+        """Load the best weights into the model.
 
         Raises:
             TrainingError: Their file is missing or broken.
@@ -562,10 +567,10 @@ class Resuming:
         self._put(best.tensors(_BEST))
 
     def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
-        """Load the newest complete checkpoint: its state, and that of the learner.
+        """Load the newest complete checkpoint; return its state and the learner's.
 
         Raises:
-            SettingsError: It is of another run.
+            SettingsError: It belongs to another run.
         """
         checkpoint = newest_checkpoint(self._work, say)
         if checkpoint is None:

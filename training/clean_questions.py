@@ -2,8 +2,8 @@
 
     python -m training.clean_questions --questions PATH --output FILE
 
-Real data asks the same question in train and in dev. Training refuses that; this writes a copy
-without the repeats.
+Real data sets often ask the same question in train and in dev. Training refuses that; this command
+writes a copy without the repeats.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from components.statutes.question import Question
 from training.command_line import Place, SettingsError, Target, run, say, settings_from
 
 _DESCRIPTION = """\
-Writes a copy of a questions file in which no question of train stands in dev or test too, nor one
-of dev in test. The question stays where it is measured, so that results stay comparable with those
-of others on the same split; what is learnt from loses it. The same question twice within a split
-is left as it is."""
+Writes a copy of a questions file in which no question of train is also in dev or test, and none of
+dev in test. A question stays where it is measured and is taken out of what is learnt from, so that
+results remain comparable with others on the same split. Repeats within a split are left as they
+are."""
 
 # A question stays in the last of these in which it is asked.
 _SPLITS = ("train", "dev", "test")
@@ -35,7 +35,7 @@ _NAMED = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CleanQuestionsSettings:
-    """What to clean, and where to.
+    """What to clean, and where to write it.
 
     Args:
         questions: A native file or folder, or a name such as aldermere.
@@ -57,18 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
-    """Write the copy, and say what it lacks.
+    """Write the copy and report what was left out.
 
     Returns:
         The questions that were left out.
 
     Raises:
         CorpusError: The questions cannot be read.
-        SettingsError: There is something where the copy is to go.
+        SettingsError: The output exists already.
     """
     output = Path(settings.output)
     if output.exists():
-        raise SettingsError(f"{output} is there already. Give another output, or remove it.")
+        raise SettingsError(f"{output} already exists. Give another output, or remove it.")
     asked = read_questions(settings.questions)
     kept, left_out = each_in_one_split(asked)
     text = "".join(_line(question) for question in kept).encode("utf-8")
@@ -87,11 +87,11 @@ def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
 def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
     """Questions of train, dev and test without those that a later split asks too.
 
-    Texts are compared as training compares them: but for case, white space and compatibility
-    characters. A question of no split, or of another, stays.
+    Texts are compared as in training: case, white space and compatibility characters are ignored. A
+        question of no split, or of another one, stays.
 
     Returns:
-        What stays, and what is left out, both in their order.
+        What stays, and what is left out, both in order.
     """
     last: dict[str, int] = {}
     for question in questions:

@@ -20,13 +20,13 @@ Place = NewType("Place", str)
 """A path, or a name such as "aldermere". A path in a settings file is relative to that file."""
 
 Target = NewType("Target", str)
-"""A path that the command makes; in a settings file always relative to that file."""
+"""A path that the command creates; in a settings file always relative to that file."""
 
 S = TypeVar("S")
 
 _MAX_FILE_BYTES = 1_000_000
 
-# Libraries that report home or write to the terminal by themselves; the user's own choice wins.
+# Silence libraries that phone home or write to the terminal; the user's own choice wins.
 _QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -36,15 +36,15 @@ _QUIET = {
 
 
 class SettingsError(ValueError):
-    """A setting is wrong, or settings do not fit together or the data; says which and how."""
+    """A setting is wrong, or does not fit another or the data; says which and how to fix it."""
 
 
 class TrainingError(RuntimeError):
-    """Training failed; says where, and what was kept."""
+    """Training failed; says where, and what was saved."""
 
 
 def say(message: str, *, every_process: bool = False) -> None:
-    """Print a line to the terminal; of several processes, torchrun's first one prints."""
+    """Print a line to the terminal; under torchrun only the first process prints."""
     if every_process or os.environ.get("RANK", "0") == "0":
         print(message, file=sys.stderr, flush=True)  # noqa: T201
 
@@ -54,17 +54,17 @@ def settings_from(
 ) -> S:
     """Settings from `--config FILE` and flags; a flag wins over the file wherever it stands.
 
-    Any field of `kind` can stand in the file and be a flag, `--field_name value`. A YAML file may
+    Any field of `kind` can be set in the file or by a flag, `--field_name value`. A YAML file may
     leave out what has a default.
 
     Args:
         command: Name of the module, for the usage line.
         description: What the command does.
         kind: A dataclass; the `Args:` of its docstring become the help.
-        arguments: Instead of the process's own.
+        arguments: In place of the process's own.
 
     Raises:
-        SystemExit: Wrong use (2), or help was asked for (0).
+        SystemExit: Wrong use (2), or help was requested (0).
     """
     # Imported here, so that importing a command stays cheap.
     from jsonargparse import ArgumentParser
@@ -89,11 +89,11 @@ def settings_from(
         return kind(**{name: value for name, value in vars(values).items() if name in names})
     except SettingsError as error:
         parser.error(str(error))
-        raise AssertionError from error  # error() leaves the process
+        raise AssertionError from error  # error() exits the process
 
 
 def run(work: Callable[[], None]) -> int:
-    """Do a command's work in a quiet environment; its errors become one message and a code."""
+    """Do a command's work in a quiet environment; turn errors into one message and a code."""
     from safetensors import SafetensorError
 
     from components.models.errors import ModelError
@@ -102,7 +102,7 @@ def run(work: Callable[[], None]) -> int:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     for stream in (sys.stdout, sys.stderr):
-        # Law is written in many scripts; a terminal that lacks one must not end the command.
+        # Law is written in many scripts; a terminal that lacks one must not stop the command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
@@ -110,12 +110,12 @@ def run(work: Callable[[], None]) -> int:
     except CorpusError as error:
         say("\n  ".join(["error:", *map(str, error.problems)]), every_process=True)
         return FAILED
-    # Safetensors has an error of its own for a file that cannot be written, on a full disk too.
+    # safetensors has an error of its own for a file that cannot be written, also on a full disk.
     except (ModelError, SettingsError, TrainingError, OSError, SafetensorError) as error:
         say(f"error: {error}", every_process=True)
         return WRONG_USE if isinstance(error, ModelError | SettingsError) else FAILED
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on from the last checkpoint", every_process=True)
+        say("interrupted; the same command resumes from the last checkpoint", every_process=True)
         return INTERRUPTED
     return DONE
 
@@ -141,20 +141,20 @@ def _split_config(
 
 
 class _OnceLoader(yaml.SafeLoader):
-    """Takes no setting twice: which of the two is meant nobody can tell."""
+    """Refuses a repeated setting: nobody can tell which of the two is meant."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         named: set[str] = set()
         for key, _ in node.value:
             if key.value in named:
                 line = key.start_mark.line + 1
-                raise SettingsError(f"line {line}: {key.value!r} stands there twice. Leave one.")
+                raise SettingsError(f"line {line}: {key.value!r} is set twice. Keep one.")
             named.add(str(key.value))
         return super().construct_mapping(node, deep)
 
 
 def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
-    """The settings in a YAML file, its paths made independent of where one stands."""
+    """The settings in a YAML file, its paths independent of the working directory."""
     try:
         if file.stat().st_size > _MAX_FILE_BYTES:
             raise SettingsError(f"{file}: is larger than {_MAX_FILE_BYTES:,} bytes.")
@@ -176,14 +176,14 @@ def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
             values[name] = str(file.parent / Path(value).expanduser())
         elif Place in (hints[name], *get_args(hints[name])):
             if isinstance(value, str):
-                values[name] = _beside(file, value)
+                values[name] = _relative_to(file, value)
             elif isinstance(value, list):
-                values[name] = [_beside(file, v) if isinstance(v, str) else v for v in value]
+                values[name] = [_relative_to(file, v) if isinstance(v, str) else v for v in value]
     return values
 
 
 def _lists_written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
-    """Flags whose lists stand in brackets: `--views tree,bm25` as `--views [tree,bm25]`."""
+    """Put lists in flags into brackets: `--views tree,bm25` as `--views [tree,bm25]`."""
     lists = {
         f"--{name}" for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple
     }
@@ -199,14 +199,14 @@ def _lists_written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
 
 
 def _as_flags(values: dict[str, Any]) -> list[str]:
-    """Settings as flags: what stands in a file is checked and converted as what is typed."""
+    """Settings as flags, so that a file is checked and converted like what is typed."""
     return [
         f"--{name}={value if isinstance(value, str) else json.dumps(value, default=str)}"
         for name, value in values.items()
     ]
 
 
-def _beside(file: Path, value: str) -> str:
+def _relative_to(file: Path, value: str) -> str:
     path = file.parent / Path(value).expanduser()
-    # A name, such as "aldermere" or one of the Hugging Face Hub, is no path beside the file.
+    # A name, such as "aldermere" or one of the Hugging Face Hub, is not a path next to the file.
     return str(path) if path.exists() or value.startswith((".", "/", "~")) else value

@@ -2,7 +2,7 @@
 
     python -m training.cusines --config training/configs/demo.yaml --output models/demo
 
-The same command goes on where it was interrupted.
+The same command resumes where it was interrupted.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from training.encoding import RunTexts, Vectors
 from training.loop import Learner, Optimizer, train, warm_up_and_decay
 from training.objective import Batch, loss_and_gradient
 from training.settings import CusinesSettings
-from training.start import kept_parts, start_digests, starting_model, train_mode
+from training.starting_model import kept_parts, starting_digests, starting_model, train_mode
 
-# The bi-encoder as a training loop sees it.
+# The bi-encoder as a learner of the training loop.
 
 
 class BiEncoderLearner(Learner):
@@ -37,7 +37,7 @@ class BiEncoderLearner(Learner):
         accelerator: Device and processes.
 
     Attributes:
-        model: Is trained in place.
+        model: The bi-encoder, trained in place.
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
@@ -55,15 +55,15 @@ class BiEncoderLearner(Learner):
 
     @property
     def fixed(self) -> Mapping[str, Any]:
-        """Digests of the starting models, and what the towers compute in and with."""
+        """Digests of the starting models, number format and matrix-product library."""
         return {
-            **start_digests(self._settings),
+            **starting_digests(self._settings),
             "dtype": self._texts.dtype_name,
             "products": measured_way(self.model.device, self._texts.dtype),
         }
 
     def optimizer(self, total_steps: int) -> Optimizer:
-        """AdamW with warm-up and linear decay; a fresh head has its own rate."""
+        """AdamW with warm-up and linear decay; the head has its own rate."""
         settings = self._settings
         return Optimizer(
             self.model,
@@ -74,7 +74,7 @@ class BiEncoderLearner(Learner):
         )
 
     def encode(self, progress: Callable[[int], None]) -> Vectors:
-        """Vectors of everything under the weights of this moment; processes share the work."""
+        """Vectors of everything under the current weights; processes share the work."""
         return self._texts.encode(self._accelerator, progress)
 
     def loss_and_gradient(self, batch: Batch) -> float:
@@ -86,7 +86,7 @@ class BiEncoderLearner(Learner):
         return {} if self.model.head is None else {"head_change": self._texts.head_change()}
 
     def train_mode(self) -> None:
-        """Dropout on, but in what is frozen."""
+        """Turn dropout on, except in frozen modules."""
         train_mode(self.model)
 
     def state(self) -> dict[str, Any]:
@@ -98,16 +98,16 @@ class BiEncoderLearner(Learner):
         self._texts.budget.tokens = int(state["token_budget"])
 
     def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
-        """Write the model folder; a ranker of the starting model is taken over."""
-        start = self._settings.start
+        """Write the model folder; a ranker of the starting model is copied into it."""
+        base = self._settings.starting_model
         self.model.save(
             output,
-            base_model=start,
+            base_model=base,
             config=self._settings.to_dict(),
             data=data.digests(),
             metrics=metrics,
             held_out=[question.id for question in data.aside],
-            kept=kept_parts(start),
+            kept=kept_parts(base),
         )
 
 
@@ -123,15 +123,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train(settings, start)
+        train(settings, make_learner)
 
     return run(work)
 
 
-def start(
+def make_learner(
     settings: CusinesSettings, data: TrainingData, accelerator: Accelerator
 ) -> BiEncoderLearner:
-    """The bi-encoder that training starts from.
+    """Open the bi-encoder that training starts from, ready to learn.
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.

@@ -1,4 +1,4 @@
-"""What a training run learns from and is chosen by, checked before any work starts."""
+"""Training and dev questions of a run, checked before any work starts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TrainingData:
         train: Questions to learn from; each has positives.
         dev: Questions to choose by; may be empty.
         questions_sha256: Digest of the questions' file.
-        run_file_sha256: Digest of the run that negatives are taken from; None where there is none.
+        run_file_sha256: Digest of the TREC run from which negatives are taken; None without one.
         aside: Training questions that are kept from this run (`hold_out`).
     """
 
@@ -46,7 +46,7 @@ class TrainingData:
     def __post_init__(self) -> None:
         if not self.train:
             raise SettingsError(
-                "no answerable question of the split 'train' is there: nothing can be learnt. "
+                "there is no answerable question of the split 'train': nothing can be learnt. "
                 'Give questions with "split": "train".'
             )
         check_apart(self.train, self.dev, "dev")
@@ -70,13 +70,13 @@ class TrainingData:
             dev_share: Share of the training questions to choose by, where none is of the split
                 "dev", see `held_out`.
             hold_out: Share of the training questions, dev's left out, that is not learnt.
-            run_file: TREC run that negatives are taken from; here only its digest.
-            final: Whether dev will be learnt too, see `joined`.
+            run_file: TREC run from which negatives are taken; only its digest is read here.
+            final: Whether dev will be learnt in the end, see `joined`.
 
         Raises:
             CorpusError: A file cannot be read, or a relevant id is not in the corpus.
-            SettingsError: No training question, or none left beside `dev_share`; one that stands in
-                dev or test too; or no run file.
+            SettingsError: No training question, or none left after `dev_share`; one that is also in
+                dev or test; or the run file cannot be read.
         """
         law = StatuteCorpus.read(corpus)
         asked = read_questions(questions, corpus_ids=law.ids)
@@ -98,13 +98,13 @@ class TrainingData:
             if dev:
                 say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
             else:
-                say("No question is of the split dev: the last epoch is taken")
+                say("No question is of the split dev: the last epoch is used")
         aside: list[Question] = []
         if hold_out:
             train, aside = held_out(train, hold_out)
             say(f"{len(aside):,} questions of train are held out: the manifest names them")
         data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file), aside)
-        # Nobody looks at test here, but the model will be measured on it.
+        # Training does not use test, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")
         _say_what_is_asked_twice(dev, by_split["test"])
@@ -121,11 +121,11 @@ class TrainingData:
         return np.array(pairs, dtype=np.int64)
 
     def joined(self) -> TrainingData:
-        """Train and dev together to learn from, nothing to choose by (`final`)."""
+        """Train and dev together to learn from, and nothing to choose by (`final`)."""
         return replace(self, train=[*self.train, *self.dev], dev=[])
 
     def digests(self) -> dict[str, str]:
-        """What a model's manifest says of its data."""
+        """The data's digests for a model's manifest."""
         return {
             "corpus_sha256": self.corpus.sha256,
             "questions_sha256": self.questions_sha256,
@@ -142,21 +142,21 @@ def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str
         split: What to call `asked`.
 
     Raises:
-        SettingsError: A question stands in both, by its words.
+        SettingsError: A question with the same words is in both.
     """
     leaked = _asked_in_both(train, asked)
     if leaked:
         raise SettingsError(
-            f"{len(leaked)} questions of {split} are learnt too: {_some(leaked)}. Put each into "
+            f"{len(leaked)} questions of {split} are also in train: {_some(leaked)}. Put each into "
             "one split: `python -m training.clean_questions --questions PATH --output FILE`."
         )
 
 
 def _say_what_is_asked_twice(dev: Sequence[Question], test: Sequence[Question]) -> None:
-    """Say where what chooses the model is measured on later; nothing is learnt from it."""
+    """Warn where questions that choose the model will be measured on; none is learnt from."""
     if twice := _asked_in_both(dev, test):
         say(
-            f"{len(twice)} questions of test are in dev too, which flatters the model on test: "
+            f"{len(twice)} questions of test are also in dev, which flatters the model on test: "
             f"{_some(twice)}. `python -m training.clean_questions` leaves each in one split"
         )
 
@@ -180,13 +180,13 @@ def _digest_of_run(path: str) -> str:
 def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question], list[Question]]:
     """Questions to learn from, and a share of them to choose by.
 
-    Which ones is the same for every run: a ranker or a graph is chosen by questions that the
-    bi-encoder below it has not learnt, whatever the seeds of both, if that was trained with no
-    smaller share and without `final`. A larger share holds a smaller.
+    The choice is the same for every run: a ranker or a graph is chosen by questions that the
+        bi-encoder below it has not learnt, whatever the seeds, if that was trained with at least
+        the same share and without `final`. A larger share contains a smaller one.
 
     Args:
         questions: Those with the same text stay together.
-        share: Of their distinct texts; above 0 at least one of them, if there are two.
+        share: Share of their distinct texts; above 0 at least one text, if there are two.
     """
     texts = list(dict.fromkeys(normalised(question.text) for question in questions))
     order = np.random.default_rng([0, 1]).permutation(len(texts))
@@ -214,8 +214,8 @@ def evaluated(
     Args:
         questions: `n_questions` of them.
         found: Ids of articles by question, best first.
-        metrics: Which.
-        depth: How many articles were asked for.
+        metrics: Names of the metrics.
+        depth: How many articles were searched for.
     """
     run = {question.id: ids for question, ids in zip(questions, found, strict=True)}
     return evaluate(run, {each.id: set(each.relevant) for each in questions}, metrics, depth=depth)
@@ -227,9 +227,9 @@ def unseen(train: Iterable[Question], asked: Iterable[Question]) -> list[int]:
     return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
 
 
-# Which questions a model that training starts from has learnt before.
+# Which questions the starting model has already learnt.
 #
-# What a model knows by heart neither measures nor chooses anything that is built on it.
+# Questions that a model knows by heart can neither measure nor choose what is built on it.
 
 
 _STARTS = ("model", "query_model", "passage_model", "start")
@@ -237,10 +237,10 @@ _STARTS = ("model", "query_model", "passage_model", "start")
 
 @dataclass(frozen=True)
 class Training:
-    """A training that a model went through.
+    """An earlier training of a model.
 
     Attributes:
-        model: The folder that it made.
+        model: The model folder that it made.
         config: Its settings.
         held_out: Ids of training questions that its bi-encoder has not learnt.
     """
@@ -250,11 +250,11 @@ class Training:
     held_out: frozenset[str] = frozenset()
 
     def learnt_of_dev(self, data: TrainingData, dev_share: float) -> str | None:
-        """The setting by which it learnt questions that are of dev now, or None.
+        """The setting by which it learnt questions that are now in dev, or None.
 
         Args:
             data: The same questions' file.
-            dev_share: What is set aside of it where none is of dev.
+            dev_share: Share that is set aside where no question is of dev.
         """
         if not data.dev:
             return None
@@ -266,10 +266,10 @@ class Training:
 
 
 def trainings_on(questions_sha256: str, settings: KeptSettings) -> list[Training]:
-    """The trainings on a questions' file that led to what a run starts from.
+    """The trainings on a questions file that led to the model that a run starts from.
 
-    A model's manifest names what it was made from in its turn, which is followed as far as it is
-    still there. A model without a manifest has learnt no questions.
+    A model's manifest names the model it was made from; the chain is followed as far as those
+    models still exist. A model without a manifest has learnt no questions.
 
     Args:
         questions_sha256: Digest of the file.
@@ -293,7 +293,7 @@ def trainings_on(questions_sha256: str, settings: KeptSettings) -> list[Training
 
 
 def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
-    """Say it loudly where the epoch will be chosen by questions that the start has learnt.
+    """Warn if the epoch will be chosen by questions that the starting model has learnt.
 
     Raises:
         ModelError: A model that the run starts from cannot be found.
@@ -315,7 +315,7 @@ def _manifest_in(folder: Path) -> Manifest | None:
     try:
         return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError, ModelError):
-        return None  # of what a run does start from, opening it says what is wrong
+        return None  # if the run starts from it, opening it reports what is wrong
 
 
 # The order of an epoch's pairs.
@@ -330,13 +330,13 @@ def epoch_order(n_pairs: int, *, seed: int, epoch: int) -> Rows:
 
 
 def first_steps(pairs: Rows, order: Rows, batch_size: int, n_questions: int) -> Rows:
-    """The step of the epoch in which each question is first asked, int64 `[n_questions]`."""
+    """The step of the epoch in which each question first occurs, int64 `[n_questions]`."""
     steps = np.empty(n_questions, dtype=np.int64)
-    # From the last to the first: what is written last stays.
+    # From the last to the first, so that the first occurrence is written last and stays.
     steps[pairs[order[::-1], 0]] = np.arange(len(order))[::-1] // batch_size
     return steps
 
 
 def steps_in_epoch(n_pairs: int, batch_size: int) -> int:
-    """Steps of an epoch; the last batch may be a short one."""
+    """Steps of an epoch; the last batch may be short."""
     return -(-n_pairs // batch_size)

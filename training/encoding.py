@@ -1,4 +1,4 @@
-"""All texts of a run, tokenised once, and their vectors under the current weights."""
+"""The texts of a run, tokenised once, and their vectors under the current weights."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from components.models.tower import Passages, Tower
 from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData
-from training.start import stack_of
+from training.starting_model import stack_of
 
-# Several processes as one: each encodes its share, all see all vectors.
+# Several processes work as one: each encodes its share, and all get all vectors.
 
 
 def share(accelerator: Accelerator, n: int) -> NDArray[np.int64]:
-    """Which of n texts this process encodes, int64; every n_processes-th."""
+    """Which of n texts this process encodes, int64: every n_processes-th."""
     return np.arange(accelerator.process_index, n, accelerator.num_processes)
 
 
@@ -51,15 +51,15 @@ def gather(accelerator: Accelerator, own: Tensor, n: int) -> Tensor:
 def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) -> None:
     """Add up the gradients of all processes.
 
-    Every process holds the whole batch's loss, and the gradient with respect to its own share of
-    the vectors: the sum is the gradient of the one loss, divided by the number of all pairs once.
+    Every process has the loss of the whole batch, but the gradient only through its own share of
+        the vectors: the sum is the gradient of the loss, divided once by the number of all pairs.
     """
     if accelerator.num_processes == 1:
         return
     parameters = list(parameters)
     device = accelerator.device
     have = torch.tensor([parameter.grad is not None for parameter in parameters], device=device)
-    # A parameter that no process has a gradient of, such as an unused pooler's, keeps None.
+    # A parameter without a gradient in any process, such as an unused pooler's, keeps None.
     in_use = (accelerator.reduce(have.int(), reduction="sum") > 0).tolist()
     for parameter, used in zip(parameters, in_use, strict=True):
         if used and parameter.grad is None:
@@ -74,7 +74,7 @@ def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) 
 
 
 def everywhere(accelerator: Accelerator, fact: bool) -> bool:
-    """Whether a fact holds in every process."""
+    """Whether something holds in every process."""
     if accelerator.num_processes == 1:
         return fact
     lacking = torch.tensor([int(not fact)], device=accelerator.device)
@@ -91,11 +91,11 @@ def from_main(accelerator: Accelerator, value: Any) -> Any:
 
 
 def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
-    """Whether every process finds in a folder what the main process puts there.
+    """Whether every process sees what the main process writes into a folder.
 
     Args:
         accelerator: The processes.
-        folder: Is made where it is missing.
+        folder: Created if missing.
     """
     if accelerator.num_processes == 1:
         return True
@@ -111,10 +111,10 @@ def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
 
 
 def take_device(name: str | None) -> torch.device:
-    """The device that is named, see `resolve_device`; of several cards Accelerate then takes it.
+    """The named device, see `resolve_device`; Accelerate then uses it among several cards.
 
     Raises:
-        ModelError: As there.
+        ModelError: As in `resolve_device`.
     """
     device = resolve_device(name)
     if device.type == "cuda" and device.index is not None:
@@ -131,25 +131,24 @@ class Vectors:
     dev: Tensor
 
     def are_finite(self) -> bool:
-        """Whether none holds NaN or infinity."""
+        """Whether no vector holds NaN or infinity."""
         return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
 
 
-# Of states kept on the device, at most; batches that no longer fit in are computed each time.
+# Limit for states kept on the device; batches beyond it are computed each time.
 MOST_BYTES = 2 << 30
 
 
 class FrozenStates:
     """Replays the frozen layers of a tower for batches that it has encoded before.
 
-    A batch is known again by its token ids and their mask, so that it does not matter which batches
-    come in which order. States are kept as they are, in full precision: the vectors are the same
-    bits with and without.
+    A batch is recognised by its token ids and their mask, so the order of batches does not matter.
+    States are kept in full precision: the vectors are bit for bit the same with and without.
 
     Args:
         tower: Its embeddings and first layers are frozen.
         n_layers: How many layers.
-        most_bytes: Of all states together.
+        most_bytes: Limit for all states together.
     """
 
     def __init__(self, tower: Tower, n_layers: int, most_bytes: int = MOST_BYTES) -> None:
@@ -162,7 +161,7 @@ class FrozenStates:
 
     @contextmanager
     def replaying(self) -> Iterator[None]:
-        """In this block the tower's frozen layers compute nothing that is known; no gradients."""
+        """Within this block, skip frozen layers for known batches; no gradients."""
         if not self._layers:
             yield
             return
@@ -177,7 +176,7 @@ class FrozenStates:
 
     def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
         ids: Tensor = inputs[0]
-        # A text may hold the padding's own token: ids alone do not say what is padding.
+        # A text may contain the padding token itself: ids alone do not say what is padding.
         mask: Tensor | None = inputs[1]
         digest = hashlib.sha256(str(tuple(ids.shape)).encode())
         for part in (ids, mask):
@@ -189,7 +188,7 @@ class FrozenStates:
             if self._batch not in self._kept:
                 return forward(states, *arguments, **named)
             kept = self._kept[self._batch]
-            # Some layers return more than their states: what they returned is repeated.
+            # Some layers return more than their states: repeat everything that they returned.
             return (states, *kept[1:]) if isinstance(kept, tuple) else states
 
         return skip
@@ -227,13 +226,14 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Side:
-    """The questions or the articles of a run: how they are encoded, and all of them tokenised.
+    """The questions or the articles of a run, tokenised, and how they are encoded.
 
     Attributes:
         encoder: The tower, and the head where there is one.
-        passages: All texts of this side, tokenised once a run.
-        dtype: Of the tower; its weights, the head and the vectors are float32.
-        budget: Padded tokens a forward pass.
+        passages: All texts of this side, tokenised once per run.
+        dtype: Number format of the tower's computation; its weights, the head and the vectors are
+            float32.
+        budget: Padded tokens per forward pass.
     """
 
     encoder: TextEncoder
@@ -248,8 +248,8 @@ class Side:
             rows: int64 `[n_rows]`, which texts.
             budget: In place of the side's own.
         """
-        # A block of its own each time: autocast remembers its bf16 copies of the weights until
-        # the block ends, and copies made without gradients would cut a later pass off from them.
+        # A block of its own each time: autocast caches bf16 copies of the weights until the block
+        # ends, and copies made without gradients would cut the weights off from a later pass.
         with self._autocast(), self._attention():
             return self.encoder.embed(self.passages.take(rows), budget or self.budget)
 
@@ -258,8 +258,9 @@ class Side:
         return torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
 
     def _attention(self) -> AbstractContextManager[object]:
-        # PyTorch's fused attention for CPUs is fast forwards, and four times slower backwards than
-        # plain matrix products. In the pass without gradients too: both give the same vectors.
+        # PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards than
+        # plain matrix products. Avoid it without gradients too, so that both passes give the same
+        # vectors.
         if self.encoder.tower.device.type == "cpu":
             return sdpa_kernel(SDPBackend.MATH)
         return nullcontext()
@@ -279,28 +280,29 @@ class Side:
 
 
 class GradientVectors:
-    """Vectors of some texts now; their gradient is sent into the encoder when it is known.
+    """Vectors of some texts; later takes their gradient and propagates it into the encoder.
 
     Whole: one forward pass, whose activations wait for the gradient. Cached (Gao et al. 2021,
     "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"): a first pass piece
     by piece without activations, and in `backward` a second one that repeats each piece with the
     very same dropout, so that memory is bounded by the piece.
 
-    Dropout repeats itself only in the very same forward passes: in other batches the same texts
-    draw other numbers. So where memory runs out a piece is never split. Half the budget makes new
-    pieces, and the first pass starts again; if it was the second that ran out, or the other side
-    of the batch that lowered the budget, `backward` says so, and the batch has to begin again.
+    Dropout repeats only in identical forward passes: in other batches the same texts draw other
+        numbers. So a piece is never split where memory runs out. Instead the budget is halved, new
+        pieces are made, and the first pass starts again. If the second pass ran out, or the other
+        side of the batch lowered the budget, `backward` returns False, and the batch has to begin
+        again.
 
     Args:
         side: Encodes the texts.
         rows: int64 `[n]`, which of the side's texts.
-        cached: In pieces.
+        cached: Whether to encode in pieces.
 
     Attributes:
         vectors: float32 `[n, dim]`, of unit length, detached from the encoder.
 
     Raises:
-        torch.OutOfMemoryError: The whole, or one text alone, does not fit.
+        torch.OutOfMemoryError: The whole batch, or in pieces a single text, does not fit.
     """
 
     def __init__(self, side: Side, rows: Rows, *, cached: bool) -> None:
@@ -320,11 +322,11 @@ class GradientVectors:
         """Add the parameters' gradient, given the gradient of the vectors, `[n, dim]`.
 
         Returns:
-            Whether that was done. If not, which only happens in pieces, the budget is lower now,
-            the parameters hold a part of the gradient, and the batch has to begin again.
+            Whether it succeeded. If not, which only happens in pieces, the budget is lower now, the
+            parameters hold a part of the gradient, and the batch has to begin again.
 
         Raises:
-            torch.OutOfMemoryError: The whole, or one text alone, does not fit.
+            torch.OutOfMemoryError: The whole batch, or in pieces a single text, does not fit.
         """
         if not self._pieces:
             if self._whole.requires_grad:
@@ -341,7 +343,7 @@ class GradientVectors:
         return True
 
     def _first_pass(self) -> bool:
-        """Make the vectors; False if memory ran out, and the budget is lower now."""
+        """Make the vectors; False if memory ran out and the budget was lowered."""
         self._tokens = self._side.budget.tokens
         self._pieces = self._side.pieces(self._rows)
         self._random: list[list[Tensor]] = []
@@ -374,7 +376,7 @@ class GradientVectors:
         """The vectors of a piece.
 
         Raises:
-            torch.OutOfMemoryError: Memory ran out, even where smaller batches of it did fit then.
+            torch.OutOfMemoryError: Memory ran out, even if smaller batches then fitted.
         """
         budget = TokenBudget(self._tokens)
         vectors = self._side.embed(self._rows[piece], budget)
@@ -383,7 +385,7 @@ class GradientVectors:
         return vectors
 
     def _halve_budget(self, piece: Rows) -> None:
-        """Lower the budget, for good, to half of what was tried."""
+        """Lower the budget permanently to half of what was tried."""
         n_tokens = int(self._side.passages.tokens_per_text[self._rows[piece]].sum())
         self._side.budget.tokens = max(1, min(self._tokens, n_tokens) // 2)
 
@@ -396,7 +398,7 @@ class GradientVectors:
 
 
 def random_states(device: torch.device) -> list[Tensor]:
-    """States of the generators that dropout draws from: the CPU's, and the device's own."""
+    """States of the random generators that dropout draws from: the CPU's and the device's."""
     states = [torch.get_rng_state()]
     if device.type == "cuda":
         states.append(torch.cuda.get_rng_state(device))
@@ -406,7 +408,7 @@ def random_states(device: torch.device) -> list[Tensor]:
 
 
 def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> None:
-    """Put back what `random_states` gave."""
+    """Restore what `random_states` returned."""
     torch.set_rng_state(states[0])
     if device.type == "cuda":
         torch.cuda.set_rng_state(states[1], device)
@@ -414,7 +416,7 @@ def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> Non
         torch.mps.set_rng_state(states[1])
 
 
-# Training keeps activations: on a CPU larger pieces than encoding's pay for the gradients' sums.
+# On a CPU larger pieces than for encoding pay off, since each piece adds up gradients.
 _TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
 _DEFAULT_TRAINING_TOKENS = 8_192
 _ARTICLES_LOOKED_AT = 256
@@ -424,11 +426,11 @@ class RunTexts:
     """The articles and questions of a run as token ids.
 
     Args:
-        model: Its tokenizers cut the texts.
+        model: Its tokenizers tokenise the texts.
         data: The texts.
-        token_budget: Padded tokens a forward pass of training; None: what suits the device.
-        frozen_layers: Layers of each tower that are never trained: `encode` runs them once, and
-            keeps their states, up to 2 GB a tower.
+        token_budget: Padded tokens per forward pass of training; None: what suits the device.
+        frozen_layers: Layers of each tower that are never trained: `encode` runs them once and
+            keeps their states, up to 2 GB per tower.
 
     Attributes:
         articles: The articles, to be trained on.
@@ -458,7 +460,7 @@ class RunTexts:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
 
     def encode(self, accelerator: Accelerator, progress: Callable[[int], None]) -> Vectors:
-        """Vectors of everything under the weights of this moment; processes share the work."""
+        """Vectors of everything under the current weights; processes share the work."""
         with ExitStack() as stack:
             for states in self._frozen:
                 stack.enter_context(states.replaying())
@@ -479,7 +481,7 @@ class RunTexts:
         return gather(accelerator, vectors, n_texts)
 
     def head_change(self) -> float:
-        """How far the head moves the first articles from their pooled passages; see its method."""
+        """How far the head moves the first articles from their pooled passages."""
         n_articles = len(self.articles.passages.per_text)
         some = np.arange(min(_ARTICLES_LOOKED_AT, n_articles))
         return self.articles.encoder.head_change(self.articles.passages.take(some))

@@ -3,7 +3,7 @@
     python -m training.graph --config training/configs/demo_graph.yaml --model models/demo \
         --output models/graph
 
-The same command goes on where it was interrupted.
+The same command resumes where it was interrupted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
 from training.encoding import Vectors
 from training.loop import Learner, Optimizer, constant, train
-from training.negatives.curriculum import generator
+from training.negatives.curriculum import random_generator
 from training.objective import LOSSES, Batch
 from training.settings import GraphSettings
 
@@ -48,7 +48,7 @@ from training.settings import GraphSettings
 
 
 DTYPE: DtypeName = "float32"
-"""Of the encoder. What "auto" is, a CPU measures anew in each process: two alike could differ."""
+"""The encoder's. "auto" is measured in each process on a CPU, so two processes could differ."""
 
 _VECTORS = "vectors"
 
@@ -58,9 +58,9 @@ class Features:
     """Unit vectors of a bi-encoder, float32.
 
     Attributes:
-        nodes: Of the graph's nodes: titles and headings, then articles, `[n_nodes, dim]`.
-        train: Of the training questions, `[n_train, dim]`.
-        dev: Of the dev questions, `[n_dev, dim]`.
+        nodes: The graph's nodes: titles and headings, then articles, `[n_nodes, dim]`.
+        train: The training questions, `[n_train, dim]`.
+        dev: The dev questions, `[n_dev, dim]`.
     """
 
     nodes: Tensor
@@ -68,13 +68,13 @@ class Features:
     dev: Tensor
 
 
-def start_digests(settings: GraphSettings) -> dict[str, str]:
+def starting_digests(settings: GraphSettings) -> dict[str, str]:
     """Digest of the bi-encoder below, by the setting that names it.
 
     Raises:
         ModelError: There is no such model.
     """
-    return {"model_sha256": model_digest(find_model(settings.start))}
+    return {"model_sha256": model_digest(find_model(settings.starting_model))}
 
 
 def features_of(
@@ -84,37 +84,36 @@ def features_of(
     folder: Path,
     device: torch.device,
 ) -> Features:
-    """Encode every text once, or find the vectors that an earlier run has kept.
+    """Encode every text once, or load the vectors that an earlier run has kept.
 
-    They are found by the digests of the model and of their texts and by the number format, so no
-    other model's are taken.
-    Articles and questions are kept apart: other questions on the same law, as in a fold of a
-    cross-validation, do not have it encoded again.
+    They are looked up by the digests of the model and of the texts and by the number format, so
+    another model's are never used. Articles and questions are kept apart: the law is not encoded
+    again for other questions, such as a fold's in a cross-validation.
 
     Args:
-        settings: Name the model.
+        settings: They name the model.
         data: Articles and questions.
         graph: Its labels are encoded too.
         folder: Where vectors are kept.
-        device: Where they are computed and go.
+        device: Where they are computed and returned.
 
     Raises:
         ModelError: The model cannot be opened.
         SettingsError: `text_rule` is not the model's.
     """
-    digest = start_digests(settings)
+    digest = starting_digests(settings)
     texts = {
         "nodes": list(node_texts(graph, data.corpus, settings.text_rule)),
         "train": [question.text for question in data.train],
         "dev": [question.text for question in data.dev],
     }
-    # An encoder reads an article and a question of the same words in different ways.
+    # An encoder reads the same words differently as an article and as a question.
     paths = {}
     for side, read in texts.items():
         key = json.dumps([digest, DTYPE, side == "nodes", read])
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         paths[side] = folder / f"{name}.safetensors"
-    with folder_lock(folder, wait=True):  # of several processes of a grid one encodes
+    with folder_lock(folder, wait=True):  # of several processes of a grid only one encodes
         missing = {side: path for side, path in paths.items() if not _is_whole(path)}
         if missing:
             _encode({side: (texts[side], path) for side, path in missing.items()}, settings, device)
@@ -126,11 +125,11 @@ def features_of(
 def _encode(
     wanted: Mapping[str, tuple[Sequence[str], Path]], settings: GraphSettings, device: torch.device
 ) -> None:
-    """Encode the texts of some sides, and keep the vectors of each in its file."""
-    model = BiEncoder.load(settings.start, device=str(device), dtype=DTYPE)
+    """Encode the texts of some sides and save the vectors of each in its file."""
+    model = BiEncoder.load(settings.starting_model, device=str(device), dtype=DTYPE)
     if model.text_rule != settings.text_rule:
         raise SettingsError(
-            f"text_rule is {settings.text_rule}, and {settings.start} was trained with "
+            f"text_rule is {settings.text_rule}, and {settings.starting_model} was trained with "
             f"{model.text_rule}. Leave it as the model has it."
         )
     number = sum(len(texts) for texts, _ in wanted.values())
@@ -142,7 +141,7 @@ def _encode(
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether vectors are kept here; a file that was damaged gives way to a new one."""
+    """Whether there is an intact file of vectors; a damaged one will be replaced."""
     try:
         with safe_open(path, framework="pt"):
             return True
@@ -154,7 +153,7 @@ FEATURES = "vectors"
 
 
 class GraphLearner(Learner):
-    """A graph network that learns to enrich a frozen bi-encoder's vectors of articles.
+    """A graph network that learns to enrich a frozen bi-encoder's article vectors.
 
     Args:
         settings: Of the run.
@@ -173,7 +172,7 @@ class GraphLearner(Learner):
         self, settings: GraphSettings, data: TrainingData, accelerator: Accelerator
     ) -> None:
         if accelerator.num_processes > 1:
-            raise SettingsError("a graph is trained in one process: start it without torchrun.")
+            raise SettingsError("a graph is trained in one process: run it without torchrun.")
         self._settings = settings
         device = accelerator.device
         graph = LegislativeGraph.of(
@@ -187,8 +186,8 @@ class GraphLearner(Learner):
         self._graph = GraphTensors.of(graph, device)
         self._nodes = torch.from_numpy(graph.article_nodes).long().to(device)
         if settings.permute_tree:
-            # As for the views of the negatives: the same articles stand in the same wrong places.
-            places = generator(settings.seed, "leaves").permutation(len(data.corpus))
+            # As in the views of the negatives: the same articles take the same wrong places.
+            places = random_generator(settings.seed, "leaves").permutation(len(data.corpus))
             self._nodes = self._nodes[torch.from_numpy(places).to(device)]
         self._inputs = self._features.nodes.clone()
         self._inputs[self._nodes] = self._features.nodes[graph.n_inner :]
@@ -205,9 +204,9 @@ class GraphLearner(Learner):
 
     @property
     def fixed(self) -> Mapping[str, Any]:
-        """Digest of the bi-encoder below, and what the network computes in and with."""
+        """Digest of the bi-encoder below, number format and library for linear layers."""
         return {
-            **start_digests(self._settings),
+            **starting_digests(self._settings),
             "dtype": DTYPE,
             "linear": LINEAR.on(self._nodes.device),
         }
@@ -222,7 +221,7 @@ class GraphLearner(Learner):
         )
 
     def encode(self, progress: Callable[[int], None]) -> Vectors:
-        """Enriched vectors of all articles, and those of the questions, which stay."""
+        """Enriched vectors of all articles, and the questions' vectors, which do not change."""
         with torch.no_grad():
             enriched = self.model(self._inputs, self._graph, self._nodes)
             plain = self._inputs[self._nodes]
@@ -232,7 +231,7 @@ class GraphLearner(Learner):
         return Vectors(articles, self._features.train, self._features.dev)
 
     def loss_and_gradient(self, batch: Batch) -> float:
-        """The loss, computed from what the batch's articles can see of the graph."""
+        """The loss, computed on the part of the graph that the batch's articles can see."""
         articles = functional.normalize(
             self.model(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
         )
@@ -248,13 +247,13 @@ class GraphLearner(Learner):
         return float(loss.detach())
 
     def changes(self) -> dict[str, float]:
-        """How far the network moves articles, |out - in| / |in|, when last encoded."""
+        """How far the network moved articles, |out - in| / |in|, when last encoded."""
         return {} if self._change is None else {"graph_change": self._change}
 
     def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
-        """Write the model folder; the bi-encoder and a ranker are those that were there."""
-        start = self._settings.start
-        folder = find_model(start)
+        """Write the model folder; the bi-encoder and a ranker are copied unchanged."""
+        base = self._settings.starting_model
+        folder = find_model(base)
         kept: dict[str, Path] = {}
         if (folder / MANIFEST_FILE).exists():
             # A fusion was learnt from the vectors without this graph.
@@ -262,7 +261,7 @@ class GraphLearner(Learner):
             kept = {part: folder / part for part in sorted(parts)}
         BiEncoder.load(folder, device="cpu").save(
             output,
-            base_model=start,
+            base_model=base,
             config=self._settings.to_dict(),
             data=data.digests(),
             metrics={**metrics, "graph": self._report},
@@ -298,13 +297,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train(settings, start)
+        train(settings, make_learner)
 
     return run(work)
 
 
-def start(settings: GraphSettings, data: TrainingData, accelerator: Accelerator) -> GraphLearner:
-    """The graph network that training starts from.
+def make_learner(
+    settings: GraphSettings, data: TrainingData, accelerator: Accelerator
+) -> GraphLearner:
+    """Open the graph network that training starts from, ready to learn.
 
     Raises:
         ModelError: The bi-encoder cannot be opened.

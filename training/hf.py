@@ -1,4 +1,4 @@
-"""What happens beside the Trainer's own steps: progress, checks, checkpoints that count."""
+"""What the two Hugging Face trainers share: progress, checks, complete checkpoints."""
 
 # ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 from __future__ import annotations
@@ -21,8 +21,8 @@ from components.models.tower import no_progress_bars
 from training.checkpoint import (
     after_no_memory,
     after_no_number,
-    made,
-    move_in,
+    finish_output,
+    is_already_made,
     only_process,
     seal,
     work_folder_of,
@@ -47,16 +47,17 @@ def trainer_arguments(
     resumed: bool,
     **others: Any,
 ) -> A:
-    """Arguments of a run on one device that says nothing by itself and keeps its checkpoints.
+    """Arguments of a quiet run on one device that keeps its checkpoints.
 
     Args:
-        kind: The trainer's own class of arguments.
+        kind: The trainer's class of arguments.
         settings: Of the run.
         work: Folder of the checkpoints.
         steps: Of the whole run.
-        rate: Highest learning rate, after the warm-up; then it falls to zero.
-        resumed: Whether it goes on from a checkpoint; else it is measured before the first step.
-        others: What this kind of training has of its own.
+        rate: Highest learning rate, reached after the warm-up; then it falls to zero.
+        resumed: Whether the run continues from a checkpoint; if not, it is measured before the
+            first step.
+        others: Further arguments of this kind of training.
     """
     device = resolve_device(settings.device)
     arguments = kind(
@@ -83,27 +84,27 @@ def trainer_arguments(
         **others,
     )
     if device.type == "cuda":
-        # Else it would spread each batch over all cards, and take a larger one.
+        # Otherwise it would spread each batch over all cards and enlarge it.
         arguments._n_gpu = 1
     return arguments
 
 
-# The Trainer's names for what it logs.
+# Names under which the Trainer logs values.
 LOSS, EVAL_LOSS = "loss", "eval_loss"
 
 
 def measurings(
     history: Sequence[Mapping[str, Any]], is_measuring: Callable[[Mapping[str, Any]], bool]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, float]]]:
-    """Each measuring of a run, with what the steps before it cost.
+    """Each measurement of a run, with the loss of the steps before it.
 
     Args:
-        history: What the Trainer logged, in its order.
-        is_measuring: Tells an entry of something measured from the others.
+        history: What the Trainer logged, in order.
+        is_measuring: Whether a log entry is a measurement.
 
     Yields:
-        The entry; and after step 0 `loss`, the mean of the training steps since the last measuring,
-        and `learning_rate` of the last of them.
+        The entry; and after step 0 `loss`, the mean of the training steps since the last
+        measurement, and `learning_rate` of the last of them.
     """
     summed, last_logged, last_measured = 0.0, 0, 0
     rate = 0.0
@@ -122,21 +123,21 @@ def measurings(
 
 
 def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> None:
-    """Train in one process, in a work folder that is held, unless the model is made already.
+    """Train in one process, in a locked work folder, unless the model is already made.
 
     Args:
         settings: Of the run.
         train: Makes the model folder, given the work folder.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise SettingsError("This training runs in one process. Start it with python.")
+        raise SettingsError("This training runs in one process. Run it with python, not torchrun.")
     output = Path(settings.output)
-    # A bar for each file that is read or written would hide our own lines.
+    # A progress bar for each file read or written would hide our own lines.
     with no_progress_bars(), only_process(output):
-        if not made(output, settings.to_dict()):
+        if not is_already_made(output, settings.to_dict()):
             check_target(output)
             train(work_folder_of(output))
-        move_in(output)
+        finish_output(output)
 
 
 def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
@@ -144,7 +145,7 @@ def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
 
     Args:
         trainer: Of the run.
-        checkpoint: Where it goes on; None for the start.
+        checkpoint: Where to resume; None to begin.
         work: Its folder.
 
     Raises:
@@ -158,17 +159,17 @@ def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
 
 
 class RunWatch(TrainerCallback):
-    """Watches over a run.
+    """Reports a run's progress and checks it.
 
-    Losses and weights are looked at before each checkpoint: no broken weights replace good ones.
+    Losses and weights are checked before each checkpoint: broken weights never replace good ones.
 
     Args:
         work: Folder of the checkpoints.
-        label: Stands before the progress bar.
-        examples_a_step: Examples that a step takes.
-        n_examples: Of an epoch.
-        steps: Of the whole run.
-        measured: Called after each measuring, with all that was logged.
+        label: Label of the progress bar.
+        examples_per_step: Examples in a step.
+        n_examples: Examples in an epoch.
+        steps: Steps of the whole run.
+        measured: Called after each measurement, with the whole log.
     """
 
     def __init__(
@@ -176,17 +177,17 @@ class RunWatch(TrainerCallback):
         work: Path,
         *,
         label: str,
-        examples_a_step: int,
+        examples_per_step: int,
         n_examples: int,
         steps: int,
         measured: Callable[[list[dict[str, float]]], object],
     ) -> None:
         self._work = work
         self._label = label
-        self._examples_a_step = examples_a_step
+        self._examples_per_step = examples_per_step
         self._n_examples = n_examples
         self._measured = measured
-        epochs = max(1, round(steps * examples_a_step / n_examples))
+        epochs = max(1, round(steps * examples_per_step / n_examples))
         self._progress = Progress(work, steps=steps, epochs=epochs)
         self._bar: tqdm[Any] | None = None
 
@@ -197,7 +198,7 @@ class RunWatch(TrainerCallback):
         )
 
     def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Report the step; have the loss logged where it is needed."""
+        """Report the step; log the loss where it is needed."""
         if self._bar is not None:
             self._bar.update()
         self._say("saving" if control.should_save else "training", state)
@@ -205,7 +206,7 @@ class RunWatch(TrainerCallback):
         control.should_log |= control.should_save or control.should_evaluate
 
     def on_log(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Stop where something is not a number.
+        """Stop if a value is not a number.
 
         Raises:
             TrainingError: A loss, the gradient's norm or a weight is not finite.
@@ -214,17 +215,17 @@ class RunWatch(TrainerCallback):
             name: (kwargs["logs"] or {}).get(name, 0.0) for name in (LOSS, "grad_norm", EVAL_LOSS)
         }
         if (model := kwargs.get("model")) is not None:
-            # The last step's loss was of the weights before it.
+            # The logged loss is of the weights before the last step: check those after it too.
             values["the weights' norm"] = float(get_total_norm(model.parameters()))
         for name, value in values.items():
             self._check_finite(name, value, state)
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Hand on what was measured."""
+        """Pass on what was measured."""
         self._measured(state.log_history)
 
     def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Make the checkpoint count."""
+        """Mark the checkpoint as complete."""
         seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
         self._say("training", state)
 
@@ -241,5 +242,5 @@ class RunWatch(TrainerCallback):
 
     def _say(self, stage: Any, state: TrainerState) -> None:
         step = state.global_step
-        epoch = max(0, step * self._examples_a_step - 1) // self._n_examples
+        epoch = max(0, step * self._examples_per_step - 1) // self._n_examples
         self._progress(stage, step=step, epoch=epoch)

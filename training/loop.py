@@ -1,4 +1,4 @@
-"""The training loop: of a bi-encoder, of a graph network."""
+"""The training loop of bi-encoders and graph networks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from training.checkpoint import (
     after_no_memory,
     after_no_number,
     compute_as_begun,
-    made,
-    move_in,
+    finish_output,
+    is_already_made,
     only_process,
     work_folder_of,
 )
@@ -67,12 +67,12 @@ METRICS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Validation:
-    """One model on some questions.
+    """One model's results on some questions.
 
     Attributes:
         values: Metric to question id to value.
-        unseen: Ids of the questions none of whose articles is a training positive: what carries
-            over to law that was not trained on.
+        unseen: Ids of the questions none of whose articles is a training positive: they show what
+            carries over to law that was not trained on.
     """
 
     values: dict[str, dict[str, float]]
@@ -100,15 +100,15 @@ def validate(
     trained_on: Collection[str],
     select_by: str,
 ) -> Validation:
-    """Search every question's vector among the articles', exactly, and measure what is found.
+    """Search for every question among the articles exactly, and measure what is found.
 
     Args:
         questions: `n_questions` of them.
         vectors: float32 `[n_questions, dim]`.
         articles: float32 `[n_articles, dim]`.
-        article_ids: By position.
+        article_ids: Ids by position.
         trained_on: Ids of the training positives.
-        select_by: A metric that is measured beside `METRICS`.
+        select_by: A metric that is measured besides `METRICS`.
     """
     index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
@@ -127,7 +127,7 @@ Rates = Callable[[int], float]
 
 
 def warm_up_and_decay(total_steps: int, warmup: float) -> Rates:
-    """Rising over the first steps, then falling to zero, both in a straight line.
+    """A rate that rises over the first steps, then falls to zero, both linearly.
 
     Args:
         total_steps: Steps of the whole run.
@@ -149,7 +149,7 @@ def constant(_: int) -> float:
 
 
 class Optimizer:
-    """AdamW over what is trainable, its learning rate a function of the step.
+    """AdamW over the trainable parameters, with a learning rate per step.
 
     Biases and the weights of norms are not decayed. A head has a learning rate of its own.
 
@@ -158,7 +158,7 @@ class Optimizer:
         learning_rate: The highest.
         weight_decay: AdamW's.
         rates: Share of the highest rate at each step.
-        head_lr: The highest rate of what goes by the name "head", where it has its own.
+        head_lr: The highest rate of the module named "head", if it has its own.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Optimizer:
         rates: Rates,
         head_lr: float | None = None,
     ) -> None:
-        # A siamese model's tower goes by one name only.
+        # The tower of a siamese model is listed under one name only.
         self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self._rates = rates
         groups: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -190,7 +190,7 @@ class Optimizer:
         )
 
     def step(self, step: int) -> None:
-        """Go one step down the gradients, and forget them."""
+        """Take one step along the gradients, then clear them."""
         for group in self._adamw.param_groups:
             group["lr"] = group["highest"] * self._rates(step)
         self._adamw.step()
@@ -219,7 +219,7 @@ class Learner(ABC):
     """A model in training: it makes vectors of articles and questions, and learns from batches.
 
     Attributes:
-        model: Is trained in place.
+        model: The model, trained in place.
     """
 
     model: nn.Module
@@ -231,7 +231,7 @@ class Learner(ABC):
 
     @abstractmethod
     def optimizer(self, total_steps: int) -> Optimizer:
-        """A fresh optimizer over what is trained, for a run of so many steps."""
+        """A fresh optimizer of the trained parameters, for a run of so many steps."""
 
     @abstractmethod
     def encode(self, progress: Callable[[int], None]) -> Vectors:
@@ -246,7 +246,7 @@ class Learner(ABC):
         """Write the complete model folder."""
 
     def changes(self) -> dict[str, float]:
-        """How far what started as an identity has moved; an identity has learnt nothing."""
+        """How far parts that began as an identity have moved; an identity has learnt nothing."""
         return {}
 
     def train_mode(self) -> None:
@@ -262,26 +262,26 @@ class Learner(ABC):
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027
-        """Put back what `state` gave; most learners have nothing."""
+        """Restore what `state` returned; most learners have nothing to restore."""
 
 
 class TrainingLoop:
     """Trains a model on (question, positive) pairs with negatives that grow harder.
 
-    Between two epochs: encode the law under the current weights; measure them on dev; draw
-    the next epoch's negatives; write a checkpoint. The one encoding serves the dynamic view and
-    the measuring. An epoch is every pair once, in batches.
+    Between two epochs it encodes the law under the current weights, measures them on dev, draws the
+    next epoch's negatives and writes a checkpoint. One encoding serves the dynamic view and the
+    measurement. An epoch is every pair once, in batches.
 
     Args:
         settings: Of the run.
         data: What to learn from and to choose by.
-        negatives: Draws for `data.train`.
+        negatives: Draws the negatives of `data.train`.
         learner: The model; it is trained in place.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
-        progress: Where progress is written; None: for this training alone, in `work`.
-        stop_after: Epoch to stop after, short of the settings' number; learning rate and curriculum
-            go as if it did not.
+        progress: Where progress is written; None writes this training's own into `work`.
+        stop_after: Epoch to stop after, before the settings' last one; learning rate and curriculum
+            run as if it did not stop.
     """
 
     def __init__(
@@ -311,7 +311,7 @@ class TrainingLoop:
             **settings.to_dict(),
             **learner.fixed,
             **data.digests(),
-            # Not how it is spelled: one card computes as another of its kind.
+            # The kind of device, not its index: cards of one kind compute alike.
             "device": accelerator.device.type,
             "threads": torch.get_num_threads(),
             "processes": accelerator.num_processes,
@@ -321,14 +321,14 @@ class TrainingLoop:
         self._state = RunState()
 
     def run(self) -> RunState:
-        """Train to the end, from the newest checkpoint if there is one; the best weights are kept.
+        """Train to the end, from the newest checkpoint if there is one, and keep the best weights.
 
         Returns:
             The state at the end. The model holds the best weights, or with nothing to choose by
             the last.
 
         Raises:
-            SettingsError: The checkpoint is of another run.
+            SettingsError: The checkpoint belongs to another run.
             TrainingError: A loss, a weight or a vector is not finite, or memory ran out.
         """
         try:
@@ -336,15 +336,18 @@ class TrainingLoop:
         except torch.OutOfMemoryError as error:
             remedy = "gradient_caching true, a smaller token_budget or a smaller batch_size"
             raise TrainingError(after_no_memory(self._state.step, remedy, self._work)) from error
-        # The first process to go on removes the folder.
+        # The first process to continue removes the folder.
         self._accelerator.wait_for_everyone()
         self._learner.eval_mode()
         return self._state
 
     def _run(self) -> None:
         if self._settings.max_steps is None and self._last_epoch > self._settings.epochs:
-            say(f"{self._last_epoch} epochs in place of {self._settings.epochs}, by min_steps")
-        self._take_up()
+            say(
+                f"{self._last_epoch} epochs in place of {self._settings.epochs}, "
+                "because of min_steps"
+            )
+        self._resume()
         if not self._state.drawn and not self._state.finished:
             self._between_epochs()
         while not self._state.finished:
@@ -354,17 +357,17 @@ class TrainingLoop:
         if self._state.best is not None:
             self._resuming.load_best(self._state)
 
-    def _take_up(self) -> None:
+    def _resume(self) -> None:
         found = self._resuming.newest(say)
         if found is None:
             return
         self._state, learner = found
         self._learner.restore(learner)
         if self._state.step:
-            say(f"Going on from step {self._state.step:,} of {self._steps:,}")
+            say(f"Resuming from step {self._state.step:,} of {self._steps:,}")
 
     def _between_epochs(self) -> None:
-        """Encode, measure, draw, keep: everything that needs the current weights."""
+        """Encode, measure, draw and save: everything that needs the current weights."""
         state = self._state
         started = time.perf_counter()
         due = state.epoch < self._last_epoch and state.epoch not in state.drawn
@@ -427,7 +430,7 @@ class TrainingLoop:
         return {"dev": means, "dev_unseen": validation.unseen_means()}
 
     def _draw(self, vectors: Vectors | None) -> None:
-        """Draw for this epoch and those until the next refresh, and describe what was drawn."""
+        """Draw for the epochs from this one to the next refresh, and describe what was drawn."""
         state = self._state
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
         seen = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
@@ -509,7 +512,7 @@ class TrainingLoop:
         state.seconds += time.perf_counter() - started
 
     def _seed(self, step: int) -> None:
-        """Dropout depends on the seed, the step and the process alone: nothing to keep for it."""
+        """Seed dropout by seed, step and process alone, so that there is no state to save."""
         words = [self._settings.seed, step, self._accelerator.process_index]
         torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
 
@@ -528,12 +531,12 @@ S = TypeVar("S", bound=RunSettings)
 L = TypeVar("L", bound=Learner)
 
 
-def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
+def train(settings: S, make_learner: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Args:
         settings: Of the run.
-        start: Opens what training starts from.
+        make_learner: Opens the learner that is trained.
 
     Raises:
         SettingsError: A setting does not fit the data, or another process trains into the output.
@@ -550,18 +553,20 @@ def train(settings: S, start: Callable[[S, TrainingData, Accelerator], Learner])
             "that all machines share."
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
-        if not from_main(accelerator, made(output, settings.to_dict())):
-            _train(settings, accelerator, start)
+        if not from_main(accelerator, is_already_made(output, settings.to_dict())):
+            _train(settings, accelerator, make_learner)
         if accelerator.is_main_process:
-            move_in(output)
+            finish_output(output)
         accelerator.wait_for_everyone()
     accelerator.end_training()
 
 
 def _train(
-    settings: S, accelerator: Accelerator, start: Callable[[S, TrainingData, Accelerator], Learner]
+    settings: S,
+    accelerator: Accelerator,
+    make_learner: Callable[[S, TrainingData, Accelerator], Learner],
 ) -> None:
-    """Train, and make the model folder."""
+    """Train and write the model folder."""
     output = Path(settings.output)
     work = work_folder_of(output)
     check_target(output)
@@ -574,11 +579,13 @@ def _train(
         final=settings.final,
     )
     if settings.final and not data.dev:
-        raise SettingsError("final: there are no dev questions to choose the epoch by. Leave it.")
+        raise SettingsError(
+            "final: there are no dev questions to choose the epoch by. Leave final out."
+        )
     if settings.final:
-        learner, state, records = _fit_twice(settings, data, accelerator, work, start)
+        learner, state, records = _fit_twice(settings, data, accelerator, work, make_learner)
     else:
-        learner, state = fit(settings, data, accelerator, work, start)
+        learner, state = fit(settings, data, accelerator, work, make_learner)
         records = state.records
     if not accelerator.is_main_process:
         return
@@ -596,20 +603,20 @@ def fit(
     data: TrainingData,
     accelerator: Accelerator,
     work: Path,
-    start: Callable[[S, TrainingData, Accelerator], L],
+    make_learner: Callable[[S, TrainingData, Accelerator], L],
     *,
     negatives: CurriculumNegatives | None = None,
     progress: Progress | None = None,
     stop_after: int | None = None,
 ) -> tuple[L, RunState]:
-    """Train one model; faults of settings and data are found before any model is opened.
+    """Train one model; wrong settings and data are found before any model is opened.
 
     Args:
         settings: Of the run.
         data: What to learn from and to choose by.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
-        start: Opens what training starts from.
+        make_learner: Opens the learner that is trained.
         negatives: Default: those that the settings describe.
         progress: As for `TrainingLoop`.
         stop_after: As for `TrainingLoop`.
@@ -622,7 +629,7 @@ def fit(
     if negatives is None:
         negatives = curriculum_negatives(settings, data, str(accelerator.device))
     compute_as_begun(work)
-    learner = start(settings, data, accelerator)
+    learner = make_learner(settings, data, accelerator)
     work.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(
         *(settings, data, negatives, learner, accelerator, work),
@@ -637,7 +644,7 @@ def _fit_twice(
     data: TrainingData,
     accelerator: Accelerator,
     work: Path,
-    start: Callable[[S, TrainingData, Accelerator], L],
+    make_learner: Callable[[S, TrainingData, Accelerator], L],
 ) -> tuple[L, RunState, list[dict[str, Any]]]:
     """`final`: choose the epoch on dev, then train again on train and dev up to it.
 
@@ -645,14 +652,14 @@ def _fit_twice(
         The learner of the second training, the state of the first, the records of both.
     """
     joined = data.joined()
-    # Both before any work starts: the second training must not be what finds a fault of the data.
+    # Draw both before any work starts: the second training must not be the one to find bad data.
     chosen, whole = (
         curriculum_negatives(settings, each, str(accelerator.device)) for each in (data, joined)
     )
-    # Which epoch will be the best is not known yet; at most the second training is as long.
+    # The best epoch is not known yet; the second training is at most as long.
     one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
-    state = fit(settings, data, accelerator, work, start, negatives=chosen, progress=both)[1]
+    state = fit(settings, data, accelerator, work, make_learner, negatives=chosen, progress=both)[1]
     assert state.best is not None
     epoch = state.best["epoch"]
     say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
@@ -660,7 +667,7 @@ def _fit_twice(
     two = Length.of(settings, len(joined.pairs), stop_after=epoch)
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)
     learner, final = fit(
-        *(settings, joined, accelerator, work / "final", start),
+        *(settings, joined, accelerator, work / "final", make_learner),
         negatives=whole,
         progress=both,
         stop_after=epoch,
@@ -674,7 +681,7 @@ def curriculum_negatives(
     """The negatives that the settings describe, for the training questions.
 
     Raises:
-        SettingsError: The data cannot give them.
+        SettingsError: The data does not allow them.
     """
     try:
         return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)

@@ -1,4 +1,4 @@
-"""A step of training: its batch, the loss, and the gradient in the parameters."""
+"""A training step: its batch, the loss, and the gradient of the parameters."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Batch:
         articles: int64 `[n_articles]`, the distinct articles (position in the corpus).
         pairs: int64 `[n_pairs, 2]`, each pair as rows of `questions` and `articles`.
         candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
-        n_listed: Articles that the pairs list, repeats counted: what a trainer would encode that
-            does not look for them.
+        n_listed: Articles that the pairs list, counting repeats: what a trainer that does not look
+            for repeats would encode.
     """
 
     questions: Rows
@@ -59,16 +59,16 @@ def make_batch(
     *,
     in_batch: bool,
 ) -> Batch:
-    """The step of some pairs.
+    """Make the batch of some pairs.
 
-    A question's negatives are shared by its pairs. With `in_batch` the batch's other articles are
-    negatives too, its other questions' positives and negatives; never an article that answers the
-    same question, or reads the same as one that does.
+    A question's negatives are shared by its pairs. With `in_batch` the positives and negatives of
+    the batch's other questions are negatives too, but never an article that answers the same
+    question or has the same text as one that does.
 
     Args:
         pairs: int64 `[n_pairs, 2]`, question and position of its positive.
         drawn: The epoch's negatives.
-        gold: Of the training questions.
+        gold: Gold of the training questions.
         in_batch: Whether other questions' articles count.
     """
     questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
@@ -109,8 +109,8 @@ def contrastive_loss(
 
         L = -log( exp(s(q, p) / t) / ( exp(s(q, p) / t) + sum over n in N(q) of exp(s(q, n) / t) ) )
 
-    Similarities, 1 / t and the logarithm of the sum are computed in float64 with autocast off: at
-    t = 0.01 a logit would be off by a tenth in bfloat16, and the loss by 3e-5 in float32.
+    Similarities, 1 / t and the logarithm of the sum are computed in float64 with autocast off: at t
+        = 0.01 a logit would be off by a tenth in bfloat16, and the loss by 3e-5 in float32.
 
     Args:
         questions: float `[n_questions, dim]`, unit vectors of a batch's distinct questions.
@@ -118,7 +118,7 @@ def contrastive_loss(
         pairs: int64 `[n_pairs, 2]`, rows in `questions` and `articles`.
         candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
         temperature: t.
-        reduction: "mean" over the pairs; "question_sum" adds up the pairs of each question and
+        reduction: "mean" over the pairs; "question_sum" sums over the pairs of each question and
             takes the mean over the questions.
 
     Returns:
@@ -127,7 +127,7 @@ def contrastive_loss(
     with torch.autocast(questions.device.type, enabled=False):
         positive = pairs[:, 1:]
         compared = candidates.scatter(1, positive, True)
-        # Apple's GPUs have no float64.
+        # Apple's GPUs lack float64.
         exact = torch.float32 if questions.device.type == "mps" else torch.float64
         logits = questions.to(exact)[pairs[:, 0]] @ articles.to(exact).T / temperature
         logits = logits.masked_fill(~compared, float("-inf"))
@@ -138,27 +138,27 @@ def contrastive_loss(
 
 
 LOSSES: Mapping[str, Callable[..., Tensor]] = {"contrastive": contrastive_loss}
-"""The losses by the setting `loss`; each is called as `contrastive_loss` is."""
+"""Losses by the value of the setting `loss`; each has the signature of `contrastive_loss`."""
 
 
 def loss_and_gradient(
     batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
 ) -> float:
-    """The loss of a batch, eq. (1), and its gradient in the parameters, which hold none before.
+    """The loss of a batch, eq. (1); its gradient goes into the parameters, which hold none before.
 
-    Each distinct article and question is encoded once, by one of the processes; every process then
-    has all vectors and computes the whole loss, and sends the gradient of its own share of the
-    vectors back into the encoder.
+    Each distinct article and question is encoded once, by one of the processes. Every process then
+    has all vectors, computes the whole loss, and propagates the gradient of its own share of the
+    vectors into the encoder.
 
-    When memory runs out under gradient caching, all processes begin the batch again, the one
-    concerned in smaller pieces, with the random numbers that they began with: as if its pieces had
-    been that small from the start.
+    When memory runs out under gradient caching, all processes begin the batch again with the same
+        random numbers, the one concerned in smaller pieces: as if its pieces had been that small
+        from the beginning.
 
     Returns:
         The loss; in every process the same.
 
     Raises:
-        torch.OutOfMemoryError: The batch, or under gradient caching one text alone, does not fit.
+        torch.OutOfMemoryError: The batch, or under gradient caching a single text, does not fit.
     """
     device = texts.articles.encoder.tower.device
     start = random_states(device)
@@ -166,7 +166,7 @@ def loss_and_gradient(
         restore_random_states(device, start)
         for side in (texts.questions, texts.articles):
             side.forget_gradients()
-        say("Memory ran out: the batch begins again in smaller pieces, which are kept from now on")
+        say("Memory ran out: repeating the batch in smaller pieces, and using them from now on")
     return loss
 
 

@@ -1,4 +1,4 @@
-"""Figures, drawn and saved in one way."""
+"""Figures: one way to draw and save them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The same results give the same files; a law's name is not a formula.
+# The same results give the same files, and a law's name is not parsed as a formula.
 _STYLE: Any = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
 
 
@@ -20,11 +20,11 @@ def figure_at(stem: Path, rows: int = 1, columns: int = 1, **options: Any) -> It
 
     Args:
         stem: Where it goes, without suffix.
-        rows: Of axes.
-        columns: Of axes.
+        rows: Rows of axes.
+        columns: Columns of axes.
         options: As for `pyplot.subplots`.
     """
-    # Imported here: only the end of a run draws.
+    # Imported here: only the end of a run draws figures.
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -41,5 +41,5 @@ def figure_at(stem: Path, rows: int = 1, columns: int = 1, **options: Any) -> It
 
 
 def files_at(stem: Path) -> list[Path]:
-    """The files of a figure."""
+    """The files of a saved figure."""
     return [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]

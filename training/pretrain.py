@@ -3,7 +3,7 @@
     python -m training.pretrain --corpus aldermere --output models/read
     python -m training.pretrain --corpus aldermere --model scratch --output models/fresh
 
-The same command goes on where it was interrupted.
+The same command resumes where it was interrupted.
 """
 
 from __future__ import annotations

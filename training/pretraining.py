@@ -1,4 +1,4 @@
-"""Masked-language modelling with transformers' Trainer, resuming by itself."""
+"""Masked-language modelling with transformers' Trainer, with automatic resuming."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ from components.models.tower import PassageTokenizer, Tower, open_towers
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import Segmentation, words_joined
-from training.checkpoint import claim, compute_as_begun, newest_complete
+from training.checkpoint import compute_as_begun, newest_complete, open_work_folder
 from training.command_line import Place, SettingsError, say
 from training.hf import EVAL_LOSS, RunWatch, measurings, train_alone, train_from, trainer_arguments
 from training.plotting import figure_at
 from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import TrainerSettings, at_least, only_where, share
-from training.start import kept_parts
+from training.starting_model import kept_parts
 
 # The settings of `python -m training.pretrain`.
 
@@ -69,7 +69,7 @@ TokenizerKind = Literal["wordpiece", "bpe"]
 
 SCRATCH = "scratch"
 
-# What is made anew for `scratch`, and what a checkpoint brings with it.
+# Settings that only apply to `scratch`: a checkpoint brings these with it.
 _OF_SCRATCH = ("tokenizer", "vocabulary", "layers", "width", "heads")
 _LEARNING_RATE, _LEARNING_RATE_FROM_SCRATCH = 5e-5, 5e-4
 _LONGEST_BLOCK = 512
@@ -78,34 +78,36 @@ _BUNDLED = Place(BUNDLED_MODEL)
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainSettings(TrainerSettings):
-    """An encoder that has read a law, by masked-language modelling.
+    """An encoder pretrained on a law by masked-language modelling.
 
-    "Paper" is LegalCamemBERT, which is CamemBERT that has read BSARD (Louis, van Dijck, Spanakis,
-    EACL 2023).
+    "Paper" is LegalCamemBERT: CamemBERT pretrained on BSARD (Louis, van Dijck, Spanakis, EACL
+    2023).
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
             StatuteCorpus.read knows.
-        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
+        output: The model folder to make. DIR.work next to it holds the checkpoints until it is
+            finished.
         model: What training starts from: name or folder of a Hugging Face, sentence-transformers or
             Lexarbor model, or "scratch" for a fresh one. Paper: camembert-base.
-        tokenizer: From scratch: wordpiece (lower case; each Chinese character a word of its own) or
+        tokenizer: From scratch: wordpiece (lower case; each Chinese character is a word) or
             bpe (byte-level, case kept).
-        vocabulary: From scratch: most tokens that the tokenizer may have.
+        vocabulary: From scratch: the most tokens that the tokenizer may have.
         layers: From scratch: layers of the encoder.
-        width: From scratch: width of its vectors; its feed-forward layers are 4 times as wide.
-        heads: From scratch: attention heads of a layer.
+        width: From scratch: width of the encoder's vectors; its feed-forward layers are 4 times as
+            wide.
+        heads: From scratch: attention heads per layer.
         block_tokens: Tokens of a block of text; from scratch also the longest text that the model
-            will ever read. Default: the most that the model reads, up to 512. Paper: 512.
-        text_rule: What of an article is read.
+            will ever read. Default: as many as the model reads, up to 512. Paper: 512.
+        text_rule: Which parts of an article are read.
         segmentation: vi joins the syllables of Vietnamese words by "_" before they are read, as
             models of the PhoBERT family want them; default: as the model has it. Needs pyvi.
-        masked: Share of the tokens to be guessed; of these 80% are hidden, 10% are replaced by
-            others and 10% stay.
-        held_out: Share of the blocks that is measured by and never trained on.
-        epochs: Times that each block is read. Paper: 200.
+        masked: Share of the tokens to guess; of these 80% are hidden, 10% are replaced by others
+            and 10% stay.
+        held_out: Share of the blocks that is measured on and never trained on.
+        epochs: How often each block is read. Paper: 200.
         max_steps: Steps in place of epochs. Paper: 50000.
-        batch_size: Blocks a step. Paper: 32.
+        batch_size: Blocks per step. Paper: 32.
         learning_rate: Highest learning rate; default: 5e-5 from a checkpoint, 5e-4 from scratch.
             Paper: 5e-5.
         weight_decay: AdamW's. Paper: 0.01.
@@ -114,8 +116,8 @@ class PretrainSettings(TrainerSettings):
         clip: Highest norm of the gradient.
         checkpoint_every: Steps between two checkpoints.
         dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
-        device: cpu, cuda, ...; default: the best there is.
-        seed: Of everything that is drawn.
+        device: cpu, cuda, ...; default: the best available.
+        seed: Seed of everything that is drawn.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
@@ -146,7 +148,7 @@ class PretrainSettings(TrainerSettings):
         share(self, "masked", "held_out", zero=False)
         if self.width % self.heads:
             raise SettingsError(
-                f"width {self.width} cannot be shared by {self.heads} heads. Take a multiple."
+                f"width {self.width} cannot be divided among {self.heads} heads. Use a multiple."
             )
         if not self.from_scratch:
             only_where(self, False, f"--model {SCRATCH}", *_OF_SCRATCH)
@@ -164,7 +166,7 @@ class PretrainSettings(TrainerSettings):
         return _LEARNING_RATE_FROM_SCRATCH if self.from_scratch else _LEARNING_RATE
 
     def block(self, limit: int | None = None) -> int:
-        """Tokens of a block, for a model that reads at most `limit`, or for one yet to be made.
+        """Tokens per block, for a model that reads at most `limit`, or for one yet to be made.
 
         Raises:
             SettingsError: The block is longer than the model reads.
@@ -173,13 +175,13 @@ class PretrainSettings(TrainerSettings):
             return min(limit or _LONGEST_BLOCK, _LONGEST_BLOCK)
         if limit is not None and self.block_tokens > limit:
             raise SettingsError(
-                f"block_tokens is {self.block_tokens}, and {self.model} reads at most {limit}. "
-                "Take fewer."
+                f"block_tokens is {self.block_tokens}, but {self.model} reads at most {limit}. "
+                "Use fewer."
             )
         return self.block_tokens
 
 
-# A tokenizer trained on a corpus, for a language or a wording that no model at hand reads well.
+# A tokenizer trained on a corpus, for language that no model at hand reads well.
 
 
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -190,24 +192,24 @@ _INSIDE = "##"
 def train_tokenizer(
     texts: Sequence[str], kind: TokenizerKind, vocabulary: int, *, max_tokens: int
 ) -> PreTrainedTokenizerFast:
-    """Train a tokenizer; the same texts always give the same one.
+    """Train a tokenizer; the same texts always give the same tokenizer.
 
-    Both kinds first bring characters to one form (NFKC), so that full-width and decomposed letters
-    are read like any others, and keep accents. WordPiece is in lower case, splits at white space
-    and punctuation and takes each Chinese character as a word, as BERT does. Byte-level BPE keeps
-    case, knows every character, and joins characters across a whole Chinese phrase.
+    Both kinds first normalise characters (NFKC), so that full-width and decomposed letters are read
+    like any others, and keep accents. WordPiece is in lower case, splits at white space and
+    punctuation and takes each Chinese character as a word, as BERT does. Byte-level BPE keeps case,
+    knows every character, and joins characters across a whole Chinese phrase.
 
     Args:
         texts: What to learn the vocabulary from.
         kind: "wordpiece" or "bpe".
-        vocabulary: Most tokens, special ones included; a small corpus gives fewer.
+        vocabulary: The most tokens, special ones included; a small corpus gives fewer.
         max_tokens: Longest text that the model reads, special tokens included.
 
     Returns:
         A tokenizer with BERT's special tokens, [PAD] being 0.
 
     Raises:
-        SettingsError: The characters alone are more than `vocabulary`.
+        SettingsError: There are more characters than `vocabulary`.
     """
     tokenizer = _wordpiece(texts, vocabulary) if kind == "wordpiece" else _bpe(texts, vocabulary)
     ids = {token: tokenizer.token_to_id(token) for token in (_FIRST, _LAST)}
@@ -232,22 +234,22 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     words = _words(tokenizer, texts)
-    # The trainer numbers pieces as a hash map of random order gives them, and equal counts are
-    # decided by number. Given all single characters beforehand, it has no choice left. And a letter
-    # that only ever began a word is known inside one too.
+    # The trainer numbers pieces in the random order of a hash map, and breaks equal counts by
+    # number. Giving it all single characters beforehand removes the choice. Also, a letter that
+    # only ever began a word is then known inside one.
     characters = sorted({each for word in words for each in word})
     inside = sorted({_INSIDE + each for word in words if len(word) > 1 for each in word})
     known = [*_SPECIAL, *characters, *inside]
     if len(known) > vocabulary:
         raise SettingsError(
-            f"vocabulary is {vocabulary}, and the characters of the corpus alone are {len(known)} "
-            "tokens. Take more, or tokenizer bpe."
+            f"vocabulary is {vocabulary}, but the characters of the corpus alone are {len(known)} "
+            "tokens. Use more, or tokenizer bpe."
         )
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary, min_frequency=2, special_tokens=known, show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
-    # A new one, in which single characters are not special.
+    # A new tokenizer, in which single characters are not special.
     trained = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token=_UNKNOWN))
     trained.normalizer = tokenizer.normalizer
     trained.pre_tokenizer = tokenizer.pre_tokenizer
@@ -287,7 +289,7 @@ _LEAST_BLOCKS = 3
 
 @dataclass(frozen=True)
 class Blocks:
-    """A law in blocks, some of which are never trained on.
+    """A law in blocks, some of which are held out.
 
     Attributes:
         train: int32 `[n_train, block_tokens]`, special tokens included.
@@ -312,19 +314,19 @@ def make_blocks(
     held_out: float,
     seed: int,
 ) -> Blocks:
-    """Join all texts in their order, cut them into full blocks, hold some out by chance.
+    """Join all texts in order, cut them into full blocks, and hold some out at random.
 
     No token is lost and none is padding: the last block begins early enough to be full. Since it
-    repeats some of the last but one, neither of the two is held out.
+    overlaps the last but one, neither of the two is held out.
 
     Args:
         texts: Articles in the order of the law.
-        tokenizer: The model's; its special tokens stand around each block.
-        block_tokens: Tokens of a block, special ones included.
-        separator: Id that stands between two texts.
-        unknown: Id of a token that stands for what is not known.
+        tokenizer: The model's; its special tokens surround each block.
+        block_tokens: Tokens per block, special ones included.
+        separator: Id of the token between two texts.
+        unknown: Id of the token for unknown characters.
         held_out: Share of the blocks to hold out; at least one is.
-        seed: Of which ones.
+        seed: Decides which ones.
 
     Raises:
         SettingsError: The texts are too short for three blocks.
@@ -334,8 +336,8 @@ def make_blocks(
     n_blocks = -(-len(stream) // room) if room > 0 else 0
     if n_blocks < _LEAST_BLOCKS:
         raise SettingsError(
-            f"the corpus has {len(stream)} tokens, which is too little for {_LEAST_BLOCKS} blocks "
-            f"of {block_tokens} (special tokens included). Take smaller block_tokens."
+            f"the corpus has {len(stream)} tokens, which is too few for {_LEAST_BLOCKS} blocks "
+            f"of {block_tokens} (special tokens included). Use smaller block_tokens."
         )
     starts = np.minimum(np.arange(n_blocks) * room, len(stream) - room)
     bodies = stream[starts[:, None] + np.arange(room)]
@@ -369,21 +371,20 @@ def _joined(
 
 
 Item = tuple[tuple[int, int], Tensor]
-"""What chance depends on when the block is masked: (0 in training or 1 in measuring, place), and
-the block."""
+"""The key of the random mask, (0 in training or 1 in measuring, place), and the block."""
 
 _TRAINING, _MEASURING = 0, 1
 
 
 class ReadingOrder(Dataset[Item]):
-    """The blocks of a whole run, one after the other; each epoch in an order of its own.
+    """The blocks of a whole run, one after the other; each epoch has its own order.
 
-    A run that is taken up again needs its step only to know what comes next.
+    A resumed run needs only its step to know what comes next.
 
     Args:
         blocks: int32 `[n_blocks, block_tokens]`.
-        length: Blocks that the run reads, repeats counted.
-        seed: Of the orders.
+        length: Blocks that the run reads, counting repeats.
+        seed: Seed of the orders.
     """
 
     def __init__(self, blocks: Tensor, length: int, seed: int) -> None:
@@ -405,21 +406,20 @@ class ReadingOrder(Dataset[Item]):
 
 
 def held_out_items(blocks: Tensor) -> list[Item]:
-    """Blocks to measure by: the same words are masked in them every time."""
+    """Blocks to measure on: the same tokens are masked every time."""
     return [((_MEASURING, place), block) for place, block in enumerate(torch.unbind(blocks))]
 
 
 class Masking:
     """Makes batches of blocks in which some tokens are to be guessed.
 
-    Of those, 80% are hidden behind the mask token, 10% replaced by any other and 10% left as they
-    are (BERT). Which ones depends on the seed and the batch's first place in the run, on nothing
-    that happened before.
+    Of those, 80% are replaced by the mask token, 10% by a random token and 10% left as they are
+    (BERT). The choice depends only on the seed and the batch's first place in the run.
 
     Args:
         tokenizer: The model's.
-        share: Of the tokens to be guessed, special ones aside.
-        seed: Of the choice.
+        share: Share of the tokens to guess, special ones aside.
+        seed: Seed of the choice.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, share: float, seed: int) -> None:
@@ -443,17 +443,17 @@ class Masking:
 
 
 def make_records(
-    history: Sequence[Mapping[str, Any]], blocks_a_step: int, n_blocks: int
+    history: Sequence[Mapping[str, Any]], blocks_per_step: int, n_blocks: int
 ) -> list[dict[str, Any]]:
-    """One record for each time that the held-out blocks were measured.
+    """One record for each measurement of the held-out blocks.
 
     Args:
-        history: What the Trainer logged, in its order.
-        blocks_a_step: Blocks that a step reads.
-        n_blocks: Blocks of an epoch.
+        history: What the Trainer logged, in order.
+        blocks_per_step: Blocks in a step.
+        n_blocks: Blocks in an epoch.
 
     Returns:
-        `step`; `epoch`, times that each block was read; `held_out_loss`, the mean over held-out
+        `step`; `epoch`, how often each block was read; `held_out_loss`, the mean over held-out
         blocks of the cross-entropy of a hidden token (natural logarithm); `perplexity`, its
         exponential; after step 0 also `loss`, the mean of the training steps since the last record,
         and `learning_rate` of the last of them.
@@ -462,7 +462,7 @@ def make_records(
     for entry, trained in measurings(history, lambda entry: EVAL_LOSS in entry):
         record = {
             "step": entry["step"],
-            "epoch": round(entry["step"] * blocks_a_step / n_blocks, 3),
+            "epoch": round(entry["step"] * blocks_per_step / n_blocks, 3),
             "held_out_loss": entry[EVAL_LOSS],
             "perplexity": perplexity(entry[EVAL_LOSS]),
         }
@@ -471,7 +471,7 @@ def make_records(
 
 
 def perplexity(loss: float) -> float:
-    """The exponential of a loss, at most that of 700: JSON holds no number far beyond it."""
+    """The exponential of a loss, capped at exp(700): JSON cannot hold much larger numbers."""
     return math.exp(min(loss, 700.0))
 
 
@@ -485,19 +485,19 @@ def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
         axes.legend()
 
 
-# What pretraining starts from: a model at hand, or a fresh one with a tokenizer of its own.
+# The model that pretraining starts from: an existing one, or a fresh one with its own tokenizer.
 
 
 _START = "start"
 
 
 @dataclass(frozen=True)
-class Start:
+class StartingModel:
     """A text encoder, and the same Transformer with a head that guesses masked words.
 
     Attributes:
-        tower: What becomes of it: Transformer and pooling. Its Transformer is not trained itself.
-        masked: What is trained, in float32.
+        tower: The result: Transformer and pooling. Its own Transformer is not trained.
+        masked: The Transformer with its head, which is trained in float32.
     """
 
     tower: Tower
@@ -515,18 +515,18 @@ class Start:
         return cast(PreTrainedModel, self.tower.encoder.transformers_model)
 
     def trained(self) -> Tower:
-        """The tower with the weights that were trained, on the CPU; the head stays behind."""
+        """The tower with the trained weights, on the CPU, without the head."""
         weights = {name: each.cpu() for name, each in self.masked.base_model.state_dict().items()}
-        # A pooler, which no masked word ever trains, stays as the checkpoint had it.
+        # A pooler, which masked words never train, stays as in the checkpoint.
         self.encoder.load_state_dict(weights, strict=False)
         return self.tower
 
 
 def segmentation_of(settings: PretrainSettings) -> Segmentation | None:
-    """The language whose words are joined in what is read; by default as the model has it.
+    """The language whose words are joined before reading; by default the model's.
 
     Raises:
-        ModelError: There is no such model, or what tells words apart is not installed.
+        ModelError: There is no such model, or the word segmenter is not installed.
     """
     chosen = settings.segmentation
     if chosen is None and not settings.from_scratch:
@@ -536,14 +536,14 @@ def segmentation_of(settings: PretrainSettings) -> Segmentation | None:
     return checked_segmentation(chosen)
 
 
-def open_start(folder: Path, seed: int) -> Start:
+def open_starting_model(folder: Path, seed: int) -> StartingModel:
     """Open a model's tower, and its Transformer with a head for masked words.
 
-    Where the model comes without such a head, as sentence-transformers do, a fresh one is made.
+    If the model has no such head, like sentence-transformers models, a fresh one is made.
 
     Args:
-        folder: As `start_folder` gives it.
-        seed: Of weights that the folder lacks.
+        folder: As returned by `starting_folder`.
+        seed: Seed of weights that the folder lacks.
 
     Raises:
         ModelError: It cannot be opened, or cannot be trained this way.
@@ -552,7 +552,7 @@ def open_start(folder: Path, seed: int) -> Start:
     tower, second = open_towers(folder)
     if second is not None:
         raise ModelError(
-            f"{folder}: routes questions and articles to two towers. Give a model of one."
+            f"{folder}: routes questions and articles to two towers. Give a model with one."
         )
     tokenizer = tower.encoder.tokenizer
     if tokenizer.mask_token is None:
@@ -571,22 +571,22 @@ def open_start(folder: Path, seed: int) -> Start:
         )
     except ValueError as error:
         raise ModelError(f"{folder}: has no head for masked words: {error}") from error
-    start = Start(tower, masked)
-    if type(masked.base_model) is not type(start.encoder):
+    starting = StartingModel(tower, masked)
+    if type(masked.base_model) is not type(starting.encoder):
         raise ModelError(
-            f"{folder}: is a {type(start.encoder).__name__}, and masked words would train a "
+            f"{folder}: is a {type(starting.encoder).__name__}, and masked words would train a "
             f"{type(masked.base_model).__name__}. Choose another model."
         )
     if len(tokenizer) > masked.get_input_embeddings().num_embeddings:
         raise ModelError(f"{folder}: its tokenizer has more tokens than its model has embeddings.")
     own = masked.base_model_prefix + "."
     if any(not name.startswith(own) for name in report["missing_keys"]):
-        say("The model has no head for masked words; a fresh one is trained along")
-    return start
+        say("The model has no head for masked words; training a fresh one with it")
+    return starting
 
 
-def start_folder(settings: PretrainSettings, texts: Sequence[str], work: Path) -> Path:
-    """The folder of the tower that training starts from; made in `work` from scratch, once.
+def starting_folder(settings: PretrainSettings, texts: Sequence[str], work: Path) -> Path:
+    """The folder of the tower that training starts from; from scratch it is made once, in `work`.
 
     Raises:
         ModelError: There is no such model, or it holds two towers.
@@ -610,7 +610,7 @@ def start_folder(settings: PretrainSettings, texts: Sequence[str], work: Path) -
 
 
 def _make(folder: Path, settings: PretrainSettings, texts: Sequence[str]) -> None:
-    """A fresh encoder with a tokenizer trained on the texts, complete or not at all."""
+    """Make a fresh encoder with a tokenizer trained on the texts, all or nothing."""
     block = settings.block()
     tokenizer = train_tokenizer(texts, settings.tokenizer, settings.vocabulary, max_tokens=block)
     say(f"A tokenizer of {len(tokenizer):,} tokens was trained on {len(texts):,} articles")
@@ -630,7 +630,7 @@ def _make(folder: Path, settings: PretrainSettings, texts: Sequence[str]) -> Non
 
 
 def _reader(folder: Path) -> Path:
-    """Where a sentence-transformers folder keeps its Transformer; the folder itself elsewhere."""
+    """Where a sentence-transformers folder has its Transformer; else the folder itself."""
     modules = folder / "modules.json"
     if not modules.exists():
         return folder
@@ -638,10 +638,10 @@ def _reader(folder: Path) -> Path:
 
 
 class ReadingWatch(RunWatch):
-    """Watches over a run, and says what the held-out blocks cost. Its examples are blocks."""
+    """Reports a run's progress and the perplexity on held-out blocks. Its examples are blocks."""
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Say what the held-out blocks cost."""
+        """Report the perplexity on the held-out blocks."""
         loss = kwargs["metrics"][EVAL_LOSS]
         say(
             f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
@@ -651,16 +651,16 @@ class ReadingWatch(RunWatch):
 
 
 def train_masked(
-    settings: PretrainSettings, start: Start, blocks: Blocks, work: Path
+    settings: PretrainSettings, starting: StartingModel, blocks: Blocks, work: Path
 ) -> list[dict[str, Any]]:
-    """Train `start.masked` on the blocks, from the newest complete checkpoint if there is one.
+    """Train `starting.masked` on the blocks, from the newest complete checkpoint if there is one.
 
-    The held-out blocks are measured before the first step, after each epoch and at the end. A run
-    that was killed and taken up again ends, on a CPU, with the weights of one left alone.
+    The held-out blocks are measured before the first step, after each epoch and at the end. On a
+    CPU, a run that was killed and resumed ends with the same weights as an undisturbed one.
 
     Args:
         settings: Of the run.
-        start: What is trained, in place.
+        starting: The model, trained in place.
         blocks: What it reads.
         work: Folder of the checkpoints.
 
@@ -675,7 +675,7 @@ def train_masked(
     steps = settings.max_steps or -(-settings.epochs * n_blocks // settings.batch_size)
     checkpoint = newest_complete(work, say)
     if checkpoint is not None:
-        say(f"Going on from {checkpoint.name} of {steps:,} steps")
+        say(f"Resuming from {checkpoint.name} of {steps:,} steps")
 
     def records_of(history: list[dict[str, float]]) -> list[dict[str, Any]]:
         return make_records(history, settings.batch_size, n_blocks)
@@ -683,13 +683,13 @@ def train_masked(
     watch = ReadingWatch(
         work,
         label="Reading",
-        examples_a_step=settings.batch_size,
+        examples_per_step=settings.batch_size,
         n_examples=n_blocks,
         steps=steps,
         measured=lambda history: write_metrics(work / METRICS_FILE, records_of(history)),
     )
     trainer = Trainer(
-        model=start.masked,
+        model=starting.masked,
         args=trainer_arguments(
             TrainingArguments,
             settings,
@@ -700,15 +700,15 @@ def train_masked(
             per_device_eval_batch_size=settings.batch_size,
             eval_strategy="steps",
             eval_steps=epoch_steps,
-            # The dataset is the run: its order and epochs are its own.
+            # The dataset covers the whole run, with its own order and epochs.
             train_sampling_strategy="sequential",
             remove_unused_columns=False,
             label_names=["labels"],
-            # A masked-language head takes the mean over its own batch, whatever else is announced.
+            # A masked-language head takes the mean over its own batch, whatever it is passed.
             average_tokens_across_devices=False,
             prediction_loss_only=True,
         ),
-        data_collator=Masking(start.tokenizer, settings.masked, settings.seed),
+        data_collator=Masking(starting.tokenizer, settings.masked, settings.seed),
         train_dataset=ReadingOrder(blocks.train, steps * settings.batch_size, settings.seed),
         eval_dataset=held_out_items(blocks.held_out),
         callbacks=[watch],
@@ -722,7 +722,7 @@ def pretrain(settings: PretrainSettings) -> None:
     """Train from the settings' corpus to the settings' model folder.
 
     Raises:
-        SettingsError: A setting does not fit the corpus, the model, or the run to go on with.
+        SettingsError: A setting does not fit the corpus, the model, or the run to resume.
         CorpusError: The corpus cannot be read.
         ModelError: The model cannot be opened or trained this way, or the output folder is not
             empty.
@@ -745,21 +745,21 @@ def _pretrain(settings: PretrainSettings, work: Path) -> None:
         fixed["model_sha256"] = model_digest(find_model(settings.model))
     texts = [indexed_text(each.headings, each.text, settings.text_rule) for each in corpus]
     segmentation = segmentation_of(settings)
-    claim(work, fixed)
+    open_work_folder(work, fixed)
     if segmentation is not None:
         texts = [words_joined(text) for text in texts]
-    start = open_start(start_folder(settings, texts, work), settings.seed)
-    blocks = _blocks(settings, texts, start)
-    records = train_masked(settings, start, blocks, work)
-    _finish(settings, corpus, start, segmentation, blocks, records, work)
+    starting = open_starting_model(starting_folder(settings, texts, work), settings.seed)
+    blocks = _blocks(settings, texts, starting)
+    records = train_masked(settings, starting, blocks, work)
+    _finish(settings, corpus, starting, segmentation, blocks, records, work)
 
 
-def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> Blocks:
-    tokenizer = start.tokenizer
+def _blocks(settings: PretrainSettings, texts: Sequence[str], starting: StartingModel) -> Blocks:
+    tokenizer = starting.tokenizer
     blocks = make_blocks(
         texts,
-        start.tower.tokenizer,
-        block_tokens=settings.block(start.tower.max_tokens),
+        starting.tower.tokenizer,
+        block_tokens=settings.block(starting.tower.max_tokens),
         separator=tokenizer.sep_token_id,
         unknown=tokenizer.unk_token_id,
         held_out=settings.held_out,
@@ -777,13 +777,13 @@ def _blocks(settings: PretrainSettings, texts: Sequence[str], start: Start) -> B
 def _finish(
     settings: PretrainSettings,
     corpus: StatuteCorpus,
-    start: Start,
+    starting: StartingModel,
     segmentation: Segmentation | None,
     blocks: Blocks,
     records: list[dict[str, Any]],
     work: Path,
 ) -> None:
-    """Make the model folder."""
+    """Write the model folder."""
     write_metrics(work / METRICS_FILE, records)
     plot_losses(records, work)
     before, after = records[0], records[-1]
@@ -791,7 +791,7 @@ def _finish(
         f"Perplexity on held-out blocks: {before['perplexity']:.2f} before, "
         f"{after['perplexity']:.2f} after"
     )
-    model = BiEncoder(start.trained(), text_rule=settings.text_rule, segmentation=segmentation)
+    model = BiEncoder(starting.trained(), text_rule=settings.text_rule, segmentation=segmentation)
     model.save(
         Path(settings.output),
         base_model=settings.model,

@@ -2,7 +2,7 @@
 
     python -m training.ranker --config training/configs/ranker_demo.yaml --output models/ranker
 
-The same command goes on where it was interrupted.
+The same command resumes where it was interrupted.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def train(settings: RankerTrainingSettings) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Raises:
-        SettingsError: A setting does not fit the data or the run to go on with, or another process
+        SettingsError: A setting does not fit the data or the run to resume, or another process
             trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
     # Imported here, so that --help answers without waiting for sentence-transformers.
-    from training.checkpoint import claim, compute_as_begun
+    from training.checkpoint import compute_as_begun, open_work_folder
     from training.data import TrainingData, say_where_dev_is_learnt
     from training.hf import train_alone
     from training.ranking.run import fixed_by, prepare, publish, quiet_warnings, train_ranker
@@ -46,7 +46,7 @@ def train(settings: RankerTrainingSettings) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
-        claim(work, fixed_by(settings, data))
+        open_work_folder(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)
         publish(settings, data, prepared, records, work)

@@ -1,4 +1,4 @@
-"""What a run writes down while it goes: metrics by epoch, its progress, its surroundings."""
+"""What a run records: metrics by epoch, progress, and its environment."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _SECONDS_BETWEEN = 0.5
 
 
 def write_metrics(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write the records of all epochs so far, one JSON object a line; the old file gives way."""
+    """Write the records of all epochs so far, one JSON object per line, replacing the file."""
     _replace(path, "".join(json.dumps(record) + "\n" for record in records), synced=True)
 
 
 @dataclass(frozen=True)
 class Length:
-    """How long a training is; the last epoch may be cut short by the steps."""
+    """How long a training is; max_steps may cut the last epoch short."""
 
     steps: int
     epochs: int
 
     @classmethod
     def of(cls, settings: RunSettings, n_pairs: int, *, stop_after: int | None = None) -> Length:
-        """The length of a training on so many pairs; `stop_after` as for `TrainingLoop`."""
+        """The length of a training on `n_pairs` pairs; `stop_after` as for `TrainingLoop`."""
         epoch_steps = steps_in_epoch(n_pairs, settings.batch_size)
         steps = settings.total_steps(epoch_steps)
         epochs = -(-steps // epoch_steps)
@@ -55,13 +55,14 @@ class Length:
 
 
 class Progress:
-    """`progress.json`: where a run is, for whoever waits for it.
+    """`progress.json`: how far a run is, for those who wait for it.
 
     Args:
         folder: Where the file goes.
-        steps: Of the whole run.
-        epochs: Of the whole run.
-        before: What the run did in an earlier training; added to the steps and epochs of this one.
+        steps: Steps of the whole run.
+        epochs: Epochs of the whole run.
+        before: Length of an earlier training in this run; added to the steps and epochs of this
+            one.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Progress:
         self._stage = ""
 
     def __call__(self, stage: Stage, *, step: int, epoch: int) -> None:
-        """Say where the run is; written at most twice a second, and at each new stage."""
+        """Record how far the run is; written at most twice a second, and at each new stage."""
         now = time.monotonic()
         if stage == self._stage and now - self._last < _SECONDS_BETWEEN:
             return
@@ -87,19 +88,19 @@ class Progress:
             "epoch": min(self._before.epochs + epoch + 1, self._epochs),
             "epochs": self._epochs,
         }
-        # A disk that is slow to sync must not hold up training twice a second.
+        # Not synced: a slow disk must not hold up training twice a second.
         _replace(self._path, json.dumps(where), synced=False)
 
 
 def refresh_shares(record: Mapping[str, Any], n_articles: int, n_pairs: int) -> dict[str, float]:
-    """Share of an epoch's time that encoding the law took, and what it should have been.
+    """Share of an epoch's time spent encoding the law, and the share to expect.
 
-    A text that is trained on costs a forward and a backward pass, about three times what encoding
-    costs: with N articles, Q questions of P positives and n negatives each, the share should be
+    Training on a text costs a forward and a backward pass, about three times as much as encoding
+        it: with N articles, Q questions of P positives and n negatives each, the share should be
     N / (N + 3 Q (P + n)).
 
     Args:
-        record: Of the epoch, its steps done.
+        record: The epoch's record, its steps done.
         n_articles: N.
         n_pairs: Q P.
     """
@@ -115,7 +116,7 @@ def environment(device: str) -> dict[str, Any]:
     """What a result may depend on besides the settings.
 
     Args:
-        device: The kind that computes, such as "cuda".
+        device: The kind of device, such as "cuda".
     """
     packages: dict[str, str | None] = {}
     for name in _PACKAGES:
@@ -147,7 +148,7 @@ def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) ->
     """Draw loss, `metric` on dev and the negatives over the epochs: `metrics.png`, `.svg`.
 
     Args:
-        records: As they stand in `metrics.jsonl`; a second training (`final`) has a row of its own.
+        records: As in `metrics.jsonl`; a second training (`final`) has a row of its own.
         folder: Where the files go.
         metric: The one that chose the model.
     """
@@ -208,5 +209,5 @@ def _stack(axis: Axes, epochs: Sequence[float], counts: Sequence[Any], title: st
         axis.bar(epochs, own, bottom=bottom, label=str(name))
         bottom = [low + count for low, count in zip(bottom, own, strict=True)]
     axis.set_xticks(list(epochs))
-    # Beside the bars, which fill the axis.
+    # Next to the bars, which fill the axis.
     axis.legend(title=title, loc="upper left", bbox_to_anchor=(1, 1))

@@ -1,4 +1,4 @@
-"""The settings of trainings: bi-encoders, graph networks, rankers."""
+"""Settings of the trainings of bi-encoders, graph networks and rankers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from training.negatives.semihard import Strategy
 
 @dataclass(frozen=True, kw_only=True)
 class KeptSettings:
-    """Settings of a run that makes a model, whose manifest keeps them."""
+    """Settings of a run that makes a model; the model's manifest records them."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as they are kept in a model's manifest."""
+        """The settings as recorded in a model's manifest."""
         values = dataclasses.asdict(self)
         return {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
@@ -33,7 +33,7 @@ class KeptSettings:
 def _check(
     settings: object, names: Sequence[str], fits: Callable[[float], bool], must: str
 ) -> None:
-    """Refuse a field whose value does not fit; None passes."""
+    """Refuse a field with an invalid value; None passes."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not fits(value):
@@ -41,17 +41,17 @@ def _check(
 
 
 def at_least(settings: object, least: float, *names: str) -> None:
-    """Refuse a field below its least value or infinite; None passes."""
+    """Refuse a field that is below its least value or infinite; None passes."""
     _check(settings, names, lambda value: least <= value < math.inf, f"at least {least} and finite")
 
 
 def above_zero(settings: object, *names: str) -> None:
-    """Refuse a field that is zero, below or infinite; None passes."""
+    """Refuse a field that is zero, negative or infinite; None passes."""
     _check(settings, names, lambda value: 0 < value < math.inf, "above 0 and finite")
 
 
 def seed_in_range(settings: object) -> None:
-    """Refuse a seed that one of NumPy, PyTorch and transformers would refuse much later."""
+    """Refuse a seed that NumPy, PyTorch or transformers would refuse much later."""
     _check(settings, ["seed"], lambda seed: 0 <= seed < 2**32, "from 0 to 4,294,967,295")
 
 
@@ -62,18 +62,18 @@ def share(settings: object, *names: str, zero: bool = True) -> None:
 
 
 def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> None:
-    """Refuse a field with another value than its default where nothing would use it."""
+    """Refuse a field that differs from its default where nothing would use it."""
     for field in fields(settings):
         value = getattr(settings, field.name)
         if field.name in names and not used and value != field.default:
             raise SettingsError(
-                f"{field.name} is {value}, and nothing would use it: it is of {needs}. Ask for "
+                f"{field.name} is {value}, but it only applies to {needs}. Choose "
                 "that too, or leave it out."
             )
 
 
 def folder_named(output: str | Path) -> None:
-    """Refuse an output that has no name, as "." and "" have none."""
+    """Refuse an output without a name, such as "." or ""."""
     if not Path(output).name:
         raise SettingsError(
             f"output: {str(output)!r} has no name. Name a folder to make, such as models/mine."
@@ -81,7 +81,7 @@ def folder_named(output: str | Path) -> None:
 
 
 def depth_of_metric(name: str, metric: str) -> int:
-    """How many articles the metric looks at that the setting `name` asks for.
+    """How many articles the metric of the setting `name` looks at.
 
     Raises:
         SettingsError: There is no such metric.
@@ -95,12 +95,12 @@ def depth_of_metric(name: str, metric: str) -> int:
 Reduction = Literal["mean", "question_sum"]
 
 DEV_DEPTH = 1_000
-"""How deep the questions of dev are searched."""
+"""How many articles are searched for each dev question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(KeptSettings, CurriculumSettings):
-    """Settings of every training on questions with known articles, the curriculum's among them.
+    """Settings of every training on questions with known articles, including the curriculum's.
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
@@ -108,25 +108,27 @@ class RunSettings(KeptSettings, CurriculumSettings):
         questions: Questions with their articles and splits; "train" trains, "dev" chooses.
         dev_share: Share of the training questions that is set aside to choose by, where none is of
             the split "dev".
-        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
+        output: The model folder to make. DIR.work next to it holds the checkpoints until it is
+            finished.
         refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
-        epochs: Times that each (question, positive) pair is seen. Paper: 15.
-        max_steps: Steps in place of epochs; data of a few questions wants at least 500.
-        batch_size: Pairs a step, over all processes together. Paper: 24.
+        epochs: How often each (question, positive) pair is seen. Paper: 15.
+        max_steps: Steps in place of epochs; a few questions need at least 500.
+        batch_size: Pairs per step, over all processes together. Paper: 24.
         in_batch: Whether the batch's other articles are negatives too. Paper: true.
         loss: What is minimised (training/objective.py). Paper: contrastive, eq. (1).
-        temperature: Of the loss, eq. (1). Paper: 0.01.
-        reduction: The loss as a mean over pairs, or over questions of the sum of their pairs.
-            Paper: not given; its eq. (1) is of one pair.
+        temperature: Temperature of the loss, eq. (1). Paper: 0.01.
+        reduction: mean over pairs, or question_sum: mean over questions of the sum over their
+            pairs. Paper: not given; its eq. (1) is for one pair.
         learning_rate: Highest learning rate. Paper: 2e-5.
         weight_decay: AdamW's. Paper: 0.01.
         clip: Highest norm of the gradient. G-DSR: 1.0.
         select_by: Metric on dev that chooses the best epoch, such as R@10, MAP or MRR@10. Paper:
             R@200.
         measure_every: Epochs between two measurements on dev; the last epoch is always measured.
-        final: After choosing the epoch on dev, train again on train + dev up to it. Paper: true.
+        final: After choosing the epoch on dev, train again on train + dev up to that epoch. Paper:
+            true.
         checkpoint_every: Steps between two checkpoints inside an epoch.
-        device: cpu, cuda, ...; default: the best there is.
+        device: cpu, cuda, ...; default: the best available.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
@@ -173,11 +175,11 @@ class RunSettings(KeptSettings, CurriculumSettings):
         depth = depth_of_metric("select_by", self.select_by)
         if depth > DEV_DEPTH:
             raise SettingsError(
-                f"select_by is {self.select_by}; dev is searched {DEV_DEPTH:,} articles deep."
+                f"select_by is {self.select_by}, but dev is searched {DEV_DEPTH:,} articles deep."
             )
 
     def check_views(self) -> None:
-        """Refuse what none of the views would use. In a grid each arm has views of its own.
+        """Refuse settings that none of the views uses. In a grid each arm has its own views.
 
         Raises:
             SettingsError: Such a setting is given.
@@ -192,19 +194,20 @@ class RunSettings(KeptSettings, CurriculumSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainerSettings(KeptSettings):
-    """Settings of every training with a Trainer of Hugging Face.
+    """Settings of every training with a Hugging Face Trainer.
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
             StatuteCorpus.read knows.
-        output: The model folder to make. DIR.work next to it holds the checkpoints meanwhile.
+        output: The model folder to make. DIR.work next to it holds the checkpoints until it is
+            finished.
         max_steps: Steps in place of epochs.
         weight_decay: AdamW's.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
         clip: Highest norm of the gradient.
         dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
-        device: cpu, cuda, ...; default: the best there is.
-        seed: Of everything that is drawn.
+        device: cpu, cuda, ...; default: the best available.
+        seed: Seed of everything that is drawn.
     """
 
     corpus: Place
@@ -226,10 +229,10 @@ class TrainerSettings(KeptSettings):
         seed_in_range(self)
         above_zero(self, "learning_rate", "clip")
         share(self, "warmup")
-        # Any card but the first is one that transformers' Trainer would not take.
+        # transformers' Trainer would use no card but the first.
         if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
             raise SettingsError(
-                f"device is {self.device}; the Trainer takes the first card that it sees. Set "
+                f"device is {self.device}, but the Trainer uses the first card that it sees. Set "
                 "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
             )
 
@@ -240,22 +243,22 @@ class GraphSettings(RunSettings):
 
     Args:
         model: The trained bi-encoder below: name or folder. Its vectors of articles, headings and
-            questions stay as they are.
-        vectors: Folder that keeps these vectors for later runs, found by digest; default: only as
-            long as the run is not finished.
-        network: How nodes take up their neighbours; mlp is the control that has no graph.
+            questions do not change.
+        vectors: Folder that keeps these vectors for later runs, by digest; default: they are kept
+            only until the run is finished.
+        network: How nodes aggregate their neighbours; mlp is the control without a graph.
             G-DSR: gatv2.
-        layers: So many steps in the tree a vector travels. G-DSR: 3.
-        heads: Of the attention.
-        init: Whether a fresh network starts as an identity, or at random as published.
-        neighbours: Whether articles that follow each other in a law are joined too. G-DSR: false.
+        layers: Layers, and so how many steps a vector travels in the tree. G-DSR: 3.
+        heads: Attention heads.
+        init: Whether a fresh network begins as an identity, or at random as published.
+        neighbours: Whether consecutive articles of a law are joined too. G-DSR: false.
         citations: Whether an article is joined to those that its text cites. G-DSR: false.
         views: Where a negative's difficulty comes from. G-DSR: bm25, with schedule fixed and one
             bucket. CuSINeS: tree, sequence, semantic.
-        epochs: Times that each (question, positive) pair is seen. G-DSR: 10, CuSINeS: 25.
-        min_steps: Steps that are taken at least, whatever the epochs.
-        batch_size: Pairs a step. G-DSR: 512.
-        learning_rate: At every step the same. G-DSR: 2e-4.
+        epochs: How often each (question, positive) pair is seen. G-DSR: 10, CuSINeS: 25.
+        min_steps: Least number of steps, whatever the epochs.
+        batch_size: Pairs per step. G-DSR: 512.
+        learning_rate: Learning rate, the same at every step. G-DSR: 2e-4.
         weight_decay: AdamW's. G-DSR: 0.1.
 
     Raises:
@@ -286,7 +289,7 @@ class GraphSettings(RunSettings):
         return self.max_steps or max(self.min_steps, super().total_steps(epoch_steps))
 
     @property
-    def start(self) -> str:
+    def starting_model(self) -> str:
         """Name of the bi-encoder below."""
         return str(self.model or BUNDLED_MODEL)
 
@@ -303,30 +306,30 @@ class CusinesSettings(RunSettings):
         model: What training starts from, for questions and articles alike (siamese): name or folder
             of a Hugging Face, sentence-transformers or Lexarbor model; default: MiniLM, where no
             towers are given. Paper: LegalCamemBERT.
-        query_model: The questions' tower, where it is another one than the articles'.
+        query_model: The questions' tower, if it differs from the articles'.
             Paper: camembert-base.
         passage_model: The articles' tower, given together with query_model. Paper: camembert-base
             adapted to the law (training.pretrain).
         hold_out: Share of the training questions that is not learnt, so that a fusion can be learnt
             from them over this model; the manifest names them. Paper: 0.
-        pooling: From tokens to a vector; "model" leaves it as the model has it. Paper: cls.
+        pooling: From tokens to a vector; "model" keeps the model's own. Paper: cls.
         segmentation: vi joins the syllables of Vietnamese words by "_" before they are encoded, as
             models of the PhoBERT family want them; default: as the model has it. Needs pyvi.
-        max_tokens: Longest text that is read, where there is no head; default: the model's limit.
-        head: Joins the passages of long articles: none, or a fresh one that starts as an identity
-            or at random. Paper: paper.
+        max_tokens: Longest text that is read without a head; default: the model's limit.
+        head: Joins the passages of long articles: none, or a fresh one that begins as an identity
+            or at random (paper). Paper: paper.
         passage_tokens: Longest passage under a fresh head. Paper: 128.
         max_passages: Passages an article may have under a fresh head. Paper: 8 (1,024 tokens).
         head_pooling: How a fresh head pools passages. Paper: max.
         dropout: Dropout of the towers while they are trained; default: the model's own.
-        frozen_layers: The embeddings and so many layers of each tower stay as they are; 0 trains
-            all. What they make of the texts is kept, up to 2 GB a tower. Paper: 0.
-        head_lr: Highest learning rate of the head, a fresh one or the model's. Paper: 2e-5.
+        frozen_layers: The embeddings and this many layers of each tower stay as they are; 0 trains
+            all. Their outputs are cached, up to 2 GB per tower. Paper: 0.
+        head_lr: Highest learning rate of the head, fresh or the model's. Paper: 2e-5.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
         gradient_caching: Encode each batch twice in pieces, so that memory is bounded by the piece.
-            Dropout draws other numbers then.
-        token_budget: Padded tokens a forward pass; default: what suits the device.
+            Dropout then draws other numbers.
+        token_budget: Padded tokens per forward pass; default: what suits the device.
         dtype: Number format of the towers: auto is bfloat16 where that is faster.
 
     Raises:
@@ -366,7 +369,7 @@ class CusinesSettings(RunSettings):
         share(self, "dropout", "warmup", "hold_out")
 
     def check_views(self) -> None:
-        """Refuse what none of the views would use; the control is of two of them.
+        """Refuse settings that none of the views uses; permute_tree applies to two of them.
 
         Raises:
             SettingsError: Such a setting is given.
@@ -376,19 +379,19 @@ class CusinesSettings(RunSettings):
         only_where(self, used, "the views tree and sequence", "permute_tree")
 
     @property
-    def start(self) -> str:
-        """Name of the model that training starts from; the articles' where there are two."""
+    def starting_model(self) -> str:
+        """Name of the model that training starts from; the articles' tower if there are two."""
         return str(self.passage_model or self.model or BUNDLED_MODEL)
 
 
-# The pipelines `hybrid.yaml` and `hybrid_rerank.yaml`, which a ranker is fitted to.
+# Parameters of `hybrid.yaml` and `hybrid_rerank.yaml`, to which a ranker is fitted.
 FUSED_FROM = 250
-"""How many articles each of the fused lists gives."""
+"""How many articles each fused list contributes."""
 RERANKED = 90
 """How many of the fused list a ranker reads."""
 
 _BUNDLED = Place(BUNDLED_MODEL)
-# Metrics for which it counts what stands among the first k, and not where.
+# Metrics that count what is among the first k, but not the order there.
 _OF_A_SET = ("R@", "Exist@")
 
 
@@ -396,7 +399,7 @@ _OF_A_SET = ("R@", "Exist@")
 class RankerTrainingSettings(TrainerSettings):
     """A cross-encoder that re-ranks what a bi-encoder finds.
 
-    "Paper" is Le, Nguyen, Nguyen, Nguyen (SoICT 2024).
+    "Paper" is Le, Nguyen, Nguyen, Nguyen (2025), on the SoICT Hackathon 2024.
 
     Args:
         corpus: The law: a native file or folder, "aldermere", or a name that
@@ -404,38 +407,39 @@ class RankerTrainingSettings(TrainerSettings):
         questions: Questions with their articles and splits; "train" trains, "dev" chooses.
         dev_share: Share of the training questions that is set aside to choose by, where none is of
             the split "dev".
-        output: The model folder to make. DIR.work beside it holds the checkpoints meanwhile.
+        output: The model folder to make. DIR.work next to it holds the checkpoints until it is
+            finished.
         model: The first stage: name or folder of a bi-encoder, with its graph network where it has
-            one. Its parts are taken over as they are.
+            one. Its parts are copied unchanged.
         start: What the ranker starts from: name or folder of any Hugging Face encoder, of a
             cross-encoder, or of a Lexarbor model with a ranker.
         candidates: Articles that the first stage finds for a question, to draw negatives from and
-            to be re-ranked on dev. Paper: 90.
+            to re-rank on dev. Paper: 90.
         dev_candidates: How many of them are re-ranked on dev to choose the epoch (in a grid of runs
             also the first stage's weight); default: all. Fewer save time.
         strategy: Where negatives come from: semi_hard (at random from the candidates), hard (the
             best of them) or easy (at random from the whole corpus). Paper: semi_hard.
-        negatives: Negatives of a question. Paper: 2, 5 or 10.
-        passages: Passages of a long article that are read: those that the bi-encoder scores best.
+        negatives: Negatives per question. Paper: 2, 5 or 10.
+        passages: How many passages of a long article are read, the best by the bi-encoder's score.
         passage_tokens: Longest passage, the tokenizer's special tokens left out.
         segmentation: vi joins the syllables of Vietnamese words by "_" in what the ranker reads, as
-            the PhoBERT family was trained; the model folder remembers it.
-        epochs: Times that each (question, article) is seen. Paper: 2.
+            the PhoBERT family was trained; recorded in the model folder.
+        epochs: How often each (question, article) is seen. Paper: 2.
         max_steps: Steps in place of epochs.
-        batch_size: (question, article) examples a step.
+        batch_size: (question, article) examples per step.
         learning_rate: Highest learning rate. Paper: 2e-5.
-        head_lr: Highest learning rate of the head over an encoder that is no cross-encoder yet: of
-            what is made from the seed, and of the pooler below it.
-        dropout: Dropout while it is trained; default: the start's own.
+        head_lr: Highest learning rate of the fresh head over an encoder that is not a cross-encoder
+            yet, and of the pooler below it.
+        dropout: Dropout while it is trained; default: the starting model's own.
         weight_decay: AdamW's.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
         clip: Highest norm of the gradient.
-        select_by: Metric on dev that chooses the best epoch, or the start where that is a
+        select_by: Metric on dev that chooses the best epoch, or the starting model if that is a
             cross-encoder and better. Paper: MRR@10.
         checkpoint_every: Steps between two checkpoints inside an epoch.
         dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
-        device: cpu, cuda, ...; default: the best there is.
-        seed: Of everything that is drawn.
+        device: cpu, cuda, ...; default: the best available.
+        seed: Seed of everything that is drawn.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
@@ -469,32 +473,32 @@ class RankerTrainingSettings(TrainerSettings):
         share(self, "dev_share", "dropout")
         if self.re_ranked > self.candidates:
             raise SettingsError(
-                f"dev_candidates is {self.dev_candidates}, and the first stage finds "
+                f"dev_candidates is {self.dev_candidates}, but the first stage finds "
                 f"{self.candidates} candidates. Ask for fewer."
             )
         self._check_metric()
 
     def _check_metric(self) -> None:
         depth = depth_of_metric("select_by", self.select_by)
-        # How the ranker is used is fitted on what the pipeline re-ranks, however many these are.
+        # The ranker's use is fitted on what the pipeline re-ranks, however many these are.
         fewest = min(self.re_ranked, RERANKED)
         if depth > fewest:
             more = (
                 "Re-rank more (dev_candidates, candidates), or choose" if depth <= RERANKED else ""
             )
             raise SettingsError(
-                f"select_by is {self.select_by}, and {fewest} candidates are re-ranked on dev. "
+                f"select_by is {self.select_by}, but {fewest} candidates are re-ranked on dev. "
                 f"{more or 'Choose'} another metric."
             )
         if depth == fewest and self.select_by.startswith(_OF_A_SET):
             raise SettingsError(
                 f"select_by is {self.select_by}, which no order of the {fewest} candidates that "
-                "are re-ranked on dev can change. Choose by fewer articles, or by MRR@10."
+                "are re-ranked on dev can change. Choose a metric of fewer articles, or MRR@10."
             )
 
     @property
     def re_ranked(self) -> int:
-        """Candidates of a dev question that are re-ranked."""
+        """How many candidates of a dev question are re-ranked."""
         return self.candidates if self.dev_candidates is None else self.dev_candidates
 
 

@@ -33,9 +33,9 @@ _GRADIO = {
 
 _EPILOG = """\
 Without --store, the first start builds a store of the invented Statutes of Aldermere, opens the
-page, and trains a model on that law behind it: once, for some minutes. Both are kept in
-LEXARBOR_HOME (default: lexarbor in your cache folder). Nothing leaves this machine. Whoever names
-a model or a store trains nothing.
+page, and trains a model on that law in the background: once, for some minutes. Both are kept in
+LEXARBOR_HOME (default: lexarbor in your cache folder). Nothing leaves this machine. If you name
+a model or a store, nothing is trained.
 
   python -m ui
   python -m ui --store adgm.db --port 8000 --open"""
@@ -98,15 +98,15 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     reach.add_argument(
         "--insecure",
         action="store_true",
-        help="without a password, allow a --host that other machines can reach, and any name for "
-        "this one (behind a proxy)",
+        help="without a password, allow a --host that other machines can reach, and any host "
+        "name (behind a proxy)",
     )
     parser.add_argument(
         "--runs",
         action="append",
         default=[],
         metavar="DIR",
-        help="folder of trainings to show; may be given several times",
+        help="folder of trainings to show; may be repeated",
     )
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     options = parser.parse_args(arguments)
@@ -158,16 +158,16 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
         webbrowser.open(url)
     server = make_server(app)
     if learning is None:
-        # What is loaded now stays to the end: full collections of Python, in which everything
-        # stands still for some tenths of a second, need not look at it.
+        # What is loaded now stays to the end. Exclude it from Python's full garbage collections,
+        # which would pause everything for some tenths of a second.
         gc.collect()
         gc.freeze()
 
     def end(*_: object) -> None:
         server.should_exit = True
 
-    # Asked to end in whatever way, the page first ends what it has started. No exception is raised:
-    # where one comes just as Python runs a finalizer, it is lost, and the page would never end.
+    # However it is asked to end, the page first ends what it has started. No exception is raised:
+    # one that comes while Python runs a finalizer is lost, and the page would never end.
     before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         with learning or contextlib.nullcontext():
@@ -179,7 +179,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
 
 
 def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Learning | None:
-    """What trains the demo law's model behind the page; None where there is nothing to train."""
+    """What trains the demo law's model in the background; None if there is nothing to train."""
     from components.embedders.text import StatuteTextEmbedder
     from pipelines.home import demo_to_train, ensure_demo_store
     from pipelines.stages import parts_of

@@ -60,7 +60,7 @@ class Paragraph(NamedTuple):
         marker: such as "1." or "(a)".
         before: text in front of the marked passage.
         marked: the marked passage; empty where nothing is marked.
-        after: text behind it.
+        after: text after it.
     """
 
     css: str
@@ -180,7 +180,7 @@ def state_class(state: object) -> str:
 
 
 def state_word(state: str, language: Language) -> str:
-    """A state as it stands in brackets behind an article's name."""
+    """A state as printed in brackets after an article's name."""
     return ANSWER_TEXTS[language].states[state]
 
 
@@ -254,7 +254,7 @@ def export(
         articles: as `pipelines.asking.found_article` makes them.
         language: of the disclaimer.
         collection: what they are from.
-        on: the day of which their states are.
+        on: the day of their states.
         today: the day on which they are taken.
         question: what they were found for.
     """
@@ -287,7 +287,7 @@ def export(
 def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
     """One item of CSL-JSON, type "legislation": the law is its title, the article its section.
 
-    It has no date of issue: that is of the law, and known is when this text came into force.
+    It has no date of issue: that belongs to the law, and only this text's day in force is known.
     """
     item = {
         "id": article["id"],

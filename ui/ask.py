@@ -239,7 +239,7 @@ def _field_day(written: str) -> str:
     return on.isoformat() if on else ""
 
 
-# About the demo law; offered only where that law is what is searched.
+# About the demo law; offered only if that law is searched.
 EXAMPLES = (
     "My landlord has not given back the deposit I paid when I moved in.",
     "My wages are three weeks late.",
@@ -274,7 +274,7 @@ def build_page(
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
         learns: whether the page shows how far the search has learnt the law.
-        sent_to: who else gets a question, which the page then says.
+        sent_to: who else gets a question; the page says so.
     """
     texts = ASK_TEXTS[language]
     several = len({"bm25", "dense", "graph"} & set(stages)) > 1

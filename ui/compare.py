@@ -73,7 +73,7 @@ def _titles(compared: Comparison, texts: SimpleNamespace) -> list[str]:
 
 
 def _merged(left: list[str], right: list[str]) -> list[str]:
-    """Names of both, each once, in an order that is that of either wherever one can be."""
+    """Names of both, each once, in the order of each list as far as possible."""
     merged, place = list(left), 0
     for name in right:
         if name in merged:
@@ -203,7 +203,7 @@ _FIRST_QUESTION = "law"
 
 
 class Compared:
-    """Asks pipelines by name; each is loaded at its first question, once for all who ask.
+    """Asks pipelines by name; each is loaded once, at its first question.
 
     They search the current store. When it is replaced, they are loaded again, and those over the
     old store are dropped. They share models and indexes with each other and the rest of the
@@ -226,7 +226,7 @@ class Compared:
         self._model = model
         files = {name: name for name in _RETRIEVING}
         if own is not None and own not in pipeline_names():
-            # With its ending, so that no file has the name of one of ours.
+            # With its suffix, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
         # One thread: the times are shown, and two comparisons at once would slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
@@ -237,7 +237,7 @@ class Compared:
 
     @property
     def defaults(self) -> tuple[str, str] | None:
-        """What stands on the left and on the right at first; None where there are not two."""
+        """The initial choices on the left and on the right; None if there are not two."""
         wanted = [name for name in _DEFAULTS if name in self.names]
         left, right, *_ = *dict.fromkeys([*wanted, *self.names]), "", ""
         return (left, right) if right else None
@@ -246,7 +246,7 @@ class Compared:
         """Ask two pipelines one clean question; both search the same store.
 
         Raises:
-            KeyError: a name is none of `names`.
+            KeyError: a name is not in `names`.
             LoadingError, StoreError, ModelError: one cannot be loaded, or the store not be read.
         """
         return self._thread.submit(self._compared, question, left, right).result()
@@ -354,8 +354,8 @@ def build_compare(
 
     Args:
         compared: the pipelines; shared by the views of all languages.
-        searched: tells what is searched now, for the notice. Whether there are examples is settled
-            by what it is at first.
+        searched: describes what is searched now, for the notice. Its first answer decides whether
+            there are examples.
         language: of the interface.
     """
     texts = COMPARE_TEXTS[language]

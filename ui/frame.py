@@ -1,4 +1,4 @@
-"""Frame: what stands around every view, drawn here for all of them.
+"""Frame: draws what surrounds every view.
 
 Views that Gradio draws get it by `ui.shell`; the others are whole documents made by `document`.
 """
@@ -90,7 +90,7 @@ class Collection:
 
 
 def recorded_days(store: ReadableStore) -> tuple[str | None, str | None]:
-    """ISO days: of which the law's text is, and on which it was indexed; None where unknown.
+    """ISO days of the law's text and of its indexing; None if unknown.
 
     Raises:
         StoreError: they cannot be read.

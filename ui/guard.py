@@ -1,4 +1,4 @@
-"""Guard: what stands between the network and the site.
+"""Guard: ASGI middleware between the network and the site.
 
 Passwords (HTTP Basic), host names, origins, limits, security headers and refusals. TLS, the
 client's real address and any other way to log in are a reverse proxy's (docs/demo.md).

@@ -58,7 +58,7 @@ def number(value: float, language: Language) -> str:
 
 
 def decimal(value: float, language: Language, digits: int) -> str:
-    """A number with so many digits behind the point."""
+    """A number with `digits` digits after the point."""
     pattern = f"#,##0.{'0' * digits}"
     return str(format_decimal(value, format=pattern, locale=_LOCALES[language]))
 
@@ -88,7 +88,7 @@ def article_link(id: str, language: Language, on: date | None = None, **more: st
     Args:
         id: of the article.
         language: of the interface.
-        on: the day of which the state is shown; None for today.
+        on: the day of the state; None for today.
         more: further parameters: `as`, an export.
     """
     that_day = [("on", str(on))] if on else []
@@ -109,7 +109,7 @@ def division_link(
         headings: from the top of the law down to the division; none for the law itself.
         language: of the interface.
         page: of the list of its articles, from 1.
-        on: the day of which states are shown; None for today.
+        on: the day of the states; None for today.
     """
     ways = [("of", law), *(("in", heading) for heading in headings)]
     # A blank heading divides nothing.

@@ -114,11 +114,11 @@ TEMPLATES.filters["first_words"] = first_words
 
 @dataclass(frozen=True)
 class Shown:
-    """A page of what stands right below all laws, a law or a division.
+    """A page of what is directly below all laws, a law or a division.
 
     Attributes:
-        law: Everything.
-        node: Of the division in the tree; the root stands for all laws.
+        law: All laws.
+        node: The division's node in the tree; the root means all laws.
         page: From 1.
     """
 
@@ -181,12 +181,12 @@ def division_main(
     collection: Collection,
     language: Language,
 ) -> Markup:
-    """HTML of a division: what stands in it, in the law's order, page by page.
+    """HTML of a division: its content, in the law's order, page by page.
 
     Args:
         shown: What is shown.
         articles: Its articles with their texts, by position.
-        on: The day of which states are shown; None for today.
+        on: The day of the states; None for today.
         collection: What is searched.
         language: Of the interface.
     """
@@ -220,7 +220,7 @@ def division_main(
 
 
 def _counts(shown: Shown, language: Language) -> str:
-    """How many laws, divisions and articles stand right below, and how many articles in all."""
+    """How many laws, divisions and articles are directly below, and how many articles in all."""
     texts = LAW_TEXTS[language]
     children = len(shown.children)
     own = sum(shown.law.position_at(node) is not None for node in shown.children)
@@ -237,7 +237,7 @@ def _counts(shown: Shown, language: Language) -> str:
 
 
 def _neighbours(shown: Shown, language: Language) -> list[tuple[str, str, _Division]]:
-    """The division before this one, and the one after, below the same: `rel`, name, division."""
+    """The divisions before and after this one, below the same parent: `rel`, name, division."""
     if shown.node == ROOT:
         return []
     law, texts = shown.law, LAW_TEXTS[language]
@@ -274,7 +274,7 @@ class _LeftOut(NamedTuple):
 
 
 def place_section(law: Law, position: int, language: Language, on: date | None = None) -> Markup:
-    """HTML of an article's place in the law, as lists that can be heard as well as seen.
+    """HTML of an article's place in the law, as lists that screen readers can read.
 
     Args:
         law: Everything.
@@ -285,7 +285,7 @@ def place_section(law: Law, position: int, language: Language, on: date | None =
     Raises:
         StoreError: The store cannot be read.
     """
-    # Asked first: citations that are read meanwhile would be missing from the place.
+    # Checked first: citations read in between would be missing from the place.
     missing = citations_missing(law, language)
     place = law.neighbourhood(position, LISTED)
     siblings = place.siblings
@@ -392,8 +392,8 @@ class LawViews:
     """Answers requests about the law.
 
     Args:
-        places: where the articles stand.
-        searched: tells what is searched now, for the notice.
+        places: where the articles are.
+        searched: describes what is searched now, for the notice.
     """
 
     def __init__(self, places: Places, searched: Callable[[], Collection]) -> None:
@@ -472,7 +472,7 @@ class LawViews:
     def _file(
         self, found: dict[str, Any], kind: Kind, on: date | None, language: Language
     ) -> Response:
-        """An article to keep."""
+        """An article as a file."""
         today = date.today()
         content = export(kind, [found], language, self._collection(), on or today, today)
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found["id"]))[:_LONGEST_NAME].strip("-")
@@ -486,7 +486,7 @@ def law_routes(places: Places, searched: Callable[[], Collection]) -> list[Route
     """The routes of the law.
 
     Args:
-        places: where the articles stand.
+        places: where the articles are.
         searched: tells what is searched now, for the notice.
     """
     views = LawViews(places, searched)

@@ -95,7 +95,7 @@ _BLOCK = 500  # documents that are in memory at a time
 class Law:
     """The articles of a store in their places, without their texts.
 
-    Documents without a law stand nowhere and are not in it.
+    Documents without a law are not in it.
 
     Attributes:
         articles: In the store's order, with `text` empty.
@@ -106,7 +106,7 @@ class Law:
     """
 
     def __init__(self, store: ReadableStore) -> None:
-        """Reads where every article stands.
+        """Reads the place of every article.
 
         Args:
             store: What is read, now and whenever texts are asked for.
@@ -154,14 +154,14 @@ class Law:
         return (labels[0], labels[1:]) if labels else ("", [])
 
     def find(self, law: str, headings: Sequence[str]) -> tuple[int | None, int]:
-        """The node of a law or a division, or as far as the way to it can be gone.
+        """The node of a law or a division, or the last existing one on the way to it.
 
         Args:
             law: Its title.
             headings: From the top of the law down.
 
         Returns:
-            The last node that is there (None: not even the law), and how many headings led to it.
+            The last existing node (None: not even the law), and how many headings led to it.
         """
         inner = self._inner_by_label
         node = inner.get((ROOT, law))
@@ -175,8 +175,7 @@ class Law:
         return node, len(headings)
 
     def page_of(self, position: int, size: int) -> int:
-        """The page, from 1, on which an article stands in a list of what is right below its
-        division.
+        """The page, from 1, of an article in a list of what is directly below its division.
 
         Args:
             position: Of the article.
@@ -261,7 +260,7 @@ class Law:
                 if stop.is_set():
                     raise _StoppedError
                 yield article
-                # Others who want to run now do: this can wait.
+                # Let other threads run: this can wait.
                 time.sleep(0)
 
 
@@ -278,7 +277,7 @@ def _every(store: ReadableStore) -> Iterator[tuple[int, Document]]:
         if len(documents) == len(block):
             yield from zip(block, documents, strict=True)
         else:
-            # Some were deleted since: one by one it is known which.
+            # Some have been deleted: fetch one by one to see which.
             for key in block:
                 yield from ((key, document) for document in store.fetch([key]))
 
@@ -290,13 +289,13 @@ PATIENCE = 0.25
 
 
 class Places:
-    """Where the articles of the page's store stand.
+    """The articles of the page's store, with their places.
 
     Everything is read once for each version of the content, in the background: first the tree,
     then the citations. It is safe to use from many threads.
 
     Args:
-        store: gives what the page shows now; another one from one call to the next is another law.
+        store: returns what the page shows now; a different one at a later call means another law.
     """
 
     def __init__(self, store: Callable[[], ReadableStore]) -> None:
@@ -312,7 +311,7 @@ class Places:
             StoreError: the store cannot be read.
         """
         store = self._current_store()
-        # A store that is not Lexarbor's is read, or read again, by this.
+        # This reads, or rereads, a store that is not Lexarbor's.
         store.content_version()
         return store
 
@@ -325,7 +324,7 @@ class Places:
         self._started()
 
     def law(self, patience: float = PATIENCE) -> Law | None:
-        """The law as it stands in the store now; None while it is still being read.
+        """The current law of the store; None while it is still being read.
 
         Args:
             patience: how long to wait for it, in seconds.
@@ -338,7 +337,7 @@ class Places:
     def _started(self) -> _Reading:
         store = self._current_store()
         with self._lock:
-            # Asked before the content is read: content newer than its version is read once more.
+            # Taken before the content is read: content newer than its version is read once more.
             version = store.content_version()
             reading = self._reading
             if reading is None or not reading.is_of(store, version):
@@ -360,7 +359,7 @@ class _Reading:
         self.stop = begin(self._read, "law")
 
     def is_of(self, store: ReadableStore, version: int) -> bool:
-        """Whether it is the reading of this; one that failed is of nothing."""
+        """Whether it is the reading of this version; False if it failed."""
         return self._store is store and self._version == version and self._error is None
 
     def law(self, patience: float) -> Law | None:
@@ -408,7 +407,7 @@ class Asked:
 
     Attributes:
         language: Of the interface.
-        values: Each parameter's values, in their order, none of them blank.
+        values: Each parameter's values, in order, none of them blank.
     """
 
     language: Language

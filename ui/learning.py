@@ -1,4 +1,4 @@
-"""Learning: trains the demo law's model behind the page, once, and has the page take it."""
+"""Learning: trains the demo law's model once in the background, then switches the page to it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _TELLING_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far the learning is.
+    """The progress of the learning.
 
     Attributes:
-        state: "learning" goes on; "learnt" and "failed" are for good.
+        state: "learning" may change; "learnt" and "failed" are final.
         share: how much is done, 0 to 1.
         seconds_left: how long the rest may take; None where it is too early to say.
     """
@@ -38,13 +38,13 @@ class Standing:
 
     @property
     def minutes_left(self) -> int | None:
-        """How long the rest may take, no more precise than is known."""
+        """How long the rest may take, no more precise than is justified."""
         return None if self.seconds_left is None else round(self.seconds_left / 60)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Where the learning was at one moment, to tell how long the rest takes.
+    """The progress at one moment, to estimate how long the rest takes.
 
     Attributes:
         share: how much was done then.
@@ -55,23 +55,23 @@ class Pace:
     at: float
 
     def standing(self, share: float, now: float) -> Standing:
-        """How far it is now, at a share that is not smaller."""
+        """The standing now, at a share that is not smaller."""
         done, took = share - self.share, now - self.at
         left = took * (1 - share) / done if done >= _TELLING_SHARE else None
         return Standing("learning", share, left)
 
 
-# Training leaves the processor to the page whenever somebody asks.
+# Training runs at low priority, so that the page answers first.
 _NICENESS = 10
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_TO_END = 10.0
 _SECONDS_TO_FOLLOW = 3.0
 
-# What is left after the last step: encoding, measuring, indexing, loading.
+# Time after the last step: encoding, measuring, indexing, loading.
 _TRAINING_SHARE = 0.9
 
-# The kernel kills where memory is short.
+# If memory runs short, the kernel should kill the training, not the page.
 _INTERRUPTED = {
     130,
     *(-each for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)),
@@ -86,13 +86,13 @@ class Learning:
         serve_the_page()
     ```
 
-    The process ends with the block; the next time it goes on where it stopped. Where another page
+    The process ends with the block; the next time it resumes where it stopped. If another page
     trains the same model, this one waits for it.
 
     Args:
         demo: what to train.
-        take_over: called once the model is there; has the page answer with it.
-        say: takes lines for whoever runs the page.
+        take_over: called once the model is ready; makes the page answer with it.
+        say: takes lines for the person who runs the page.
     """
 
     def __init__(
@@ -121,14 +121,14 @@ class Learning:
         self._thread.join()
 
     def standing(self) -> Standing:
-        """How far it is at this moment."""
+        """The current standing."""
         return self._standing
 
     def _run(self) -> None:
         try:
             if not self._train() or self._ending.is_set():
                 return
-            self._say("Trained. The page takes the model over")
+            self._say("Trained. Switching the page to the model")
             self._take_over()
             self._standing = Standing("learnt", 1.0)
             self._say("The page now answers with the model trained on this law")
@@ -139,7 +139,7 @@ class Learning:
             self._fail(f"{type(error).__name__}: {error}")
 
     def _train(self) -> bool:
-        """Have the model trained, here or by another page; False when that did not come about."""
+        """Have the model trained, here or by another page; returns whether that succeeded."""
         self._demo.folder.mkdir(parents=True, exist_ok=True)
         waiting = False
         while not self._ending.is_set():
@@ -157,26 +157,26 @@ class Learning:
 
     def _train_here(self, lock: int) -> bool:
         demo = self._demo
-        goes_on = demo.begun
-        if not goes_on:
+        resumes = demo.begun
+        if not resumes:
             demo.clear()
         self._say(
-            "Training a model on this law behind the page, once, for some minutes. The page can be "
-            f"used meanwhile. Log: {demo.log}"
+            "Training a model on this law in the background, once, for some minutes. The page can "
+            f"be used meanwhile. Log: {demo.log}"
         )
         demo.log.unlink(missing_ok=True)
         code = self._command(lock)
-        if code not in (0, *_INTERRUPTED) and goes_on and not self._ending.is_set():
-            # What was kept may be of another number of threads, or of another version.
+        if code not in (0, *_INTERRUPTED) and resumes and not self._ending.is_set():
+            # The saved state may be from another number of threads, or another version.
             self._say("The interrupted training cannot be resumed; training starts again")
             demo.clear()
             code = self._command(lock)
-        # Ctrl+C in a terminal reaches both: the page is then about to end as well.
+        # Ctrl+C in a terminal reaches both processes: the page is then about to end as well.
         if self._ending.wait(_SECONDS_TO_FOLLOW if code in _INTERRUPTED else 0):
             return False
         if code in _INTERRUPTED:
             how = "killed (memory may be short)" if code == -signal.SIGKILL else "interrupted"
-            self._fail(f"The training was {how}; it goes on when the page is next started")
+            self._fail(f"The training was {how}; it resumes when the page is next started")
         elif code != 0 or demo.trained() is None:
             self._fail(f"The training ended with exit status {code}; {demo.log} says why")
         else:
@@ -184,8 +184,8 @@ class Learning:
         return False
 
     def _command(self, lock: int) -> int:
-        """Run the training's command; its exit status, negative for a signal."""
-        # Of an earlier run; what this one does not say is not known.
+        """Run the training's command; returns its exit status, negative for a signal."""
+        # Progress of an earlier run says nothing about this one.
         self._demo.progress.unlink(missing_ok=True)
         self._pace = None
         with self._demo.log.open("ab") as log:
@@ -194,7 +194,7 @@ class Learning:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # If this page is killed, the training goes on alone, and no other one starts.
+                # If this page is killed, the training continues alone, and no second one starts.
                 pass_fds=(lock,),
             )
         try:
@@ -208,13 +208,13 @@ class Learning:
         return process.returncode
 
     def _look(self) -> None:
-        """See how far the training is, and say it now and then."""
+        """Check the training's progress, and report it now and then."""
         share = _share_done(self._demo.progress)
         if share is None:
             return
         now = time.monotonic()
         share *= _TRAINING_SHARE
-        # The first texts are encoded before the first step: the pace is that of the steps.
+        # Texts are encoded before the first step; measure the pace from the steps only.
         if self._pace is None or share <= self._pace.share:
             self._pace = Pace(share, now)
         self._standing = self._pace.standing(share, now)
@@ -224,10 +224,10 @@ class Learning:
             self._say(f"Training: {share:.0%}, {_time_left(self._standing.minutes_left)}")
 
     def _fail(self, reason: str) -> None:
-        # What is learnt stays learnt, though tidying up may fail.
+        # A model that is learnt stays learnt, even if tidying up fails.
         if self._standing.state == "learning":
             self._standing = Standing("failed")
-            self._say(f"{reason.rstrip('.')}. The page goes on with the untrained model.")
+            self._say(f"{reason.rstrip('.')}. The page keeps using the untrained model.")
 
 
 def _share_done(progress: Path) -> float | None:

@@ -102,7 +102,7 @@ class _Part(NamedTuple):
 
 
 def _parts(statement: Mapping[str, Any], texts: SimpleNamespace) -> list[_Part]:
-    """A sentence with a verdict behind each quotation and each doubtful citation.
+    """A sentence with a verdict after each quotation and each doubtful citation.
 
     A citation that holds is a link to the one article that it names.
     """
@@ -120,7 +120,7 @@ def _parts(statement: Mapping[str, Any], texts: SimpleNamespace) -> list[_Part]:
             begin, end = _Part("link", check["ids"][0]), _Part("end of link")
         first, last = (place - start for place in span)
         opened.setdefault(first, []).append(begin)
-        # What begins later ends first, so that elements stay within one another.
+        # What begins later ends first, so that elements nest.
         closed.setdefault(last, []).insert(0, end)
     places = sorted({0, len(text), *opened, *closed})
     parts = []
@@ -158,11 +158,11 @@ def _why(english: str, texts: SimpleNamespace) -> str:
     return _translated(english, texts.whys, texts)
 
 
-# Lists are cut this deep in every pipeline; the bar of the last rank is empty.
+# The depth of lists in every pipeline; the bar of the last rank is empty.
 _DEPTH = 500
 QUESTION_SHOWN = 300
 
-# What names an article, or has read it with the question, needs no second opinion.
+# A stage that names an article, or reads it with the question, needs no confirmation.
 _SURE = frozenset({"citation", "reranker"})
 # How far two stages look for an article that both have found (tests/benchmarks/hybrid_lists.py).
 _NEAR = 10

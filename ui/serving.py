@@ -162,7 +162,7 @@ class Searched:
     The laws are read once for each version of the content. It is safe to use from many threads.
 
     Args:
-        store: gives what the page searches now; another one from one call to the next is another
+        store: returns what the page searches now; a different one at a later call means another
             collection.
 
     Raises:
@@ -179,7 +179,7 @@ class Searched:
         # Nobody waits while another thread reads a slow store.
         if self._lock.acquire(blocking=False):
             try:
-                # Whoever answers from the store reports that it cannot be read.
+                # Answering from the store reports that it cannot be read.
                 with suppress(Exception):
                     self._read = self._followed()
             finally:
@@ -197,7 +197,7 @@ class Searched:
 
 
 def _read(store: ReadableStore) -> tuple[int, Collection]:
-    # Asked before the content is read: content newer than its version is read once more.
+    # Taken before the content is read: content newer than its version is read once more.
     version = store.content_version()
     return version, Collection.of(store)
 
@@ -206,11 +206,12 @@ Recipient = Literal["engine", "generator"]
 
 OF_TODAY = Narrowing()
 
-# Questions that are answered at the same time, in whatever language they come. More than there are
-# cores gain nothing.
+# Questions answered at the same time, in all languages. More than the number of cores does not
+# help.
 AT_ONCE = 2
 
-# A reader waits: what a ranker has not read by then keeps its place below what it has.
+# A reader is waiting: articles that a ranker has not read by then keep their order below the
+# others.
 _RANKING_MS = 1200.0
 
 
@@ -286,9 +287,9 @@ class Serving:
 
         A question that is nothing but citations gets the articles that it names at once, and no
         model runs.
-        An article of which the bi-encoder read the beginning alone has `words_read`, about how many
-        of its words that are. Where vectors went through a graph network, the rank among them is
-        that of `graph`.
+        An article of which the bi-encoder read only the beginning has `words_read`, roughly how
+        many words that is. Where vectors went through a graph network, the rank among them is that
+        of `graph`.
         """
         named = _named(self._pipeline, question, narrowing)
         if named is not None:
@@ -304,7 +305,7 @@ class Serving:
             as_of=narrowing.as_of,
             states_on=narrowing.day,
         )
-        _tell_words_read(pipeline, answer)
+        _add_words_read(pipeline, answer)
         if GRAPH in _stages(pipeline):
             for document in answer["documents"]:
                 ranks = document["ranks"].items()
@@ -315,7 +316,8 @@ class Serving:
         """Search another store from the next question on; nobody waits while it is loaded.
 
         Raises:
-            LoadingError, StoreError, ModelError: as at first; the one before goes on answering.
+            LoadingError, StoreError, ModelError: as in the constructor; the old store keeps
+                answering.
         """
         self._pipeline = self._loaded(store)
 
@@ -367,7 +369,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     return answer
 
 
-def _tell_words_read(pipeline: Pipeline, answer: Answer) -> None:
+def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
     embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
     embedder = next(embedders, None)
     documents = answer["documents"]

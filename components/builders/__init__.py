@@ -1,1 +1,1 @@
-"""Answers made of articles: what a generator is asked, what it said checked, and the answer."""
+"""Answers made from articles: the prompt, the check of the reply, and the answer."""

@@ -1,4 +1,4 @@
-"""CitedAnswerBuilder: an answer whose every citation and quotation says whether it holds."""
+"""CitedAnswerBuilder: an answer in which every citation and quotation has a verdict."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -30,15 +30,15 @@ _BLANK_LINES = re.compile(r"\n\s*\n")
 def verbatim_reply(
     question: str, documents: Sequence[Document], whole: Collection[str] = ()
 ) -> CheckedReply:
-    """What articles say that bears on a question, word for word, each excerpt cited.
+    """Excerpts of articles that bear on a question, word for word, each with its citation.
 
-    The paragraph of the passage that a re-ranker found best (`meta["passage"]`) is taken, else
-    those that share most words with the question. An article without text says nothing.
+    It takes the paragraph of the passage that a re-ranker found best (`meta["passage"]`), else the
+    paragraphs that share most words with the question. An article without text is skipped.
 
     Args:
         question: in plain words.
         documents: the articles; [1] is the first.
-        whole: ids of those that are quoted whole.
+        whole: ids of the articles to quote whole.
     """
     text = ""
     statements = []
@@ -75,7 +75,7 @@ def _excerpts(question: str, document: Document, whole: bool) -> list[Excerpt]:
     return bearing_excerpts(question, content, language_of(document.meta), best)
 
 
-# In capitals, as asked for, whatever follows; else as a sentence of its own.
+# In capitals, as instructed, whatever follows; in small letters only as a sentence of its own.
 _NOTHING = re.compile(rf"\W*(?:{NO_ANSWER}\b|(?i:{NO_ANSWER})\W*(?:[.!:;\n]|\Z))")
 _NOT_BINDING = ("repealed", "not yet in force")
 _OF_A_SOURCE = (
@@ -94,7 +94,7 @@ _OF_A_SOURCE = (
 
 @component
 class CitedAnswerBuilder(StatuteComponent):
-    """Builds the answer that a person reads, of a checked reply or of the articles' own words.
+    """Builds the answer that a person reads, from a checked reply or the articles' own words.
 
     ```python
     from haystack import Document
@@ -106,19 +106,19 @@ class CitedAnswerBuilder(StatuteComponent):
     given["answers"][0].meta["state"]  # "verbatim"
     ```
 
-    Nothing that was not verified is left out, and nothing of it passes for verified: each sentence
-    has its citations and quotations with their states. Without a reply the answer is what the best
-    articles say, word for word.
+    Unverified parts are neither left out nor shown as verified: each sentence has its citations and
+        quotations with their states. Without a reply the answer quotes the best articles word for
+        word.
     """
 
     def __init__(self, max_articles: int = 3) -> None:
         """Keep the parameters.
 
         Args:
-            max_articles: how many articles answer in their own words, where no reply does.
+            max_articles: how many articles to quote where there is no reply.
 
         Raises:
-            ValueError: that is no whole number from 1.
+            ValueError: that is not a whole number from 1.
         """
         self.max_articles = max_articles
         check_count("CitedAnswerBuilder.max_articles", max_articles, 1)
@@ -140,22 +140,22 @@ class CitedAnswerBuilder(StatuteComponent):
 
         Args:
             query: the question.
-            documents: the articles found, best first; none where nothing answers.
-            shown: the articles that the reply was written from, as `StatutePromptBuilder` hands
-                them out; None is `documents`.
+            documents: the articles found, best first; empty if nothing answers.
+            shown: the articles from which the reply was written, as `StatutePromptBuilder` returns
+                them; None means `documents`.
             checked: the reply, checked against them.
-            failure: why there is no reply, where there should be one.
+            failure: why the expected reply is missing.
             closest: how near the best article came (`AnswerabilityGate`).
-            pinned: what the question cites without doubt: where no reply does, these articles
-                answer, and are quoted whole.
-            left_out: what the question cites without doubt and the filters do not let through.
-            as_of: the day on which the articles' states are told, as YYYY-MM-DD; None, "today" and
-                "any" are today.
+            pinned: articles that the question cites without doubt: without a reply these are
+                quoted, whole.
+            left_out: articles that the question cites without doubt but the filters leave out.
+            as_of: the day of the articles' states, as YYYY-MM-DD; None, "today" and "any" mean
+                today.
 
         Returns:
             `answers`: one. `data` is its text; `meta` are plain values:
             `state`: "generated", "verbatim" or "nothing found".
-            `statements`: the sentences in their order, each with `start`, `end` and `text` in
+            `statements`: the sentences in order, each with `start`, `end` and `text` in
             `data`, whether it is `cited`, its `citations` (`start`, `end`, `text`, `state`, `ids`,
             `why`) and its `quotations` (these, and the `id` of the article and the `passage` in
             its text). A state is "verified", "not found" or "not checked".
@@ -166,7 +166,7 @@ class CitedAnswerBuilder(StatuteComponent):
 
         Raises:
             QuestionError: the question is empty or too long.
-            ValueError: `as_of` is neither of the two words nor a day.
+            ValueError: `as_of` is neither "today", "any" nor a day.
         """
         question = clean_question(query)
         on = asked_day("CitedAnswerBuilder", as_of or TODAY) or date.today()
@@ -178,7 +178,7 @@ class CitedAnswerBuilder(StatuteComponent):
         reply = checked[0] if checked else None
         # In small letters the words may begin an answer: "Nothing found in these articles forbids".
         if reply is not None and _NOTHING.match(reply.text):
-            # The articles may answer it all the same: they are shown, in their own words.
+            # The articles may still answer it, so they are quoted.
             notices.append(
                 _notice("not_answered", "The generator found no answer in these articles.")
             )
@@ -188,7 +188,7 @@ class CitedAnswerBuilder(StatuteComponent):
         elif reply is None:
             state = "verbatim"
             named = {each.id for each in pinned or []}
-            # Who names an article wants that one.
+            # A question that names an article gets that one.
             sources = [each for each in documents if each.id in named]
             sources = sources or documents[: self.max_articles]
             reply = verbatim_reply(question, sources, named)
@@ -216,7 +216,7 @@ def _notice(code: str, text: str, **facts: Any) -> dict[str, Any]:
 
 
 def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
-    """What the check has to say of the reply as a whole."""
+    """Notices about the reply as a whole, from its check."""
     notices = []
     states = [each.state for each in reply.citations]
     # A word between quotation marks is rarely a quotation.
@@ -248,19 +248,19 @@ def _cuts(documents: list[Document]) -> list[dict[str, Any]]:
 
 
 def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> list[dict[str, Any]]:
-    """Which of the articles that are cited do not bind on the day."""
+    """Which of the cited articles are not binding on the day."""
     cited = {id_ for citation in reply.citations for id_ in citation.ids}
     articles = [
         _named(each, on)
         for each in sources
         if each.id in cited and state_on(on, each) in _NOT_BINDING
     ]
-    told = "; ".join(f"{each['law']}, {each['number']} is {each['state']}" for each in articles)
-    return [_notice("not_in_force", f"{told}.", articles=articles)] if articles else []
+    named = "; ".join(f"{each['law']}, {each['number']} is {each['state']}" for each in articles)
+    return [_notice("not_in_force", f"{named}.", articles=articles)] if articles else []
 
 
 def _left_out(documents: list[Document], on: date, *, by_day: bool) -> list[dict[str, Any]]:
-    """Which articles the question names, and is not answered by."""
+    """Articles that the question names but the answer leaves out."""
     articles = [_named(each, on) for each in documents]
     reasons = []
     for document, each in zip(documents, articles, strict=True):

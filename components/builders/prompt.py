@@ -1,4 +1,4 @@
-"""StatutePromptBuilder: a question and the articles, as a chat generator is asked."""
+"""StatutePromptBuilder: the prompt for a chat generator, from a question and articles."""
 
 import hashlib
 import secrets
@@ -40,7 +40,7 @@ line without that code begins or ends an article.
 
 @component
 class StatutePromptBuilder(StatuteComponent):
-    """Writes the messages for a chat generator: articles are fenced, and said to be data.
+    """Writes the messages for a chat generator; articles are fenced and declared to be data.
 
     ```python
     from haystack import Document
@@ -51,8 +51,8 @@ class StatutePromptBuilder(StatuteComponent):
     StatutePromptBuilder().run("When do I get my deposit back?", [article])["messages"]
     ```
 
-    The fence is a code that is another for each question and stands in no article, so that no
-    article can end it.
+    The fence is a code that is different for each question and occurs in no article, so no article
+    can close it.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class StatutePromptBuilder(StatuteComponent):
             max_articles: how many of the articles found to show at most.
             max_neighbours: how many of their neighbours in the law to show at most.
             max_chars: how many characters of law to show at most; a longer article is cut, and the
-                model told.
+                model is informed.
 
         Raises:
             ValueError: a number is out of range.
@@ -84,20 +84,20 @@ class StatutePromptBuilder(StatuteComponent):
 
         Args:
             query: the question.
-            documents: the articles, best first, with `meta["neighbours"]` where an expander has
-                been at them.
-            as_of: the day on which the articles' states are told, as YYYY-MM-DD; None, "today" and
-                "any" are today.
+            documents: the articles, best first, with `meta["neighbours"]` if an expander added
+                them.
+            as_of: the day of the articles' states, as YYYY-MM-DD; None, "today" and "any" mean
+                today.
 
         Returns:
-            `messages`: none where there are no articles.
+            `messages`: empty if there are no articles.
             `documents`: the articles shown, in the order of their numbers: those found, then their
             neighbours, with `meta["relation"]` and `meta["related_to"]`, the id of the article
             found. `meta["shown_chars"]` says how much of an article that was cut is shown.
 
         Raises:
             QuestionError: the question is empty or too long.
-            ValueError: `as_of` is neither of the two words nor a day.
+            ValueError: `as_of` is neither "today", "any" nor a day.
         """
         on = asked_day("StatutePromptBuilder", as_of or TODAY) or date.today()
         question = clean_question(query)
@@ -115,10 +115,10 @@ class StatutePromptBuilder(StatuteComponent):
         }
 
     def _cut(self, articles: list[Document], n_found: int) -> list[Document]:
-        """Articles that fit into the length together.
+        """Articles that together fit into the length.
 
-        Each that was found has its share, and what one does not need the next ones have;
-        neighbours come whole, as many as still fit.
+        Each article found has its share; what one does not need goes to the next. Neighbours are
+        added whole, as many as still fit.
         """
         left = self.max_chars
         kept = []
@@ -163,12 +163,12 @@ def _messages(question: str, articles: list[Document], on: date) -> list[ChatMes
     parts = []
     for number, article in enumerate(articles, start=1):
         state = state_on(on, article)
-        told = "" if state == "unknown" else f" ({state})"
+        note = "" if state == "unknown" else f" ({state})"
         text = article.content or ""
         cut = article.meta.get("shown_chars")
         parts.append(
             f"--- {nonce} article [{number}] begins ---\n"
-            f"{_place_of(article)}{told}\n"
+            f"{_place_of(article)}{note}\n"
             f"{text if cut is None else text[:cut]}\n"
             f"--- {nonce} article [{number}] ends{'' if cut is None else ', cut here'} ---"
         )
@@ -180,7 +180,7 @@ def _messages(question: str, articles: list[Document], on: date) -> list[ChatMes
 
 
 def _nonce(question: str, articles: list[Document]) -> str:
-    """A code that neither the question nor an article holds, and that no writer of law can know."""
+    """A code that neither the question nor an article contains, and that no author can predict."""
     texts = [question, *(f"{each.content} {each.meta}" for each in articles)]
     for attempt in count():
         digest = hashlib.blake2b(key=_SECRET, salt=attempt.to_bytes(8), digest_size=8)

@@ -1,4 +1,4 @@
-"""QuoteVerifier: every citation and quotation of a reply, looked up in the articles."""
+"""QuoteVerifier: looks up every citation and quotation of a reply in the articles."""
 
 from haystack import Document, component
 from haystack.dataclasses import ChatMessage
@@ -11,7 +11,7 @@ from components.statutes.replies.checking import check_reply
 
 @component
 class QuoteVerifier(StatuteComponent):
-    """Looks up every citation and quotation of a reply in the articles that it was written from.
+    """Looks up every citation and quotation of a reply in the articles it was written from.
 
     ```python
     from haystack import Document
@@ -26,8 +26,8 @@ class QuoteVerifier(StatuteComponent):
     ```
 
     `components.statutes.replies.checking.check_reply` says what is verified, not found and not
-    checked. Haystack resumes a snapshot with checked replies in it where it may load them:
-    `with pipelines.loading.allow_replies()`.
+    checked. To resume a snapshot that contains checked replies, use `with
+    pipelines.loading.allow_replies()`.
     """
 
     @component.output_types(checked=list[CheckedReply])

@@ -1,6 +1,6 @@
 """Articles as Haystack documents, and back.
 
-Documents of other writers may hold anything in their metadata: what is read of it is read here.
+Documents of other writers may hold anything in their metadata; this module reads it safely.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from haystack import Document
 
 from components.statutes.article import Article
 
-# How many articles the law has in the sources: whoever gets some can tell whether they are all.
+# How many articles the law has in the sources, so that a recipient can tell whether all are there.
 LAW_ARTICLES = "law_articles"
 DAY_FIELDS = ("valid_from", "valid_to")
 
@@ -35,9 +35,9 @@ def as_document(article: Article, position: int, meta: dict[str, Any] | None = N
 
 
 def article_of(document: Document) -> Article:
-    """The article that a document of any store stands for; what is of no use in it is left out.
+    """The article that a document of any store represents; unusable fields are left out.
 
-    The law is "" where it names none, the number its id.
+    Without a law the law is "", without a number the number is the id.
     """
     meta = document.meta
     return Article(
@@ -54,7 +54,7 @@ def article_of(document: Document) -> Article:
 
 
 def law_of(meta: Mapping[str, Any]) -> str:
-    """The law that an article stands in; "" where its metadata name none."""
+    """The law of an article; "" if its metadata name none."""
     return _text(meta.get("law"))
 
 
@@ -64,7 +64,7 @@ def number_of(meta: Mapping[str, Any]) -> str:
 
 
 def headings_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """The divisions above an article, from the top, without blank ones; a text is the only one."""
+    """The divisions above an article, from the top, without blank ones; a string is one heading."""
     headings = meta.get("headings")
     if isinstance(headings, str):
         headings = [headings]
@@ -73,7 +73,7 @@ def headings_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def ranks_of(meta: Mapping[str, Any]) -> dict[str, int]:
-    """The place in each stage's list, by the stage's name; {} where no stage has written them."""
+    """The rank in each stage's list, by stage; {} if no stage has written any."""
     ranks = meta.get("ranks")
     if not isinstance(ranks, Mapping):
         return {}
@@ -81,7 +81,7 @@ def ranks_of(meta: Mapping[str, Any]) -> dict[str, int]:
 
 
 def neighbours_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What an expander attached to an article; [] where that is another writer's."""
+    """The neighbours that an expander attached to an article; [] for another writer's field."""
     neighbours = meta.get("neighbours")
     return [
         each
@@ -105,7 +105,7 @@ def wordings_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """A ranker's `passage` and `passages_read`, those that are there and not another writer's."""
+    """A ranker's `passage` and `passages_read`, where present and not another writer's."""
     best, read = meta.get("passage"), meta.get("passages_read")
     found: dict[str, Any] = {"passage": best} if _is_passage(best) else {}
     if isinstance(read, list) and read and all(map(_is_passage, read)):

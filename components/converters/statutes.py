@@ -59,15 +59,15 @@ class StatuteConverter(StatuteComponent):
 
         Args:
             sources: what to read, in the order of the law.
-            meta: added to the documents of all sources, or one dictionary a source. A ByteStream's
-                own meta is added too.
+            meta: added to the documents of all sources, or one dictionary per source. A
+                ByteStream's own meta is added too.
 
         Returns:
-            `documents`: one an article, whose id it has. `meta`: law, number, headings, position
+            `documents`: one per article, with its id. `meta`: law, number, headings, position
             (counted over these sources), law_articles (how many articles of its law these sources
             have), and language, valid_from, valid_to (ISO dates) and source_url where the source
-            has them. A StatuteDocumentStore sets position and law_articles to its own when they
-            are written.
+            has them. A StatuteDocumentStore replaces position and law_articles by its own when it
+            writes them.
 
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;
@@ -75,7 +75,7 @@ class StatuteConverter(StatuteComponent):
             TypeError: `sources` is not a list.
             ValueError: `meta` holds a field of the articles themselves, or its length differs.
         """
-        # A text would be taken for the list of its letters.
+        # A string would be read as a list of its letters.
         if not isinstance(sources, list | tuple):
             raise TypeError(
                 "StatuteConverter.sources must be a list of paths, names and ByteStreams, got "

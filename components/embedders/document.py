@@ -29,8 +29,8 @@ class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
     embedder.run([article])["documents"][0].embedding
     ```
 
-    What is encoded is the model's rule, for most the headings and then the text. The model is
-    loaded once for all components of the process that name it.
+    The model's rule says what is encoded, for most models the headings and then the text. The model
+    is loaded once for all components of the process that name it.
     """
 
     def __init__(
@@ -44,9 +44,9 @@ class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
 
         Args:
             model: a model folder of Lexarbor's training, or any sentence-transformers or Hugging
-                Face name or path. None only serves as a place to fill in YAML.
-            device: where it runs; None takes the best there is when it is loaded.
-            dtype: what it computes in; "auto" takes bfloat16 where that is fast.
+                Face name or path. None is only a placeholder in YAML.
+            device: where it runs; None takes the best available when it is loaded.
+            dtype: number format; "auto" is bfloat16 where that is fast.
             progress_bar: whether to show on a terminal how many articles are done.
 
         Raises:

@@ -1,4 +1,4 @@
-"""LegislativeGraphEmbedder: articles with vectors that know their place in the law."""
+"""LegislativeGraphEmbedder: articles with vectors that depend on their place in the law."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -31,11 +31,11 @@ class BaseVectors:
 
     Args:
         encoder: the bi-encoder.
-        store: may hold its vectors; None where nothing is known.
+        store: may hold its vectors; None if there is none.
         progress_bar: whether to show on a terminal how many texts are encoded.
 
     Attributes:
-        report: what was encoded until now.
+        report: what has been encoded so far.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ def by_law(component: str, documents: Sequence[Document]) -> dict[str, list[Docu
         documents: what it was given.
 
     Raises:
-        ValueError: a document names no law, or two have one id.
+        ValueError: a document names no law, or two have the same id.
     """
     laws: dict[str, list[Document]] = {}
     ids: set[str] = set()
@@ -106,14 +106,14 @@ def incomplete_laws(
 ) -> dict[str, str]:
     """Laws that are not known to be whole, each with the reason.
 
-    A law is whole when its documents are as many as their `meta.law_articles` says, which
-    StatuteConverter writes: how many articles the law has in its source. A source may be one
-    amended section, so no article that the store has of the law may be missing either. Where the
-    documents do not say how many there are, the store alone decides; a law of which neither says
-    anything is not known to be whole.
+    A law is whole if it has as many documents as their `meta.law_articles` says. StatuteConverter
+    writes that: the number of articles that the law has in its source. A source may be one amended
+    section, so no article of the law in the store may be missing either. If the documents do not
+    give the number, the store alone decides; a law about which neither says anything is not known
+    to be whole.
 
     Args:
-        laws: the documents of each law; no two with one id.
+        laws: the documents of each law, with unique ids.
         store: holds the laws, or None.
 
     Raises:
@@ -179,16 +179,14 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
     LegislativeGraphEmbedder(model="models/graph").run(law)["documents"][0].embedding
     ```
 
-    An article's vector depends on its neighbours in the tree, so a law must be there as a whole;
-    law by law gives the same vectors as all laws at once. A law is whole when its documents are as
-    many as their `meta.law_articles` says (StatuteConverter writes it) and no article is missing
-    that `store` has of it. Where they do not say it, the store alone decides. A law of which
-    neither says anything is not known to be whole.
+    An article's vector depends on its neighbours in the tree, so each law must be given whole;
+    embedding law by law gives the same vectors as all laws at once. `incomplete_laws` in this
+    module says when a law counts as whole.
 
     A network that was trained with citations sees the articles of other laws too. They are taken
-    from `store`: what it holds and is not among the documents counts as the rest of the corpus.
-    Without a store the documents are the whole corpus, and citations that lead out of them are
-    counted as unresolved. Questions are embedded by StatuteTextEmbedder, with the same model.
+    from `store`: what it holds beyond the given documents counts as the rest of the corpus. Without
+    a store the documents are the whole corpus, and citations that lead out of them are counted as
+    unresolved. Questions are embedded by StatuteTextEmbedder, with the same model.
     """
 
     def __init__(
@@ -203,14 +201,14 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
         """Keep the parameters; nothing is loaded.
 
         Args:
-            model: the folder that `python -m training.graph` wrote. None only serves as a place to
-                fill in YAML.
-            device: where it runs; None takes the best there is when it is loaded.
+            model: the folder that `python -m training.graph` wrote. None is only a placeholder
+                in YAML.
+            device: where it runs; None takes the best available when it is loaded.
             dtype: what the bi-encoder computes in; "auto" takes bfloat16 where that is fast. The
                 graph network computes in float32.
-            store: where articles of other laws are looked up, and vectors that are known already.
-            incomplete_laws: what becomes of a law that is not known to be whole: it is refused, or
-                embedded by the bi-encoder alone, flagged by `meta.without_graph`.
+            store: where articles of other laws, and known vectors, are looked up.
+            incomplete_laws: what to do with a law that is not known to be whole: refuse it, or
+                embed it by the bi-encoder alone and flag it by `meta.without_graph`.
             progress_bar: whether to show on a terminal how many texts are encoded.
 
         Raises:
@@ -255,7 +253,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
         Args:
             documents: with content and `meta.law`; `meta.headings` are the divisions above each,
                 `meta.position` its place in the corpus (those without one come last, in the order
-                that they are given in).
+                given).
 
         Returns:
             `documents`: new ones with `embedding`, `[dim]`, of unit length, in the same order.
@@ -263,11 +261,11 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
             `without_graph` the laws that were embedded without the graph, each with the reason;
             under `unresolved_citations` how many citations lead to no article; under
             `dependent_laws` the other laws of `store` whose vectors depend on these articles
-            through citations: where these have changed, embed those again too.
+            through citations: if the articles have changed, embed those laws again too.
 
         Raises:
             TypeError: `documents` is not a list of Documents.
-            ValueError: a document has no content or no law, or stands there twice; or a law is not
+            ValueError: a document has no content or no law, or is given twice; or a law is not
                 known to be whole and `incomplete_laws` is "refuse".
             ModelError: no model is named, it cannot be loaded, or it has no graph network.
             StoreError: the store cannot be read.

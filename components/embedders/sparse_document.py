@@ -39,8 +39,8 @@ class StatuteSparseDocumentEmbedder(StatuteComponent):
         """Keep the parameters.
 
         Args:
-            average_length: mean number of terms of the corpus's articles, above 0; the same one
-                for all articles of an index.
+            average_length: mean number of terms of the corpus's articles, above 0; the same for all
+                articles of an index.
             weighting: what the vectors hold.
 
         Raises:

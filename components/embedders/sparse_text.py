@@ -29,10 +29,10 @@ class StatuteSparseTextEmbedder(StatuteComponent):
         """Keep the parameter.
 
         Args:
-            languages: of the articles; the question is analysed by the rules of each, and a null
-                among them stands for the neutral rules. None only serves as a place to fill in
-                YAML (`load_pipeline` puts the languages of the index there), and means the neutral
-                rules alone.
+            languages: of the articles; the question is analysed by the rules of each; null among
+                them means the neutral rules. None only serves as a place to fill in YAML
+                (`load_pipeline` puts the languages of the index there), and means the neutral rules
+                alone.
         """
         self.languages = languages
 

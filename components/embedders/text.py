@@ -16,13 +16,13 @@ from components.statutes.question import clean_question
 def load_encoder(
     component: str, model: str | None, device: ComponentDevice | None, dtype: DtypeName
 ) -> BiEncoder:
-    """The process's one instance of a model on a device.
+    """The process's shared instance of a model on a device.
 
     Args:
         component: name of the embedder, for the message.
         model: folder or name.
-        device: None takes the best there is.
-        dtype: what it computes in.
+        device: None takes the best available.
+        dtype: number format.
 
     Raises:
         ModelError: no model is named, or it cannot be loaded.
@@ -60,10 +60,10 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
 
         Args:
             model: a model folder of Lexarbor's training, or any sentence-transformers or Hugging
-                Face name or path. None only serves as a place to fill in YAML (`load_pipeline`
+                Face name or path. None is only a placeholder in YAML (`load_pipeline`
                 puts the store's model there).
-            device: where it runs; None takes the best there is when it is loaded.
-            dtype: what it computes in; "auto" takes bfloat16 where that is fast.
+            device: where it runs; None takes the best available when it is loaded.
+            dtype: number format; "auto" is bfloat16 where that is fast.
 
         Raises:
             TypeError: `device` is not a ComponentDevice.
@@ -100,7 +100,7 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         return {"embedding": self._loaded().encode_queries([question])[0].tolist()}
 
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
-        """What of each article's text the model reads when it embeds it; 1 for all.
+        """The share of each article's text that the model reads when it embeds it; 1 for all.
 
         Args:
             articles: headings and text of each.
@@ -115,7 +115,7 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         return encoder.article_encoder.shares_read(articles, encoder.text_rule)
 
     def expect_model(self, digest: str) -> None:
-        """Refuse another model than this, should its folder change before it is loaded.
+        """Refuse any other model than this, in case its folder changes before it is loaded.
 
         Args:
             digest: of the model whose vectors are searched.

@@ -1,4 +1,4 @@
-"""RetrievalEvaluator: how well ranked lists of articles answer their questions."""
+"""RetrievalEvaluator: measures how well ranked articles answer questions."""
 
 from collections.abc import Collection
 from typing import Any
@@ -25,14 +25,14 @@ class RetrievalEvaluator(StatuteComponent):
     ```
 
     Metrics are those of `components.statutes.metrics`: R@k, MAP, MAP@k, R-precision, MRR@k,
-    nDCG@k, Exist@k. The order of the list is the ranking; scores are not looked at.
+    nDCG@k, Exist@k. The order of the list is the ranking; scores are ignored.
     """
 
     def __init__(self, metrics: list[str] | None = None, depth: int = 1000) -> None:
         """Keep the parameters.
 
         Args:
-            metrics: their names, the first being the `score`; None is the usual set.
+            metrics: their names, the first being the `score`; None means the usual set.
             depth: how many articles the retriever was asked for. A metric that looks deeper is
                 refused, since it would be measured too low.
 

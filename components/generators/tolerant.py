@@ -1,4 +1,4 @@
-"""TolerantChatGenerator: a chat generator that may be missing, late or broken."""
+"""TolerantChatGenerator: a chat generator that may be missing, slow or broken."""
 
 import asyncio
 import math
@@ -26,25 +26,25 @@ logger = logging.getLogger(__name__)
 Outcome = dict[str, Any]
 
 _WHOLE = ("stop", "end_turn", "eos", "stop_sequence")
-_LONGEST_REPLY = 10_000  # characters; asked for are five sentences
+_LONGEST_REPLY = 10_000  # characters; the prompt asks for five sentences
 _LONGEST_RESPONSE = 1_000_000  # bytes of HTTP body
 # JSON objects and, in a stream, lines: OpenAI's client took 20 s to build 1 MB of "{}".
 _MOST_PARTS = 25_000
 _PART_SIGNS = b"{\n\r"
-# It stands in the failure that the reader sees, and a server may write anything there.
+# It is part of the failure that the reader sees, and a server may write anything there.
 _REASON = re.compile(r"[A-Za-z_-]{1,40}")
-# Models that think aloud in their reply do so before it; chat templates may open it for them.
+# Models that think aloud do so before the reply; the opening tag may be in the chat template.
 _THOUGHTS = re.compile(
     r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL
 )
 _AT_ONCE = 8
-# Threads that outlast their time cannot be ended; this bounds how many there can be.
+# Threads that exceed their time cannot be stopped; this bounds their number.
 _free_threads = threading.BoundedSemaphore(_AT_ONCE)
 
 
 @component
 class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
-    """Asks a chat generator, and says so where that fails: what was retrieved is answered anyway.
+    """Asks a chat generator; if it fails, reports that, so the retrieved articles still answer.
 
     ```python
     from haystack.components.generators.chat import MockChatGenerator
@@ -58,10 +58,10 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
 
     Nothing is generated without a generator, which is the default.
 
-    The response to an `OpenAIChatGenerator` is bounded as it arrives: one of more than 1 MB or
-    25,000 JSON objects, a compressed one and a redirect are failures, and the server is not asked
-    again. It is read and parsed in an event loop of its own, in a daemon thread. Other generators
-    must bound what they receive themselves.
+    The response to an `OpenAIChatGenerator` is bounded as it arrives: a response of more than 1 MB
+        or 25,000 JSON objects, a compressed one and a redirect are failures, and the server is not
+        asked again. It is read and parsed in an event loop of its own, in a daemon thread. Other
+        generators must bound what they receive themselves.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
         Args:
             chat_generator: Haystack's `OpenAIChatGenerator`, with `api_base_url` for Ollama, vLLM,
                 a llama.cpp server or another that speaks its protocol; or any other chat generator
-                of Haystack's. None generates nothing.
-            time_limit: seconds that one reply may take in all, with retries.
+                of Haystack's. None means that nothing is generated.
+            time_limit: seconds that one reply may take in all, including retries.
 
         Raises:
-            ValueError: the time limit is no number above 0.
+            ValueError: the time limit is not a number above 0.
         """
         self.chat_generator = chat_generator
         self.time_limit = time_limit
@@ -86,11 +86,11 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "TolerantChatGenerator":
         """The component that `to_dict` described."""
-        # The from_dict of a generator may change what it is given.
+        # A generator's from_dict may change its argument.
         return default_from_dict(cls, deepcopy(data))
 
     def warm_up(self) -> None:
-        """Have the generator load what it needs; if it cannot, the answer says so."""
+        """Warm up the generator; if that fails, the answer reports it."""
         generator: Any = self.chat_generator
         if hasattr(generator, "warm_up"):
             try:
@@ -99,7 +99,7 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
                 _failed(error)
 
     def close(self) -> None:
-        """Close the generator's connections; the next question opens others."""
+        """Close the generator's connections; the next question opens new ones."""
         generator: Any = self.chat_generator
         if hasattr(generator, "close"):
             generator.close()
@@ -120,8 +120,8 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             messages: the prompt; an empty list asks nothing.
 
         Returns:
-            `replies`: one at most, whole and not empty, without thoughts aloud (`<think>`).
-            `failure`: what went wrong, "" where nothing did.
+            `replies`: at most one, complete and not empty, without thoughts (`<think>`).
+            `failure`: what failed, "" if nothing did.
         """
         generator = self.chat_generator
         if generator is None or not messages:
@@ -138,7 +138,7 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
 
     @component.output_types(replies=list[ChatMessage], failure=str)
     async def run_async(self, messages: list[ChatMessage]) -> Outcome:
-        """`run` without holding up the event loop."""
+        """`run` without blocking the event loop."""
         generator = self.chat_generator
         if generator is None or not messages:
             return _outcome()
@@ -154,7 +154,7 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             return self._late() if limit.expired() else _failed(error)
 
     def _in_time(self, ask: Callable[[], dict[str, Any]]) -> Outcome:
-        """The outcome of asking, or that it took too long."""
+        """The outcome of asking, or the failure that it took too long."""
         if not _free_threads.acquire(blocking=False):
             return _outcome(failure="the generator still has earlier questions to answer")
         outcome: list[Outcome] = []
@@ -167,8 +167,8 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             finally:
                 _free_threads.release()
 
-        # A generator cannot be interrupted; a thread that nobody waits for does not hold up the end
-        # of the process either. What it traces belongs to this question.
+        # A generator cannot be interrupted; a daemon thread does not delay the end of the process.
+        # Its traces belong to this question.
         thread = threading.Thread(
             target=copy_context().run, args=(work,), daemon=True, name="chat-generator"
         )
@@ -182,13 +182,13 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
 
 
 def _failed(error: BaseException) -> Outcome:
-    # An error's own words may hold the question, or a key.
+    # The error's message may contain the question, or a key.
     logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
     return _outcome(failure=_described(error))
 
 
 class _ResponseError(openai.OpenAIError):
-    """A response that is not read; after an OpenAIError the client does not ask again."""
+    """A response that is refused; after an OpenAIError the client does not retry."""
 
 
 class _BoundedStream(httpx.AsyncByteStream):
@@ -234,7 +234,7 @@ _BOUNDS = {
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """The certificates trusted by default, the system's included; reading them takes a while."""
+    """The certificates trusted by default, including the system's; reading them takes a while."""
     context = httpx.create_ssl_context()
     context.load_default_certs()
     return context
@@ -244,8 +244,8 @@ def _certificates() -> ssl.SSLContext:
 def _loop() -> asyncio.AbstractEventLoop:
     """The event loop in which generators are asked, in a daemon thread.
 
-    A task can be cancelled at any point, even while a server sends headers without end; a thread
-    cannot. And parsing a response does not block the caller's loop.
+    A task can be cancelled at any point, even while a server sends endless headers; a thread
+    cannot. Parsing a response does not block the caller's loop either.
     """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="chat-generators").start()
@@ -253,8 +253,8 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _asked(generator: OpenAIChatGenerator, messages: list[ChatMessage]) -> "Future[Outcome]":
-    """The outcome to come; cancelling it closes the connection."""
-    # The copy has its own client: an application may use the generator elsewhere, in its own loop.
+    """The future outcome; cancelling it closes the connection."""
+    # The copy has its own client, because an application may use the generator in its own loop.
     bounded = copy(generator)
     bounded.async_client = None
     own = generator.http_client_kwargs or {"verify": _certificates()}
@@ -290,7 +290,7 @@ def _checked(given: dict[str, Any]) -> Outcome:
     if not text:
         return _outcome(failure="the generator's reply is empty")
     meta = replies[0].meta
-    # A generator that tells why it ended must have ended by itself.
+    # If a generator gives a reason for ending, it must have ended by itself.
     if meta.get("finish_reason", "stop") not in _WHOLE:
         reason = str(meta["finish_reason"] or "")
         reason = reason if _REASON.fullmatch(reason) else "no reason given"

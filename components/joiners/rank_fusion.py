@@ -1,4 +1,4 @@
-"""StatuteRankFuser: several ranked lists of articles into one."""
+"""StatuteRankFuser: fuses several ranked lists of articles into one."""
 
 import math
 from dataclasses import replace
@@ -21,8 +21,8 @@ _OTHER_INPUTS = {"pinned", "query", "top_k"}
 class StatuteRankFuser(StatuteComponent):
     """Fuses the lists of several retrievers by their ranks, keyed by article id.
 
-    The score is that of `components.statutes.fusion.rank_scores`, divided by the highest that there
-    can be, the sum of `w_s / (k + 1)` over all stages: 1 is first everywhere.
+    The score is that of `components.statutes.fusion.rank_scores`, divided by the highest possible
+    one, the sum of `w_s / (k + 1)` over all stages: 1 means first everywhere.
 
     ```python
     from haystack import Document
@@ -36,12 +36,12 @@ class StatuteRankFuser(StatuteComponent):
 
     Each stage is an input socket of that name; a stage without input is an empty list. Another
     socket, `<stage>_weight`, takes a factor of its weight, such as a retriever's own measure of how
-    far its list may be trusted. Pinned articles stand above all others.
+    far its list can be trusted. Pinned articles come before all others.
 
-    If a question uses other words than the law, its list by words is chance, and at full weight it
-    costs the list by meaning its first places. So `full_coverage` takes weight off a stage: all of
-    it counts where the stage's first article holds that share of the question's terms (headings
-    and text, stems without stop words), and less in proportion.
+    If a question uses other words than the law, the list by words is random, and at full weight it
+    pushes down the best articles by meaning. So `full_coverage` lowers a stage's weight: it counts
+    in full if the stage's first article contains that share of the question's terms (headings and
+    text, stems without stop words), and proportionally less otherwise.
     """
 
     def __init__(
@@ -52,19 +52,19 @@ class StatuteRankFuser(StatuteComponent):
         top_k: int = 10,
         full_coverage: dict[str, float] | None = None,
     ) -> None:
-        """Make one input socket a stage.
+        """Make one input socket per stage.
 
         Args:
-            stages: names of the lists; None is citation, bm25, dense. An article keeps the payload
-                that the first of them gives.
-            weights: of the stages, above 0; 1 where none is given.
+            stages: names of the lists; None means citation, bm25, dense. An article keeps the
+                payload from the first of them.
+            weights: weights of the stages, above 0; 1 by default.
             k: the fusion's constant: the higher, the less the first ranks stand out.
             top_k: how many to return at most.
             full_coverage: stages whose weight depends on the question, and for each the share of
                 its terms, above 0 and up to 1, from which the stage has its full weight.
 
         Raises:
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: a stage is named twice or as another input, or a number is out of range.
         """
         self.stages = stages
@@ -73,7 +73,7 @@ class StatuteRankFuser(StatuteComponent):
         self.top_k = checked_top_k("StatuteRankFuser", top_k, at_least=1)
         self.full_coverage = full_coverage
         check_number("StatuteRankFuser.k", k, lambda k: 0 <= k < math.inf, "0 or more")
-        # The input sockets are made once; weights may be set later.
+        # The input sockets are fixed here; weights may be set later.
         self._stages = _checked_stages(stages)
         for name, by_stage, most, requirement in (
             ("weights", weights, math.inf, "above 0 (to drop a list, leave it out of the stages)"),
@@ -95,11 +95,11 @@ class StatuteRankFuser(StatuteComponent):
         """Fuse ranked lists.
 
         Args:
-            pinned: articles that stand above all others, in this order, with score 1.
+            pinned: articles that come before all others, in this order, with score 1.
             top_k: how many to return at most, in place of the component's; 0 returns none.
-            query: the question; for `full_coverage` alone.
-            lists: one list a stage, best first; a repeated article counts at its best
-                rank. `<stage>_weight` is a factor from 0 to 1, by default 1.
+            query: the question; only used by `full_coverage`.
+            lists: one list per stage, best first; a repeated article counts at its best rank.
+                `<stage>_weight` is a factor from 0 to 1, by default 1.
 
         Returns:
             `documents`: each article once, without embedding, by score. `meta["ranks"]` is
@@ -107,9 +107,9 @@ class StatuteRankFuser(StatuteComponent):
             the first ranks of "citation". Equal scores: in order of stages, then of ranks.
 
         Raises:
-            TypeError: `top_k` is no whole number.
-            ValueError: a list of no known stage, a weight or a `top_k` out of range, or no `query`
-                where there is a `full_coverage`.
+            TypeError: `top_k` is not a whole number.
+            ValueError: a list of an unknown stage, a weight or a `top_k` out of range, or no
+                `query` although `full_coverage` is set.
         """
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
@@ -126,7 +126,7 @@ class StatuteRankFuser(StatuteComponent):
             name = f"StatuteRankFuser.{_factor(stage)}"
             check_number(name, factor, lambda factor: 0 <= factor <= 1, "from 0 to 1")
             weights[stage] *= cast(float, factor)
-        # What the question cites is one list: first the pinned, then those in doubt.
+        # The question's citations are one list: first the pinned ones, then those in doubt.
         above = dict.fromkeys(document.id for document in pinned or [])
         found = {stage: listed.get(stage, []) for stage in self._stages}
         documents: dict[str, Document] = {}
@@ -141,7 +141,7 @@ class StatuteRankFuser(StatuteComponent):
             for rank, id_ in enumerate(ids, start=1):
                 ranks[id_][stage] = rank
         fused = rank_scores(list(rankings.values()), list(weights.values()), self.k)
-        # Where nothing has any weight, all have the score 0.
+        # If no stage has any weight, all scores are 0.
         highest = sum(weight / (self.k + 1) for weight in weights.values()) or 1.0
         scores = {id_: score / highest for id_, score in fused.items() if id_ not in above}
         ordered = [*above, *sorted(scores, key=lambda id_: -scores[id_])][:top_k]

@@ -36,9 +36,9 @@ Progress = Callable[[int], object]
 class BiEncoder(nn.Module):
     """Encodes questions with one tower, articles with another or the same; similarity is cosine.
 
-    An article longer than one passage is cut into passages where there is a hierarchical head, and
-    cut off at the model's own limit where there is none; what is cut off is reported. Encoding is
-    safe in several threads at once, as long as nobody trains the model meanwhile.
+    With a hierarchical head, an article longer than one passage is cut into passages; without one
+    it is cut off at the model's own limit, which is reported. Encoding is safe in several threads
+    at once, as long as the model is not being trained.
 
     Example:
         ```python
@@ -50,18 +50,18 @@ class BiEncoder(nn.Module):
 
     Args:
         query: Tower of the questions.
-        passage: Tower of the articles; None where `query` serves for both (siamese).
+        passage: Tower of the articles; None if `query` serves both (siamese).
         head: Joins the passages of an article.
-        prompts: What is written before a text, `{"query": ..., "passage": ...}`; by default the
-            base model's own.
-        text_rule: What of an article is meant to be encoded; kept in the manifest.
+        prompts: Text put before a text, `{"query": ..., "passage": ...}`; by default the base
+            model's own.
+        text_rule: Which parts of an article are meant to be encoded; kept in the manifest.
         segmentation: "vi" joins the syllables of Vietnamese words by "_" in whatever is encoded, as
             encoders of the PhoBERT family were trained; kept in the manifest.
         dtype: Number format of encoding; weights, head and similarities are always float32.
         name: Name or path, for messages.
 
     Raises:
-        ModelError: The parts do not fit together, or what tells words apart is not installed.
+        ModelError: The parts do not fit together, or the word segmenter is not installed.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class BiEncoder(nn.Module):
             "passage": self.passage.prompt("document", "passage", "corpus"),
         }
         for tower in (query, self.passage):
-            # Under the names that sentence-transformers asks for, so that a saved tower agrees.
+            # Under the names that sentence-transformers uses, so that a saved tower agrees.
             tower.encoder.prompts |= {
                 "query": self.prompts["query"],
                 "document": self.prompts["passage"],
@@ -136,7 +136,7 @@ class BiEncoder(nn.Module):
         It names the files that the model was loaded from; training does not change it.
 
         Raises:
-            ModelError: The model was put together in memory and never loaded from files.
+            ModelError: The model was assembled in memory and never loaded from files.
         """
         if self._digest is None:
             raise ModelError("a model has a digest once it is saved and loaded. Save it first.")
@@ -181,7 +181,7 @@ class BiEncoder(nn.Module):
     def encode_articles_report(
         self, texts: Sequence[str], *, progress: Progress | None = None
     ) -> tuple[Tensor, EncodingReport]:
-        """As `encode_articles`, and how much of the texts was cut off."""
+        """As `encode_articles`, with a report of how much text was cut off."""
         return self._encode(self.article_encoder, texts, progress)
 
     def _encode(
@@ -203,7 +203,7 @@ class BiEncoder(nn.Module):
 
         Args:
             name_or_path: Folder, or name on the Hugging Face Hub.
-            device: "cpu", "cuda", ...; by default the best there is.
+            device: "cpu", "cuda", ...; by default the best available.
             dtype: "auto" encodes in bfloat16 where that is fast, else in float32.
 
         Raises:
@@ -211,7 +211,9 @@ class BiEncoder(nn.Module):
                 opened by running code that came with it.
         """
         target = resolve_device(device)
-        resolve_dtype(dtype, torch.device("cpu"))  # refuse a wrong name before minutes of loading
+        resolve_dtype(
+            dtype, torch.device("cpu")
+        )  # refuse a wrong name before loading, which takes minutes
         folder = find_model(name_or_path)
         manifest = manifest_of(folder)
         if manifest is not None:
@@ -264,16 +266,16 @@ class BiEncoder(nn.Module):
         """Write a complete model folder.
 
         Args:
-            folder: Where to; absent or empty.
-            base_model: What training began with; by default `name`.
+            folder: Where to write; absent or empty.
+            base_model: The model that training began with; by default `name`.
             config: The resolved training configuration.
             data: Digests of what it was trained on.
             metrics: Measured at the end.
             held_out: Ids of training questions that it has not learnt, see `Manifest`; by default
                 those of the folder that it was loaded from.
-            kept: Parts added to its own, or in place of them: folders to take over, by hard
-                links (`{"ranker": path}`, or `{"biencoder/query": path}` of a tower that was not
-                trained), or what writes one (`{"graph": network.save}`).
+            kept: Parts to add, or to use in place of its own: folders, which are hard-linked
+                (`{"ranker": path}`, or `{"biencoder/query": path}` for a tower that was not
+                trained), or functions that write one (`{"graph": network.save}`).
 
         Returns:
             The manifest as written.

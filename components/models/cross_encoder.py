@@ -1,4 +1,4 @@
-"""The cross-encoder: reads a question and a passage together and says how well they fit."""
+"""The cross-encoder: reads a question and a passage together and scores how well they fit."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(Generic[Value]):
-    """Values by their text, the least recently used dropped first. Safe to share by threads.
+    """Values by text; the least recently used are dropped first. Thread-safe.
 
     Args:
-        room: Sum of the sizes that the values may have.
+        room: Largest sum of the values' sizes.
         size: Size of a value; a value larger than `room` is not kept.
     """
 
@@ -83,7 +83,7 @@ class BoundedCache(Generic[Value]):
 
         Args:
             texts: May repeat.
-            compute: The values of those texts that are not kept, each text once, in their order.
+            compute: Computes the values of the texts that are not cached, each text once, in order.
         """
         keys = {text: _key(text) for text in texts}
         with self._lock:
@@ -106,13 +106,13 @@ Ids = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class PairFormat:
-    """What a model puts around the two texts of a pair, and how it tells them apart.
+    """What a model puts around the two texts of a pair, and how it distinguishes them.
 
     Attributes:
         opening: Ids before the question.
         between: Ids between question and passage.
         closing: Ids after the passage.
-        types: Token type up to the passage, and from there on; None in models without.
+        types: Token type before the passage, and from there on; None in models without types.
         pad_id: What fills up a shorter row of a batch.
         max_tokens: Tokens of a row at most, special tokens included.
     """
@@ -188,7 +188,7 @@ class PairRows:
 
 
 def truncated(question: int, passage: int, room: int) -> tuple[int, int]:
-    """Tokens kept of each where both do not fit: the longer gives way first ("longest_first")."""
+    """Tokens kept of each if both do not fit: the longer is cut first ("longest_first")."""
     shorter, longer = sorted((question, passage))
     longer = shorter if shorter > room else min(longer, max(shorter, room - shorter))
     if shorter + longer > room:
@@ -196,7 +196,7 @@ def truncated(question: int, passage: int, room: int) -> tuple[int, int]:
     return (shorter, longer) if question <= passage else (longer, shorter)
 
 
-# Passages of an article that are looked at, so that no article, however long, delays an answer.
+# Limit of passages per article, so that no article, however long, delays an answer.
 MOST_PASSAGES = 64
 _CHARS_A_TOKEN = 16
 _PROBES = ("law", "court")
@@ -210,14 +210,14 @@ class Span(NamedTuple):
 
 
 class PairTokenizer:
-    """Cuts articles into passages and gives token ids, safe to share by threads.
+    """Cuts articles into passages and tokenises them. Thread-safe.
 
     Args:
         tokenizer: The model's tokenizer.
         max_tokens: Longest pair that the model reads, special tokens included.
 
     Raises:
-        ModelError: It joins two texts in a way that is not known here.
+        ModelError: It joins two texts in an unknown way.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> None:
@@ -231,8 +231,8 @@ class PairTokenizer:
     def passages(self, text: str, passage_tokens: int) -> list[Span]:
         """Cut a text into passages of at most `passage_tokens` tokens, between words.
 
-        A word is cut only where it would leave a passage less than half full, as in writing
-        without spaces. Of a text of more than `MOST_PASSAGES` passages the rest is left out.
+        A word is cut only if the passage would otherwise be less than half full, as in writing
+        without spaces. Beyond `MOST_PASSAGES` passages the rest of a text is left out.
 
         Returns:
             At least one; a text that fits into one passage stays whole.
@@ -252,13 +252,13 @@ class PairTokenizer:
         return spans
 
     def _pieces(self, text: str) -> Iterator[_Piece]:
-        """The tokens of a text, and where they stand."""
+        """The tokens of a text and their positions."""
         if self._texts.fast is not None:
             encoding = self._texts.fast.encode(text, add_special_tokens=False)
             for (start, end), word in zip(encoding.offsets, encoding.word_ids, strict=True):
                 yield _Piece(start, end, word)
             return
-        # A tokenizer in Python does not say where its tokens stand: its words are counted.
+        # A tokenizer in Python does not give the positions of its tokens, so we count words.
         words = list(re.finditer(r"\S+", text))
         counts = map(len, self._texts.token_ids([word.group() for word in words]))
         for number, (match, count) in enumerate(zip(words, counts, strict=True)):
@@ -273,7 +273,7 @@ class _Piece(NamedTuple):
 
 
 def _between_words(pieces: Sequence[_Piece], first: int, last: int) -> int:
-    """The nearest end of a word at or before `last`, or `last` where that is too far back."""
+    """The nearest end of a word at or before `last`, or `last` if that is too far back."""
     for cut in range(last, first + (last - first) // 2, -1):
         if pieces[cut].word is None or pieces[cut].word != pieces[cut - 1].word:
             return cut
@@ -321,7 +321,7 @@ class Calibration:
     """From a logit to the probability that the article answers: p = sigmoid(scale logit + offset).
 
     Attributes:
-        scale: Above 0, so that the order stays.
+        scale: Above 0, so that the order does not change.
         offset: Lower where few candidates answer.
     """
 
@@ -340,15 +340,15 @@ class RankerSettings:
     """How a cross-encoder is used on articles; the contents of `ranker.json`.
 
     Attributes:
-        passages: Passages of an article that are read at most.
+        passages: The most passages of an article that are read.
         passage_tokens: Longest passage in tokens, without the question and special tokens.
         calibration: Fitted on lists of candidates at their natural rate, article by article.
-        fusion_weight: Weight of the first stage's rank, where the ranker's has weight 1.
+        fusion_weight: Weight of the first stage's rank, relative to weight 1 for the ranker's.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
-            None for texts as they are, and in folders from before there was any.
+            None for texts as they are, and in older folders.
 
     Raises:
-        ModelError: A value is out of its range, or what tells words apart is not installed.
+        ModelError: A value is out of its range, or the word segmenter is not installed.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
@@ -400,7 +400,7 @@ class RankerSettings:
 
 
 def ranker_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a Lexarbor folder that holds a ranker; None of any other model's folder.
+    """The manifest of a Lexarbor folder that holds a ranker; None for any other model's folder.
 
     Raises:
         ModelError: The folder is one of Lexarbor and has no ranker, or is broken.
@@ -421,7 +421,7 @@ def ranker_manifest(folder: Path) -> Manifest | None:
 
 
 def ranker_digest(folder: Path) -> str:
-    """sha256 that names the cross-encoder in a folder, its settings included.
+    """sha256 of the cross-encoder in a folder, including its settings.
 
     Raises:
         ModelError: As `ranker_manifest`.
@@ -456,7 +456,7 @@ def open_cross_encoder(folder: Path) -> CrossEncoder:
 
 
 def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
-    """Check that an encoder scores pairs of texts, and have it do so in float32.
+    """Check that an encoder scores pairs of texts, and make it do so in float32.
 
     Returns:
         Its tokenizer, and how many tokens of a pair it reads at most.
@@ -467,7 +467,7 @@ def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
     reader, tokenizer = text_reader(encoder)
     if encoder.num_labels != 1:
         raise ModelError(
-            f"it gives {encoder.num_labels} scores a pair. Choose a cross-encoder with one."
+            f"it gives {encoder.num_labels} scores per pair. Choose a cross-encoder with one."
         )
     if encoder.default_prompt_name is not None:
         raise ModelError("it writes a prompt before its texts. Choose a cross-encoder without.")
@@ -477,7 +477,7 @@ def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
 
 
 def _score_in_float32(encoder: CrossEncoder) -> None:
-    """Compute the last layer, one number a pair, in float32 within autocast too.
+    """Compute the last layer, one number per pair, in float32 even within autocast.
 
     A logit in bfloat16 has three digits: too few to tell the best candidates apart.
     """
@@ -503,9 +503,9 @@ _ROOM = 2**24
 
 
 class PassageChooser:
-    """Chooses passages by their cosine to the question; vectors of passages are kept.
+    """Chooses passages by their cosine to the question; caches the passages' vectors.
 
-    So is that of the last question, whose candidates may come in several portions.
+    The last question's vector is cached too, since its candidates may come in several portions.
 
     Args:
         biencoder: Encodes questions and passages.
@@ -519,12 +519,12 @@ class PassageChooser:
     def choose(
         self, question: str, articles: Sequence[Sequence[str]], most: int
     ) -> list[list[int]]:
-        """For each article the passages that are read, in the order of the article.
+        """For each article the passages to read, in the order of the article.
 
         Args:
             question: In plain words.
             articles: The passages of each.
-            most: Passages of an article that are read; one that has no more is read whole.
+            most: The most passages to read of an article.
 
         Returns:
             For each article at most `most` indices of its passages, ascending; between equal
@@ -542,7 +542,7 @@ class PassageChooser:
             indices = np.arange(len(passages))
             if len(passages) > most:
                 matrix = np.stack([vectors[passage] for passage in passages])
-                # No product of matrices: that gives equal rows different last bits.
+                # Not a matrix product: that gives equal rows different last bits.
                 cosines = rescored(matrix, indices, asked)
                 indices = np.sort(ranked(cosines, indices, most))
             chosen.append(indices.tolist())
@@ -553,7 +553,7 @@ class PassageChooser:
         return sum(len(each) for each in set(passages) if each not in self._vectors)
 
     def _vector_of(self, question: str) -> NDArray[np.float32]:
-        # Read once: another thread may ask meanwhile.
+        # Read once: another thread may change it meanwhile.
         asked = self._asked
         if asked is None or asked[0] != question:
             asked = self._asked = question, self.biencoder.encode_queries([question])[0].numpy()
@@ -564,7 +564,7 @@ class PassageChooser:
         return (vector.copy() for vector in self.biencoder.encode_articles(passages).numpy())
 
 
-# As in the fusion of the first stages.
+# The same k as in the fusion of the first stages.
 FUSION_K = 10.0
 
 
@@ -581,8 +581,8 @@ def rank_candidates(
     Args:
         logits: `[n]`, finite, in the first stage's order, best first.
         first_stage_weight: w; None orders by logits alone.
-        first_stage_places: `[n]`, where each stood in the first stage's list, from 0 and rising,
-            where some of that list are not among these; by default they are the whole list.
+        first_stage_places: `[n]`, ascending positions in the first stage's list, from 0, if the
+            logits cover only a part of it; by default they are the whole list.
 
     Returns:
         int64 `[n]`, indices into `logits`.
@@ -598,21 +598,21 @@ def rank_candidates(
     return np.argsort(-fused, kind="stable")
 
 
-# Kept from question to question: token ids of passages (16 MiB), and where articles are cut.
+# Cached between questions: token ids of passages (16 MiB), and where articles are cut.
 _TOKENS_KEPT = 2**22
 _CUTS_KEPT = 2**18
 
 
 @dataclass(frozen=True)
 class ArticleScores:
-    """What a question makes of some articles.
+    """The scores of some articles for a question.
 
     Attributes:
         logits: float32 `[n_articles]`, each its best passage's.
         best: The characters of that passage.
-        read: Of each article the characters of every passage that was read, in their order. Where
-            question and passage do not fit into the model together, a passage ends with the last
-            whole word that was read.
+        read: For each article the characters of every passage that was read, in order. If question
+            and passage do not fit into the model together, a passage ends with the last whole word
+            that was read.
     """
 
     logits: Tensor
@@ -623,10 +623,10 @@ class ArticleScores:
 class CrossEncoderRanker:
     """Scores questions against articles; the score of an article is that of its best passage.
 
-    An article is given as one text, its headings first where `text_rule` says so (`indexed_text`),
-    and cut into passages of `passage_tokens` tokens between words, fewer where the model reads too
-    little for them and a question; so headings stand in the first
-    passage, as they do for the bi-encoder. Scoring is safe in several threads at once.
+    An article is given as one text, its headings first if `text_rule` says so (`indexed_text`). It
+    is cut between words into passages of `passage_tokens` tokens, or fewer if the model cannot read
+    that many together with a question. So headings are in the first passage, as for the bi-encoder.
+    Scoring is safe in several threads at once.
 
     Example:
         ```python
@@ -636,10 +636,10 @@ class CrossEncoderRanker:
         ```
 
     Args:
-        encoder: A sentence-transformers cross-encoder with one score a pair; it is not copied, so
-            a trainer may measure the model that it trains.
+        encoder: A sentence-transformers cross-encoder with one score per pair; it is not copied, so
+            a trainer can measure the model that it trains.
         settings: How it is used on articles.
-        text_rule: What of an article is meant to be read.
+        text_rule: Which parts of an article are meant to be read.
         dtype: Number format of the Transformer; weights and the last layer are always float32.
         name: Name or path, for messages.
 
@@ -673,7 +673,7 @@ class CrossEncoderRanker:
 
     @property
     def passage_tokens(self) -> int:
-        """Longest passage in tokens: as asked, or what leaves a question a quarter of the room."""
+        """Longest passage in tokens: as set, or what leaves a quarter for the question."""
         room = self.tokenizer.format.room
         return min(self.settings.passage_tokens, room - room // 4)
 
@@ -681,8 +681,8 @@ class CrossEncoderRanker:
         """Cut an article's text; one that fits into a passage stays whole.
 
         Returns:
-            At least one, in order; what of a very long article lies beyond
-            `MOST_PASSAGES` of them is left out.
+            At least one, in order; beyond `MOST_PASSAGES` the rest of a very long article is left
+            out.
         """
         return self._cuts.get([text], self._cut)[text]
 
@@ -692,12 +692,13 @@ class CrossEncoderRanker:
     def chosen_passages(
         self, question: str, texts: Sequence[str], chooser: PassageChooser | None = None
     ) -> list[list[Span]]:
-        """Of each article's text the passages that are read, in training and in use alike.
+        """The passages of each article's text that are read, the same in training and in use.
 
         Args:
             question: In plain words.
             texts: `n` articles' texts.
-            chooser: Chooses among the passages of a long article; without it the first are read.
+            chooser: Chooses among the passages of a long article; without it the first ones are
+                read.
 
         Returns:
             For each text 1 to `settings.passages` passages.
@@ -717,15 +718,15 @@ class CrossEncoderRanker:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """Score pairs of question and passage, without gradients.
 
-        In float32 a logit depends on its own pair alone (to 1e-5), and is that of
-        `CrossEncoder.predict(pairs, activation_fn=torch.nn.Identity())`. Of a pair that is longer
-        than the model reads, the longer text is cut first.
+        In float32 a logit depends only on its own pair (to 1e-5), and equals that of
+        `CrossEncoder.predict(pairs, activation_fn=torch.nn.Identity())`. If a pair is longer than
+        the model reads, the longer text is cut first.
 
         Args:
             pairs: `n` pairs of texts.
 
         Returns:
-            float32 `[n]` on the CPU; the higher the better, 0 is even.
+            float32 `[n]` on the CPU; higher is better, 0 is even.
 
         Raises:
             torch.OutOfMemoryError: One pair alone does not fit.
@@ -756,7 +757,7 @@ class CrossEncoderRanker:
         Args:
             question: In plain words.
             texts: `n` articles' texts.
-            passages: What is read of each, as `chosen_passages` gives it.
+            passages: What is read of each, as returned by `chosen_passages`.
 
         Raises:
             torch.OutOfMemoryError: One pair alone does not fit.
@@ -770,7 +771,7 @@ class CrossEncoderRanker:
         for text, kept in read.items():
             scores = logits[start : start + len(kept)]
             start += len(kept)
-            # Of equal passages the first; one that is not a number wins, so that it shows.
+            # Of equal passages the first; NaN wins, so that it is noticed.
             best = int(scores.argmax())
             winners[text] = (float(scores[best]), kept[best])
         return ArticleScores(
@@ -780,7 +781,7 @@ class CrossEncoderRanker:
         )
 
     def _read(self, question: str, given: Mapping[str, list[Span]]) -> dict[str, list[Span]]:
-        """What of each text's passages fits next to the question, in whole words."""
+        """The part of each text's passages that fits next to the question, in whole words."""
         words = [text[start:end] for text, spans in given.items() for start, end in spans]
         ids = self._token_ids([question, *words])
         room = self.tokenizer.format.room
@@ -812,7 +813,7 @@ class CrossEncoderRanker:
 
         Args:
             name_or_path: Folder, or name on the Hugging Face Hub.
-            device: "cpu", "cuda", ...; by default the best there is.
+            device: "cpu", "cuda", ...; by default the best available.
             dtype: "auto" computes in bfloat16 where that is fast, else in float32.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by cosine, from one resident matrix."""
+"""Exact nearest neighbours by cosine, in one resident matrix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rescored(
     """Dot products of some rows with a query in float64, rounded to float32.
 
     A product of two float32 is exact in float64, and NumPy sums each row pairwise in an order that
-    depends on the row's length only: equal rows have equal scores, bit for bit.
+    depends only on the row's length: equal rows have equal scores, bit for bit.
 
     Args:
         matrix: `[n, dim]`.
@@ -57,7 +57,7 @@ def rounding_error(dim: int) -> float:
     return 1.0001 * dim * unit / (1 - dim * unit) + unit
 
 
-# Scores of one block of queries against all rows, and rows gathered for rescoring: numbers a block.
+# Numbers per block: scores of queries against all rows, and rows gathered for rescoring.
 _SCANNED_A_BLOCK = 2**28
 _GATHERED_A_BLOCK = 2**26
 # Tensor cores add products in float32 but truncate where IEEE would round: two bits of slack.
@@ -70,10 +70,10 @@ class CertifiedScan:
     """Some rows of a matrix on one device, searched exactly at the speed of half precision.
 
     The scan multiplies float16 copies with float32 accumulation and takes k' = max(4k, k + 64)
-    candidates, which are scored again from the float32 rows. Let e bound |scan - exact|. Every row
-    that was not taken has an exact score of at most (k'-th scan score) + e. Where that lies below
-    the k-th exact score, the k best are certain; where it does not (hundreds of twin texts), k'
-    doubles, and in the end all rows are scored again.
+    candidates, which are scored again from the float32 rows. Let e bound |scan - exact|. Every
+    other row has an exact score of at most (k'-th scan score) + e. If that is below the k-th exact
+    score, the k best are certain; if not (hundreds of twin texts), k' doubles, and in the end all
+    rows are scored again.
 
     e = |x - x16| |q16| + |x| |q - q16| + accumulation, with the norms of the actual rounding
     residuals (Cauchy-Schwarz), not their worst case.
@@ -171,23 +171,23 @@ _UNIT_TOLERANCE = 1e-5
 
 
 class DenseIndex:
-    """Exact top-k by cosine similarity, in one order that nothing but the vectors decides.
+    """Exact top-k by cosine similarity, in an order that only the vectors decide.
 
-    A product of matrices gives equal rows different last bits, depending on where they stand, how
-    many queries run together and on how many threads. So it only chooses candidates: every row
+    A matrix product gives equal rows different last bits, depending on their position, the number
+    of queries in the batch and the number of threads. So it only chooses candidates: every row
     whose score could, within the product's error bound, be among the k best. Those are scored again
     in float64, row by row in one fixed order of summation, rounded to float32 and ordered by score,
     then by row. Identical vectors have identical scores, and a query's answer is the same alone and
     in a batch.
 
-    On a GPU the product is a half-precision scan with a certificate (see `CertifiedScan`); where
-    there are several, each holds one shard of the rows.
+    On a GPU the product is a half-precision scan with a certificate (see `CertifiedScan`); several
+    GPUs each hold one shard of the rows.
 
     Args:
-        matrix: `[n, dim]`; rows that are not of unit length are brought to it, in a copy. A float32
-            array or CPU tensor whose rows all are is kept as it is, since it may take gigabytes: it
+        matrix: `[n, dim]`; rows that are not of unit length are normalised, in a copy. A float32
+            array or CPU tensor of unit rows is kept without a copy, since it may take gigabytes: it
             must not be written to afterwards.
-        device: "cpu", "cuda", "cuda:1", ...; by default the best there is. "cuda" takes every GPU.
+        device: "cpu", "cuda", "cuda:1", ...; by default the best available. "cuda" takes every GPU.
 
     Raises:
         VectorError: A row holds NaN or infinity, or has length zero, or the width is 0.
@@ -198,7 +198,7 @@ class DenseIndex:
         self._error = rounding_error(self.dim)
         target = resolve_device(device)
         self._shards: list[tuple[int, CertifiedScan]] = []
-        # Apple's MPS has no float64: there the CPU searches.
+        # Apple's MPS lacks float64, so the CPU searches.
         if target.type == "cuda":
             devices = [target]
             if target.index is None:
@@ -220,8 +220,8 @@ class DenseIndex:
         """The k rows nearest to each query.
 
         Args:
-            queries: `[n_queries, dim]`; brought to unit length where they are not.
-            k: Rows wanted, at least 1.
+            queries: `[n_queries, dim]`; normalised if necessary.
+            k: How many rows to find, at least 1.
             allowed: bool `[n]`, the rows that may be found; by default all.
 
         Returns:
@@ -276,7 +276,7 @@ class DenseIndex:
 def shards(
     matrix: NDArray[np.float32], devices: list[torch.device]
 ) -> list[tuple[int, CertifiedScan]]:
-    """One scan a device over consecutive rows of about equal number, with each one's first row."""
+    """One scan per device, over about equally many consecutive rows, with each one's first row."""
     bounds = np.linspace(0, len(matrix), len(devices) + 1).astype(int)
     return [
         (int(start), CertifiedScan(matrix[start:stop], device))
@@ -317,7 +317,7 @@ def _as_matrix(vectors: Vectors | ArrayLike, name: str) -> NDArray[np.float32]:
 def _unit_rows(matrix: NDArray[np.float32], what: str) -> NDArray[np.float32]:
     """The rows at unit length; the same array where they are."""
     squares = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float32)
-    # The squares of large finite numbers overflow: those rows are measured in float64.
+    # The squares of large finite numbers overflow: measure those rows in float64.
     lengths = np.sqrt(squares.astype(np.float64))
     for row in np.flatnonzero(~np.isfinite(lengths) | (lengths < 1e-18)):
         if not np.isfinite(matrix[row]).all():

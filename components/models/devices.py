@@ -1,7 +1,7 @@
 """Where a model runs: device, number format, CPU threads, and the faster of two ways to compute.
 
 On a CPU, PyTorch's own kernel is not always the fastest. Each alternative is timed against it once
-a process (`FasterWay`); `inference` is the block in which a trained model computes.
+per process (`FasterWay`); `inference` is the block in which a trained model computes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _racing = threading.RLock()
 
 
 class FasterWay:
-    """The faster of two ways to compute the same thing on a CPU, measured once a process.
+    """The faster of two ways to compute the same thing on a CPU, measured once per process.
 
     The first thread that asks measures, and the others wait for it. The two ways differ by
     rounding, which is enough to change what is drawn from a ranking.
@@ -88,7 +88,7 @@ def gain(known: Callable[[], object], other: Callable[[], object]) -> float:
 DtypeName = Literal["auto", "float32", "bfloat16"]
 DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
 
-# A matrix product of a small encoder's feed-forward size; below this gain the casts eat it up.
+# For a matrix product of a small encoder's feed-forward size; a smaller gain is lost to the casts.
 _PROBE_SHAPE = (512, 384, 1536)
 _WORTHWHILE_GAIN = 1.3
 _DEVICES = "Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
@@ -159,14 +159,14 @@ def _bf16_gain() -> float:
 
 
 BF16 = FasterWay("number format", "float32", "bfloat16", _WORTHWHILE_GAIN, _bf16_gain)
-"""What "auto" computes in on a CPU."""
+"""The number format of "auto" on a CPU."""
 
 
 def take_cores(device: torch.device) -> None:
     """Give this thread the process's number of cores, once.
 
-    PyTorch gives a thread, at its first call, the number that was set last in any thread: within
-    another's `single_thread` that is one, and it would stay.
+    PyTorch gives a thread, at its first call, the number that was last set in any thread: during
+        another's `single_thread` that is one, and it would stay one.
     """
     if device.type != "cpu" or getattr(_here, "has_cores", False):
         return
@@ -306,7 +306,7 @@ def _added(mask: Tensor | None, query: Tensor) -> Tensor | None:
     if mask.stride(2) == 0:
         mask = mask[:, :, :1]
     if mask.dtype == torch.bool:
-        # Not infinite: a row that looks at nothing gives numbers.
+        # Not infinite: a row that attends to nothing still gives numbers.
         lowest = torch.finfo(query.dtype).min
         return torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, lowest)
     return mask.to(query.dtype)
@@ -330,8 +330,8 @@ ATTENTION = FasterWay("attention", "fused", "plain", 1.1, _plain_gain)
 def fast_linear(device: torch.device) -> AbstractContextManager[object]:
     """A block in which float32 linear layers and their gradients run the faster way, on a CPU.
 
-    PyTorch sends every float32 product on x86 to MKL, which on other makers' AVX-512 processors
-    keeps to narrower instructions: there oneDNN, which PyTorch brings along, is twice as fast.
+    PyTorch sends every float32 product on x86 to MKL, which uses narrower instructions on AVX-512
+    processors that are not Intel's; there oneDNN, which PyTorch includes, is twice as fast.
     """
     return _OneDnnLinear() if LINEAR.on(device) == "onednn" else nullcontext()
 
@@ -386,7 +386,7 @@ def _onednn_gain() -> float:
     bias = torch.randn(columns, generator=generator)
     with torch.no_grad():
         try:
-            # An operator that PyTorch keeps for its own compiler: absent or changed, MKL serves.
+            # An operator meant for PyTorch's compiler: if it is absent or changed, use MKL.
             same = torch.allclose(
                 _onednn_linear(states, weight, bias),
                 torch.nn.functional.linear(states, weight, bias),
@@ -435,7 +435,7 @@ def inference(
     exact = dtype == torch.float32
     try:
         # no_grad, not inference_mode: autocast keeps its bf16 copies of the weights from batch to
-        # batch only for what requires a gradient, and so casts them once a call.
+        # batch only for what requires a gradient, and so casts them once per call.
         with (
             torch.no_grad(),
             torch.autocast(device.type, dtype, enabled=not exact),
@@ -443,8 +443,8 @@ def inference(
         ):
             yield
     finally:
-        # Copies made without gradients must not serve a caller's own autocast block; not every
-        # release of PyTorch sees to that itself.
+        # Copies made without gradients must not be used by a caller's own autocast block; not every
+        # release of PyTorch ensures that.
         torch.clear_autocast_cache()
         for module in training:
             module.train()

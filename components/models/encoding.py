@@ -2,7 +2,7 @@
 
 A vector does not depend on the other texts in its batch.
 
-Indexing, serving and evaluation encode here; a training step, which wants gradients, uses the same
+Indexing, serving and evaluation encode here; a training step, which needs gradients, uses the same
 parts through `TextEncoder`.
 """
 
@@ -44,9 +44,9 @@ class TokenBudget:
 
 
 def embed_passages(tower: Tower, passages: Passages, budget: TokenBudget) -> Tensor:
-    """Vectors of passages in their order, as the tower gives them.
+    """Vectors of passages in order, as the tower returns them.
 
-    When memory runs out the budget is halved, for good, and the batch is tried again in pieces.
+    If memory runs out, the budget is halved permanently and the batch is tried again in pieces.
 
     Returns:
         float32 `[n_passages, dim]` on the tower's device, with gradients where enabled.
@@ -78,10 +78,10 @@ def in_batches(
     budget: TokenBudget,
     device: torch.device,
 ) -> Tensor:
-    """What a model makes of some rows of tokens, row by row in their order.
+    """Compute some rows of tokens in batches; the results are in the order of the rows.
 
     Args:
-        compute: Takes int64 `[n_rows]`, which rows, and gives a tensor `[n_rows, ...]`.
+        compute: Takes int64 `[n_rows]`, which rows, and returns a tensor `[n_rows, ...]`.
         lengths: int64 `[n]`, tokens of each row; at least one row.
         budget: As for `embed_passages`.
         device: Where `compute` works.
@@ -119,7 +119,7 @@ def _batches(
 ) -> list[NDArray[np.int64]]:
     """Rows by length in batches of at most `budget` padded tokens, to be taken from the end.
 
-    The longest come first: what runs out of memory does so at once.
+    The longest come first, so that memory runs out at once if at all.
     """
     ordered = rows[np.argsort(lengths[rows], kind="stable")]
     ascending = lengths[ordered]
@@ -136,7 +136,7 @@ def _batches(
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """One way from texts to vectors: a tower, how its texts are cut, and what joins the passages.
+    """One way from texts to vectors: a tower, how texts are cut, and what joins passages.
 
     Attributes:
         tower: Encodes passages.
@@ -167,11 +167,11 @@ class TextEncoder:
     def shares_read(
         self, articles: Sequence[tuple[Sequence[str], str]], text_rule: TextRule
     ) -> list[float]:
-        """What is read of each article's text; 1 where nothing is cut off.
+        """The share of each article's text that is read; 1 if nothing is cut off.
 
         Args:
             articles: Headings and text of each.
-            text_rule: What of an article is encoded.
+            text_rule: Which parts of an article are encoded.
 
         Returns:
             Shares of the text's tokens, 0 to 1; the headings, which stand before it, do not count.
@@ -198,7 +198,7 @@ class TextEncoder:
         return torch.nn.functional.normalize(vectors, dim=-1)
 
     def head_change(self, passages: Passages) -> float:
-        """Mean of the head's |out - in| / |in| over some texts; 0 where there is no head."""
+        """Mean of the head's |out - in| / |in| over some texts; 0 without a head."""
         if self.head is None or not len(passages):
             return 0.0
         with torch.no_grad():
@@ -209,7 +209,7 @@ class TextEncoder:
 
 
 def checked_segmentation(segmentation: Segmentation | None) -> Segmentation | None:
-    """The same; what tells words apart is loaded, so that no question waits for it.
+    """The argument unchanged; loads the word segmenter, so that no question waits for it.
 
     Raises:
         ModelError: It is not installed, or does not work.
@@ -266,8 +266,8 @@ def encode(
 ) -> tuple[Tensor, EncodingReport]:
     """Encode texts without gradients; equal texts are encoded once.
 
-    In float32 a vector depends on its own text alone (to 1e-5): not on the other texts, their
-    order, or the size of a batch.
+    In float32 a vector depends only on its own text (to 1e-5), not on the other texts, their order,
+    or the batch size.
 
     Args:
         encoder: What to encode with.
@@ -279,7 +279,7 @@ def encode(
         float32 `[n, dim]` on the tower's device, unit length, and the report.
 
     Raises:
-        TypeError: `texts` is one string, or holds something else than strings.
+        TypeError: `texts` is one string, or holds anything but strings.
         torch.OutOfMemoryError: One passage alone does not fit.
     """
     if isinstance(texts, str):
@@ -314,7 +314,7 @@ def encode_tokenized(
     dtype: torch.dtype = torch.float32,
     progress: Callable[[int], object] | None = None,
 ) -> Tensor:
-    """As `encode`, of texts that are tokenised already: the same vectors, nothing cut twice.
+    """As `encode`, for tokenised texts: the same vectors, without tokenising again.
 
     Args:
         encoder: What to encode with.
@@ -349,7 +349,7 @@ def _encoded(
     dtype: torch.dtype,
     done: Callable[[int, Passages], None],
 ) -> Tensor:
-    """Vectors of blocks of texts, each given with the place of its first text."""
+    """Vectors of blocks of texts, each with the position of its first text."""
     tower = encoder.tower
     budget = TokenBudget.for_device(tower.device)
     vectors = torch.empty(n_texts, tower.dim, dtype=torch.float32, device=tower.device)

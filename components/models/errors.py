@@ -25,7 +25,7 @@ def parsed_record(kind: type[Record], text: str) -> Record:
     Raises:
         ValueError: Names the first invalid field.
     """
-    # Takes a tenth of a second to import, which a command's help should not pay.
+    # Imported here: it takes a tenth of a second, which a command's --help should not pay.
     from pydantic import TypeAdapter, ValidationError
 
     try:

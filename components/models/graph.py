@@ -80,9 +80,9 @@ class _GATv2(nn.Module):
 
 
 class _GAT(nn.Module):
-    """Attention that ranks sources alike for all targets (Velickovic et al. 2018).
+    """Attention that ranks sources in the same order for all targets (Velickovic et al. 2018).
 
-    e_ij = LeakyReLU(a_t^T W h_i + a_s^T W h_j + w_e), a number w_e a kind of edge and head.
+    e_ij = LeakyReLU(a_t^T W h_i + a_s^T W h_j + w_e), with a number w_e per kind of edge and head.
     """
 
     def __init__(self, dim: int, heads: int, edge_kinds: tuple[str, ...]) -> None:
@@ -110,7 +110,8 @@ class _GAT(nn.Module):
             of_targets = take_rows(of_targets, edges.own)
         scores = take_rows(of_sources, edges.source) + take_rows(of_targets, edges.target)
         if self.kinds is not None:
-            # As a product, whose gradient is one too: a sum over some ten thousand edges a kind.
+            # As a matrix product, whose gradient is one too: a sum over some ten thousand edges per
+            # kind.
             is_kind = edges.kind[:, None] == torch.arange(len(EDGE_KINDS), device=scores.device)
             scores = scores + is_kind.to(scores.dtype) @ self.kinds()
         return segment_softmax(leaky_relu(scores, NEGATIVE_SLOPE), edges)
@@ -155,7 +156,7 @@ class _KGNN(_SAGE):
 
 
 class _MLP(nn.Module):
-    """As many weights as a GATv2 layer's two matrices, and no neighbours: the control."""
+    """As many weights as a GATv2 layer's two matrices, but no neighbours: the control."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -198,7 +199,7 @@ def _linear(layer: nn.Module, states: Tensor) -> Tensor:
 
 
 def _others(edges: EdgeBlock) -> Tensor:
-    """1 for an edge from another node, 0 for a node's own: these have a matrix of their own."""
+    """1 for an edge from another node, 0 for a self-loop, which has a matrix of its own."""
     return (edges.kind != EDGE_KINDS.index("self")).long()
 
 
@@ -208,25 +209,26 @@ _WITH_ATTENTION = ("gatv2", "gat")
 
 
 class LegislativeGraphEncoder(SavedModule):
-    """Vectors of laws, divisions and articles to vectors that know their neighbours.
+    """Enriches vectors of laws, divisions and articles by their neighbours.
 
     `init="paper"` is as published: h' = ELU(layer(h)), no ELU after the last, Glorot weights, zero
     biases. `init="identity"` is h' = h + W_o ELU(layer(h)) with W_o and its bias at zero: at step 0
     it *is* its input, bit for bit, in training mode too, while every zero receives a gradient at
-    the first step. Dropout acts behind every ELU.
+    the first step. Dropout acts after every ELU.
 
-    Two runs give the same bits, forwards and backwards, on one machine with as many threads.
+    Two runs give the same bits, forwards and backwards, on one machine with the same number of
+    threads.
 
     Args:
         dim: Width of the vectors.
-        layers: How many, and so how many edges far an article sees.
-        heads: Of the attention; must divide `dim`. "gatv2" and "gat" alone have any.
+        layers: Number of layers, and so how many edges away an article sees.
+        heads: Attention heads; must divide `dim`. Only "gatv2" and "gat" have any.
         kind: "gatv2" (G-DSR), "gat", "gcn", "sage" or "kgnn"; "mlp" sees no neighbours: a control
             of equal size.
-        init: How a fresh network starts.
+        init: How a fresh network is initialised.
         edge_kinds: The kinds of edges it is made for; with more than one, attention learns a
             vector for each.
-        dropout: Probability.
+        dropout: Dropout probability.
 
     Raises:
         ModelError: A value is out of its range.
@@ -279,9 +281,8 @@ class LegislativeGraphEncoder(SavedModule):
         Args:
             features: Vectors of all nodes, `[n_nodes, dim]`.
             graph: Their edges, on the same device.
-            rows: Nodes whose vectors are wanted, int64 `[n_rows]`, in any order; None for all.
-                Only what these need is computed, and the values are those of the whole, to
-                rounding.
+            rows: Nodes to compute, int64 `[n_rows]`, in any order; None for all. Only what these
+                need is computed, with the same values as for all nodes, to rounding.
 
         Returns:
             `[n_rows, dim]` or `[n_nodes, dim]`.
@@ -343,7 +344,7 @@ class LegislativeGraphEncoder(SavedModule):
         return next(self.parameters()).dtype
 
     def _entering(self, features: Tensor, field: ReceptiveField) -> Tensor:
-        """The features that the first layer needs, seen to be finite numbers."""
+        """The features that the first layer needs, checked to be finite."""
         needed = features if field.nodes is None else take_rows(features, field.nodes)
         if needed.numel():
             low, high = (float(bound) for bound in needed.detach().aminmax())
@@ -355,11 +356,11 @@ class LegislativeGraphEncoder(SavedModule):
         return needed.to(self._dtype)
 
     def _fitting(self, features: Tensor, graph: GraphTensors) -> GraphTensors:
-        """The graph as this network sees it, once features and graph are seen to fit."""
+        """The graph as this network sees it, after checking that features and graph fit."""
         if tuple(features.shape) != (graph.n_nodes, self.dim) or not features.is_floating_point():
             raise ModelError(
                 f"features are {features.dtype} {list(features.shape)}; this graph and this "
-                f"network need floats [{graph.n_nodes}, {self.dim}], a row a node."
+                f"network need floats [{graph.n_nodes}, {self.dim}], one row per node."
             )
         if features.device != graph.device:
             raise ModelError(
@@ -392,7 +393,7 @@ def graph_for(network: LegislativeGraphEncoder, corpus: StatuteCorpus) -> Legisl
 def node_texts(
     graph: LegislativeGraph, articles: Sequence[Article], rule: TextRule
 ) -> Iterator[str]:
-    """What the bi-encoder reads of every node: title or heading alone, then the indexed texts."""
+    """The bi-encoder's text of every node: titles and headings, then the indexed texts."""
     yield from graph.labels
     for article in articles:
         yield indexed_text(article.headings, article.text, rule)
@@ -404,10 +405,10 @@ def enriched(
     positions: npt.ArrayLike,
     features: Callable[[Nodes], Tensor],
 ) -> Tensor:
-    """Vectors of some articles as the network makes them, normalised.
+    """The network's vectors of some articles, normalised.
 
-    Only the nodes that can be seen from these articles are computed and asked for, and the vectors
-    are the same, to rounding, whichever articles are asked for together.
+    Only the nodes that these articles can see are computed and requested. The vectors are the same,
+    to rounding, whichever articles are computed together.
 
     Args:
         network: In the mode for use (`eval`).
@@ -431,16 +432,16 @@ def enriched(
 def seen_by_articles(
     network: LegislativeGraphEncoder, graph: LegislativeGraph, text_digests: Sequence[str]
 ) -> list[bytes]:
-    """For each article a digest of all that the network makes its vector of.
+    """For each article a digest of everything that its vector is computed from.
 
-    Two articles with one digest see equal texts over equal edges, however their nodes are numbered;
-    a change that they do not see leaves it as it was (the colours of Weisfeiler and Leman, which
-    tell apart what message passing tells apart).
+    Two articles with the same digest see equal texts over equal edges, however their nodes are
+    numbered; a change that they do not see does not change it. (These are the colours of Weisfeiler
+    and Leman, which distinguish what message passing distinguishes.)
 
     Args:
-        network: How far it sees.
+        network: Decides how far an article sees.
         graph: Of the whole corpus.
-        text_digests: Of the nodes' texts, `[n_nodes]`.
+        text_digests: Digests of the nodes' texts, `[n_nodes]`.
     """
     # A GCN divides by the degrees at both ends of an edge: it counts the last nodes' edges too.
     degrees = graph.degree.tolist() if network.kind == "gcn" else [""] * graph.n_nodes

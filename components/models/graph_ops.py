@@ -1,7 +1,7 @@
-"""Sums over the edges of a graph: the same bits on every run, and no row of features an edge.
+"""Sums over the edges of a graph: reproducible bit for bit, without a row of features per edge.
 
-A float `[n_edges, dim]` never exists whole on a CPU: what every edge needs is computed a piece at
-a time, small enough for the processor's cache, and computed again for the gradient.
+A float `[n_edges, dim]` never exists whole on a CPU: what every edge needs is computed in pieces
+small enough for the processor's cache, and computed again for the gradient.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class GraphTensors:
         return self.edges.source.device
 
     def without_edges(self) -> GraphTensors:
-        """The same nodes, and nothing that joins them."""
+        """The same nodes without edges between them."""
         none = self.edges.source[:0]
         ends = torch.zeros_like(self.edges.target_ends)
         return GraphTensors(EdgeBlock(none, none, none, none, ends, none, ends), ())
@@ -194,7 +194,8 @@ def pair_scores(
         sources: W_s h, `[n_sources, dim]`.
         targets: W_t h, `[n_targets, dim]`.
         attention: a of each head, `[heads, dim / heads]`.
-        kinds: W_e, a row a kind of edge in the order of `EDGE_KINDS`, `[n_kinds, dim]`; None for 0.
+        kinds: W_e, one row per kind of edge in the order of `EDGE_KINDS`, `[n_kinds, dim]`; None
+            for 0.
         edges: From sources to targets.
 
     Returns:

@@ -33,7 +33,7 @@ class HierarchicalArticleHead(SavedModule):
         layers: Transformer layers.
         dropout: Probability, on attention weights and branches.
         pooling: How passages become one article.
-        init: How a fresh head starts.
+        init: How a fresh head is initialised.
 
     Raises:
         ModelError: A value is out of its range.
@@ -104,7 +104,8 @@ class HierarchicalArticleHead(SavedModule):
 
         Args:
             passages: `[n_articles, n_passages, dim]`; what stands in padding places is ignored.
-            mask: bool `[n_articles, n_passages]`, True where a passage is real; at least one a row.
+            mask: bool `[n_articles, n_passages]`, True where a passage is real; at least one per
+                row.
 
         Returns:
             float32 `[n_articles, dim]`.
@@ -121,7 +122,7 @@ class HierarchicalArticleHead(SavedModule):
     def relative_change(self, passages: Tensor, mask: Tensor) -> Tensor:
         """How far the head moves articles from their pooled passages, |out - in| / |in|.
 
-        0 for a head that is still the identity it started as: it has learnt nothing.
+        0 for a head that is still an identity: it has learnt nothing.
 
         Args:
             passages: As for `forward`.

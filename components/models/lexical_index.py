@@ -15,10 +15,10 @@ from components.statutes.lexical import analyzer, question_terms
 
 
 class RowMask:
-    """The mask of the keys that were allowed last.
+    """Caches the mask of the keys that were last allowed.
 
-    Most questions are asked of the same law, that of today: they come with the very same array of
-    keys, and looking them up in an index of 57,755 rows would cost 2 ms each time.
+    Most questions search the same law, today's: they come with the very same array of keys, and
+    looking these up in an index of 57,755 rows would cost 2 ms each time.
 
     Args:
         keys: int64 `[n]`, the key of each row.
@@ -91,10 +91,10 @@ class LexicalIndex:
 
         Args:
             texts: `(key, text, language)`, in the order that breaks ties.
-            k1: how soon repeats of a term stop counting.
-            b: how much a long text is marked down, from 0 to 1.
-            method: the variant. BM25+ (delta 1) is the one that rank-bm25 defines alike; here
-                its scores are less those of a text without any term, which moves no rank.
+            k1: how quickly repeats of a term stop counting.
+            b: how much long texts are penalised, from 0 to 1.
+            method: the variant. BM25+ (delta 1) is as in rank-bm25, minus the score of a text
+                without any term, which moves no rank.
         """
         vocabulary: dict[str, int] = {}
         keys: list[int] = []
@@ -141,7 +141,7 @@ class LexicalIndex:
         if k == 0:
             return _NOTHING
         least = np.partition(scores, -k)[-k]
-        # All that tie with the k-th stay in until the rows have decided.
+        # Keep all that tie with the k-th until the rows decide.
         rows = np.flatnonzero(scores >= least)
         best = rows[np.argsort(-scores[rows], kind="stable")][:k]
         return self.keys[best], scores[best]
@@ -191,7 +191,7 @@ class LexicalIndex:
             if fits:
                 return cls(arrays["keys"], languages, vocabulary, postings)
         except Exception as error:
-            # zipfile, NumPy and json each have their own words for bytes that make no sense.
+            # zipfile, NumPy and json each raise errors of their own for invalid bytes.
             raise ValueError(f"no BM25 index can be read from the stored bytes: {error}") from error
         raise ValueError("the parts of the stored BM25 index do not fit together")
 

@@ -1,4 +1,4 @@
-"""Locks between processes. A lock goes with the process that holds it, however that ends."""
+"""Locks between processes. A lock is released when its process ends, however that happens."""
 
 from __future__ import annotations
 
@@ -82,4 +82,4 @@ def _lock(descriptor: int, wait: bool) -> bool:
     try:
         return lock_descriptor(descriptor, blocking=wait)
     except OSError:
-        return True  # a file system without locks: as if nobody else were there
+        return True  # a file system without locks: act as if nobody else were there

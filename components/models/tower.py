@@ -117,16 +117,16 @@ _PROBE = "law"
 
 
 class PassageTokenizer:
-    """A model's tokenizer without cutting and padding, safe to share by threads.
+    """A model's tokenizer without truncation and padding. Thread-safe.
 
     A Hugging Face tokenizer sets its length limit on each call, in the one object that all threads
-    share; this is a private copy without any, and the cutting is done here.
+    share; this is a private copy without a limit, and texts are cut here.
 
     Args:
         tokenizer: The model's tokenizer.
 
     Attributes:
-        fast: The copy; None where the model has a tokenizer in Python only.
+        fast: The copy; None if the model only has a tokenizer in Python.
 
     Raises:
         ModelError: It adds more than special tokens before and after a text, or needs token
@@ -272,9 +272,9 @@ OPENED_SAFELY: Mapping[str, Any] = {
 
 
 class Tower(nn.Module):
-    """A text encoder: token ids in, one vector a passage out.
+    """A text encoder: token ids in, one vector per passage out.
 
-    Anyone can open a saved tower with `SentenceTransformer(folder)`, and its vectors are those of
+    A saved tower opens with `SentenceTransformer(folder)`, and gives the vectors of
     `SentenceTransformer.encode`.
 
     Args:
@@ -289,7 +289,7 @@ class Tower(nn.Module):
         super().__init__()
         reader, tokenizer = text_reader(encoder)
         if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
-            # Without its files a tokenizer opens all the same, and every word is unknown to it.
+            # Without its files a tokenizer still opens, but every word is unknown to it.
             raise ModelError(
                 "its tokenizer knows no words: its files (tokenizer.json, vocab.txt or the like) "
                 "are missing. Copy the model whole."
@@ -305,7 +305,7 @@ class Tower(nn.Module):
 
     @property
     def attention_heads(self) -> int:
-        """The base model's number of heads, brought down to one that divides `dim`."""
+        """The base model's number of heads, reduced to one that divides `dim`."""
         model = cast(PreTrainedModel, self.encoder.transformers_model)
         heads = getattr(model.config, "num_attention_heads", 1)
         return math.gcd(self.dim, int(heads))
@@ -316,25 +316,25 @@ class Tower(nn.Module):
         return next(self.parameters()).device
 
     def limit(self, max_tokens: int) -> None:
-        """Read at most so many tokens of a text from now on, special tokens included; saved too.
+        """Read at most `max_tokens` tokens of a text, special tokens included; saved too.
 
         Raises:
             ModelError: The model cannot read that many.
         """
         if max_tokens > self.max_tokens:
             raise ModelError(
-                f"max_tokens is {max_tokens}, and the model reads at most {self.max_tokens}. "
+                f"max_tokens is {max_tokens}, but the model reads at most {self.max_tokens}. "
                 "Give fewer, or a head that joins passages."
             )
         self.encoder.max_seq_length = max_tokens
         self.max_tokens = max_tokens
 
     def prompt(self, *names: str) -> str:
-        """The first of the model's own prompts of these names that says anything, else ""."""
+        """The first non-empty of the model's own prompts with these names, else ""."""
         return next((p for name in names if (p := self.encoder.prompts.get(name))), "")
 
     def forward(self, ids: Tensor, mask: Tensor | None, prompt_tokens: int = 0) -> Tensor:
-        """Vectors of passages, not brought to unit length unless the model itself does it.
+        """Vectors of passages, normalised only if the model itself does so.
 
         Args:
             ids: int64 `[n_passages, n_tokens]`, padded on the right.
@@ -413,7 +413,7 @@ def token_limit(reader: Transformer) -> int:
     for module in reader.model.modules():
         positions = getattr(module, "position_embeddings", None)
         if isinstance(positions, nn.Embedding):
-            # RoBERTa's positions start behind the padding's own.
+            # RoBERTa's positions start after the padding's own.
             offset = 0 if positions.padding_idx is None else positions.padding_idx + 1
             limits.append(positions.num_embeddings - offset)
     limit = int(min(limits))
@@ -441,7 +441,7 @@ def check_weight_files(folder: Path) -> None:
 
 @contextmanager
 def opening(folder: Path, what: str) -> Iterator[None]:
-    """A block that opens a folder of weights; all that goes wrong in it becomes a ModelError.
+    """A block that opens a folder of weights; every error in it becomes a ModelError.
 
     Args:
         folder: It must hold safetensors; every message names it.
@@ -492,7 +492,7 @@ def _no_load_report() -> Iterator[None]:
 
 @contextmanager
 def no_progress_bars() -> Iterator[None]:
-    """A block in which transformers draws no bars."""
+    """A block in which transformers shows no progress bars."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:

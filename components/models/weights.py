@@ -1,4 +1,4 @@
-"""Weights on disk: modules of our own, and whether a model's files hold all that it needs."""
+"""Weights on disk: saving our own modules, and checking that files hold all of a model."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class SavedModule(nn.Module):
     """A module that is saved as its arguments and its weights.
 
     Attributes:
-        description: What messages call it.
-        arguments: What makes it again, weights apart.
+        description: Its name in messages.
+        arguments: Arguments that build it again, except the weights.
     """
 
     description: ClassVar[str]
@@ -73,10 +73,10 @@ def check_arguments(
     dropout: float,
     choices: Mapping[str, tuple[str, Collection[str]]],
 ) -> None:
-    """Check what a head or graph network is made of.
+    """Check the arguments of a head or graph network.
 
     Args:
-        module: What messages call it.
+        module: Its name in messages.
         counts: Whole numbers from 1, "dim" and "heads" among them; heads divide the width.
         dropout: A probability below 1.
         choices: The value of each option, and the values it can have.
@@ -101,13 +101,13 @@ def check_arguments(
 
 
 def check_finite(module: nn.Module) -> None:
-    """Refuse weights that are not numbers; safetensors loads them without a word.
+    """Refuse weights that are not finite numbers; safetensors loads them silently.
 
     Raises:
         ModelError: Names the first tensor with a NaN or an infinity in it.
     """
     for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-        # The extremes show both without a second tensor: a vocabulary's vectors are large.
+        # The extremes show NaN and infinity without a second tensor: embeddings are large.
         if not tensor.is_floating_point() or not tensor.numel():
             continue
         if not all(map(torch.isfinite, torch.aminmax(tensor))):
@@ -120,13 +120,13 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
     """Refuse a model unless its files hold exactly its weights.
 
     transformers fills a missing weight with random numbers, ignores an unexpected one, and only
-    logs both. Accepted all the same are: a pooler that nothing reads, missing or left over; in a
-    checkpoint of another architecture, the heads of its own task (`cls`, `lm_head`) that an encoder
-    does not use.
+    logs both. Two exceptions are accepted: a pooler that nothing reads, missing or left over; and,
+    in a checkpoint of another architecture, the heads of its own task (`cls`, `lm_head`), which an
+    encoder does not use.
 
     Args:
         encoder: What sentence-transformers opened from `folder`, with `ignore_mismatched_sizes`.
-        folder: Of safetensors.
+        folder: Its folder of safetensors.
         fresh_head: Accept a checkpoint of another architecture without the head that `encoder` has
             on its base model: training starts with a random one.
 
@@ -144,7 +144,7 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
 
 def _readers(module: nn.Module, part: Path) -> Iterator[tuple[Transformer, Path]]:
     """The Transformers in a module, each with the folder that it was opened from."""
-    # Takes seconds to import, which a command that only reads its settings should not pay.
+    # Imported here: it takes seconds, which a command that only reads its settings should not pay.
     from sentence_transformers.base.modules import Router, Transformer
 
     if isinstance(module, Router):

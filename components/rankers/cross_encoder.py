@@ -1,4 +1,4 @@
-"""StatuteRanker: the best candidates, read together with the question."""
+"""StatuteRanker: re-ranks candidates by reading each together with the question."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Candidate:
     Attributes:
         document: As it came in.
         place: In the first stage's list, from 0.
-        text: Metadata and headings where asked for, then the content.
+        text: Metadata and headings if requested, then the content.
         content_start: Where in `text` the content begins.
     """
 
@@ -64,7 +64,7 @@ class Candidate:
         return {"start": start, "end": end}
 
     def is_whole(self, read: Sequence[Span]) -> bool:
-        """Whether some passages, in their order, hold every word of the content."""
+        """Whether some passages, in order, hold every word of the content."""
         ends = [max(self.content_start, end) for end in (0, *(end for _, end in read))]
         starts = [*(start for start, _ in read), len(self.text)]
         between = zip(ends, starts, strict=True)
@@ -74,12 +74,12 @@ class Candidate:
 def candidates_of(
     documents: Sequence[Document], rule: TextRule, meta_fields: Sequence[str] | None
 ) -> list[Candidate]:
-    """The documents that can be read; one without text, or of blanks, cannot.
+    """The documents that can be read, leaving out those with blank or no text.
 
     Args:
         documents: in the first stage's order.
         rule: whether headings are read before the content.
-        meta_fields: metadata that is read before both; a field that a document lacks is left out.
+        meta_fields: metadata read before both; a field that a document lacks is left out.
     """
     candidates = []
     for place, document in enumerate(documents):
@@ -95,7 +95,7 @@ def candidates_of(
 
 
 def unranked(document: Document) -> Document:
-    """A document without what an earlier ranker, or another question, left in its metadata."""
+    """A document without metadata that an earlier ranker, or another question, left in it."""
     meta = {key: each for key, each in document.meta.items() if key not in _WRITTEN}
     ranks = ranks_of(meta)
     if "reranker" in ranks:
@@ -106,7 +106,7 @@ def unranked(document: Document) -> Document:
     return document if meta == document.meta else replace(document, meta=meta)
 
 
-# How much there is to do before a candidate is ranked.
+# How much work it takes to rank a candidate.
 
 
 class Work(NamedTuple):
@@ -114,7 +114,7 @@ class Work(NamedTuple):
 
     Attributes:
         encoded: By the bi-encoder, so that passages can be chosen.
-        read: By the cross-encoder, of passages and beside each of the question.
+        read: By the cross-encoder: passages, and the question with each.
     """
 
     encoded: int
@@ -124,17 +124,17 @@ class Work(NamedTuple):
 def work_of(
     ranker: CrossEncoderRanker, chooser: PassageChooser | None, question: str, text: str
 ) -> Work:
-    """What there is to do for one candidate.
+    """The work for one candidate.
 
     Args:
-        ranker: Cuts the text, and keeps where it was cut.
+        ranker: Cuts the text, and caches the cuts.
         chooser: Knows which passages it has encoded already.
         question: In plain words.
         text: The candidate's.
     """
     spans = ranker.passages(text)
     most = ranker.settings.passages
-    # Which will be chosen is not known yet: the longest.
+    # Which will be chosen is not known yet: assume the longest.
     lengths = sorted((end - start for start, end in spans), reverse=True)[:most]
     encoded = 0
     if chooser is not None and len(spans) > most:
@@ -145,9 +145,9 @@ def work_of(
 # Pace: which candidates can be ranked in the time that is left.
 
 
-# A portion that ends counts twice as much as all before it of the same size.
+# A new portion counts twice as much as all earlier work of the same size.
 _KEPT = 0.5
-# Of the time that is left.
+# Share of the remaining time.
 _A_PORTION = 0.5
 
 
@@ -155,8 +155,8 @@ class Portion(NamedTuple):
     """Candidates that are ranked together.
 
     Attributes:
-        places: Theirs, ascending.
-        work: Of all of them.
+        places: Their positions, ascending.
+        work: The work for all of them.
     """
 
     places: list[int]
@@ -166,31 +166,32 @@ class Portion(NamedTuple):
 class Pace:
     """Divides work into portions that end in time, by the speeds seen so far.
 
-    Each portion takes about half of the time that is left, so that a wrong guess is seen while
-    there is time to mend it. A candidate that would take more than that alone waits until the
-    others are done: one long article does not cost the ranks of fifty. Where several questions in a
-    row have no candidate that fits, one is tried alone, whatever it takes. Safe to share by
-    threads: at worst a speed is a portion old.
+    Each portion takes about half of the remaining time, so that a wrong guess is noticed while
+    there is time to correct it. A candidate that alone would take more waits until the others are
+    done: one long article does not cost the ranks of fifty. If several questions in a row have no
+    candidate that fits, one is tried alone, however long it takes. Thread-safe: at worst a speed is
+    one portion old.
     """
 
     def __init__(self) -> None:
         self._speeds = _Speed(), _Speed()
-        # Doubled at each question for which every candidate was taken to be too slow.
+        # Doubled at each question for which every candidate seemed too slow.
         self._leeway = 1.0
 
     def portions(
         self, n: int, work_of: Callable[[int], Work], seconds: float | None
     ) -> Iterator[Portion]:
-        """Portions of `n` candidates; the caller does one, and says so, before it asks for more.
+        """Portions of `n` candidates; the caller ranks one and reports it before taking the next.
 
         Args:
             n: How many candidates there are.
-            work_of: What one of them costs, asked when its turn comes, since finding that out may
-                take time too, and again where it waits.
-            seconds: When to end; None is one portion of everything.
+            work_of: The work for one of them; called when its turn comes, since the answer may take
+                time too, and again if it had to wait.
+            seconds: Time limit; None gives one portion of everything.
 
         Yields:
-            Portions; in each the places ascend. What there is no time for is in none of them.
+            Portions, with ascending places. Candidates for which there is no time are in none of
+            them.
         """
         if seconds is None:
             if n:
@@ -216,7 +217,7 @@ class Pace:
         share: float,
         later: list[int],
     ) -> Iterator[Portion]:
-        """Portions of candidates that take a share of the time left at most; others wait."""
+        """Portions that take at most a share of the remaining time; other candidates wait."""
         turn = 0
         while turn < len(places) and time.perf_counter() < end:
             taken: list[tuple[int, Work]] = []
@@ -233,7 +234,7 @@ class Pace:
                     taken.append((places[turn], work))
                     expected += needed or 0.0
                 elif self._leeway > 1 and needed <= left * self._leeway:
-                    # A busy moment must not decide for ever: one is tried, to see the speed anew.
+                    # A busy moment must not decide for ever: try one, to measure the speed again.
                     self._forget(work)
                     taken.append((places[turn], work))
                     turn += 1
@@ -259,15 +260,15 @@ class Pace:
                 speed.seconds = _KEPT * speed.seconds + seconds
 
     def _forget(self, work: Work) -> None:
-        """The speeds that doing some work will show."""
+        """Forget the speeds that doing some work will measure."""
         for speed, units in zip(self._speeds, work, strict=True):
             if units:
                 speed.units = speed.seconds = 0.0
 
     def _seconds(self, work: Work) -> float | None:
-        """How long it will take; None where nothing is known.
+        """How long some work will take; None if nothing is known.
 
-        A model that was not at work yet is taken to be as fast as the other.
+        A model that has not run yet is assumed to be as fast as the other.
         """
         encoding, reading = (speed.of_a_unit for speed in self._speeds)
         encoding, reading = encoding or reading, reading or encoding
@@ -277,7 +278,7 @@ class Pace:
 
 
 class _Speed:
-    """Work done and seconds spent on it, what is long ago counting less."""
+    """Work done and seconds spent on it; older work counts less."""
 
     def __init__(self) -> None:
         self.units = self.seconds = 0.0
@@ -305,10 +306,10 @@ def load_ranker(
 
     Args:
         model: folder or name.
-        biencoder: folder or name of what chooses passages; None takes the one in the ranker's
-            folder, and where there is none nobody chooses.
-        device: None takes the best there is.
-        dtype: what both compute in.
+        biencoder: folder or name of the model that chooses passages; None takes the one in the
+            ranker's folder, if any.
+        device: None takes the best available.
+        dtype: number format of both.
 
     Raises:
         ModelError: no model is named, or one cannot be loaded.
@@ -321,7 +322,7 @@ def load_ranker(
         )
     place = device.to_torch_str() if device else None
     ranker = shared_ranker(model, place, dtype)
-    # What a device does at its first work is not to be taken from a question's time.
+    # Warm up the device now, so that its first run does not take a question's time.
     ranker.logits([("law", "law")])
     if biencoder is None:
         manifest = ranker_manifest(find_model(model))
@@ -331,7 +332,7 @@ def load_ranker(
     return ranker, PassageChooser(shared_model(biencoder, place, dtype))
 
 
-# Candidates and what the cross-encoder makes of them, as many as there is time for.
+# Scoring as many candidates as there is time for.
 
 
 logger = logging.getLogger(__name__)
@@ -354,18 +355,18 @@ def score_in_time(
     candidates: Sequence[Candidate],
     seconds: float | None,
 ) -> list[Scored]:
-    """Candidates in their order, those that the time suffices for.
+    """Score candidates, in order, as far as the time allows.
 
     Args:
         ranker: Scores.
         chooser: Chooses passages of long articles; without it the first are read.
-        pace: What is known of both models' speed; learns.
+        pace: Knows the speed of both models, and learns from this.
         question: In plain words.
         candidates: In the first stage's order.
-        seconds: None reads all.
+        seconds: Time limit; None reads all.
 
     Returns:
-        Those with a finite logit; of others there is a warning.
+        Those with a finite logit; others are left out with a warning.
     """
 
     def work(place: int) -> Work:
@@ -386,8 +387,8 @@ def score_in_time(
     finite = [scored for scored in found if math.isfinite(scored.logit)]
     if len(finite) < len(found):
         logger.warning(
-            "{model} gave {count} of {all} candidates a score that is not finite; they stand "
-            "behind the others.",
+            "{model} gave {count} of {all} candidates a score that is not finite; they come "
+            "after the others.",
             model=ranker.name,
             count=len(found) - len(finite),
             all=len(found),
@@ -397,7 +398,7 @@ def score_in_time(
 
 @component
 class StatuteRanker(AsyncWarmUp, StatuteComponent):
-    """Ranks candidates anew with a cross-encoder, which reads question and article together.
+    """Re-ranks candidates with a cross-encoder, which reads question and article together.
 
     ```python
     from haystack import Document
@@ -410,13 +411,13 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
     ```
 
     Long articles are cut into passages; those that the bi-encoder finds nearest to the question are
-    read, and the best of them gives the article its score. It is named in
-    `meta["passage"]`, as the characters `start` to `end` of the content. Of an article that was not
-    read whole `meta["passages_read"]` lists what was.
+    read, and the best of them gives the article its score. It is recorded in `meta["passage"]`, as
+    the characters `start` to `end` of the content. If an article was not read whole,
+    `meta["passages_read"]` lists what was read.
 
-    Candidates that are not ranked stand after the ranked ones in the order that they came in, with
-    score 0 and without a rank: those beyond the first `candidates`, those that did not fit into the
-    time, and those without text. Pinned articles stand above all others, unread.
+    Candidates that are not ranked follow the ranked ones in their original order, with score 0 and
+        without a rank: those beyond the first `candidates`, those that did not fit into the time,
+        and those without text. Pinned articles come before all others, unread.
     """
 
     def __init__(
@@ -437,28 +438,28 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
 
         Args:
             model: a model folder of Lexarbor's training with a ranker, or any
-                sentence-transformers cross-encoder with one score, by name or path. None only
-                serves as a place to fill in YAML (`load_pipeline` puts the store's model there).
-            device: where it runs; None takes the best there is when it is loaded.
-            dtype: what it computes in; "auto" takes bfloat16 where that is fast.
+                sentence-transformers cross-encoder with one score, by name or path. None is only
+                a placeholder in YAML (`load_pipeline` puts the store's model there).
+            device: where it runs; None takes the best available when it is loaded.
+            dtype: number format; "auto" is bfloat16 where that is fast.
             top_k: how many to return at most.
-            candidates: how many of the documents to rank at most, from the first.
-            score_threshold: leaves out what scores less; pinned articles stay.
+            candidates: how many documents to rank at most, counted from the first.
+            score_threshold: leaves out articles with a lower score; pinned ones stay.
             meta_fields: metadata that is read before the article's headings and text; short ones,
                 since they take up the first passage.
             calibrated: whether the score is the probability that the article answers, by the
                 calibration in the model's folder, in place of the plain sigmoid.
-            fuse_with_first_stage: whether the order in which documents come in counts too, by the
-                weight in the model's folder; None where the folder has one. Scores stay the
+            fuse_with_first_stage: whether the documents' original order counts too, by the weight
+                in the model's folder; None means: if the folder has a weight. Scores stay the
                 ranker's.
-            time_budget_ms: time that ranking may take; what does not fit into it is not ranked. At
-                the very first question, when no speed is known, one candidate is read whatever it
-                takes; so is one after several questions that had time for none.
+            time_budget_ms: time that ranking may take; candidates that do not fit are not ranked.
+                At the very first question, when no speed is known, one candidate is read however
+                long it takes; so is one after several questions that had time for none.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
-                in the model's folder. Without any the first passages are read.
+                in the model's folder. Without one the first passages are read.
 
         Raises:
-            TypeError: `device` is no ComponentDevice, or `top_k` no whole number.
+            TypeError: `device` is not a ComponentDevice, or `top_k` is not a whole number.
             ValueError: another parameter is of the wrong kind, or a number out of range.
         """
         self.model = model
@@ -499,7 +500,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
 
         Raises:
             ModelError: no model is named, one cannot be loaded, or the ranker's folder lacks the
-                calibration or the weight that is asked for.
+                requested calibration or weight.
         """
         self._loaded()
 
@@ -518,21 +519,21 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         Args:
             query: the question.
             documents: the first stage's, best first; a repeated one counts at its first place.
-            pinned: articles that stand above all others, in this order, with score 1.
+            pinned: articles that come before all others, in this order, with score 1.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             score_threshold: in place of the component's.
             time_budget_ms: in place of the component's.
 
         Returns:
             `documents`: each once, without embedding. `meta["ranks"]["reranker"]` is the rank by
-            score, from 1; equal scores stay in the order in which they came in.
-            `best`: the one of the highest score, whatever `top_k`, `score_threshold` and the order
-            before it left of the list; empty where nothing was ranked.
+            score, from 1; equal scores keep their original order.
+            `best`: the one with the highest score, regardless of `top_k`, `score_threshold` and the
+                original order; empty if nothing was ranked.
             `meta`: `n_candidates` that could be ranked, `n_ranked` of them, `took_ms`.
 
         Raises:
             QuestionError: the question is empty or too long.
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: a number is out of range.
             ModelError: as `warm_up`.
         """

@@ -25,7 +25,7 @@ from components.statutes.citations.patterns import NUMBER, canonical_core, parse
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation, only_cites
 from components.statutes.question import clean_question
 
-_MOST_TOLD = 10  # of what is left out; more are no message
+_MOST_LEFT_OUT = 10  # reported; a longer list would not be read
 _UNREAD_SHOWN = 80  # characters of a question whose citations are too many
 
 
@@ -41,10 +41,10 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
     retriever.run("What does section 14(2) require?")["pinned"]
     ```
 
-    No model runs. A citation that names one article without doubt gives a pinned document; one
-    that fits several (a number that stands in several laws, and no law named) gives a list. A
-    question that asks for nothing but what it cites ("art. 12", "What does article 12 say?") asks
-    for every article that it fits: all are pinned.
+    No model runs. A citation that names one article without doubt gives a pinned document; one that
+    fits several (a number that occurs in several laws, with no law named) gives a list. A question
+    that asks for nothing but what it cites ("art. 12", "What does article 12 say?") asks for every
+    article that it fits: all are pinned.
 
     A number that has several wordings names the one in force on the day. With `as_of="any"` it
     names all of them, first the one in force today, then the latest.
@@ -61,17 +61,17 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         """Keep the parameters; nothing is opened.
 
         Args:
-            document_store: where the articles stand.
+            document_store: where the articles are.
             top_k: how many to return at most, in each of the three lists.
             filters: Haystack filters that hold unless `run` gives others.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             refresh_seconds: how old the last read of a foreign store may be before it is read
-                again; the shortest among the retrievers over one store counts. Lexarbor's own
-                store is always up to date.
+                again; the shortest of all retrievers over one store counts. Lexarbor's own store is
+                always up to date.
 
         Raises:
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: `top_k` is less than 1, `refresh_seconds` less than 0, or `as_of` neither
                 of the two words nor a day.
         """
@@ -105,20 +105,20 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             in the order of their citations, score 1.
             `documents`: these, then articles that fit a citation in doubt, in the order of the
             citations, then of the law; their score is 1 divided by how many fit.
-            `left_out`: the first ten articles that would be pinned if the filters and `as_of` let
-            them; none of which another wording is given.
+            `left_out`: the first ten articles that would be pinned but for the filters and `as_of`.
+                An article is not listed if another wording of it is found.
             Each article has its other wordings in `meta["wordings"]` where there are any.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
             `not_followed`: the words of citations that are too many or too long to be looked up:
-            the ranges behind the eighth; of a longer range what lies behind its first 200
-            articles; and the question from its 31st citation on.
+            the ranges after the eighth; of a longer range what comes after its first 200 articles;
+            and the question from its 31st citation on.
 
         Raises:
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed.
-            TypeError: `top_k` is no whole number.
-            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
+            TypeError: `top_k` is not a whole number.
+            ValueError: `top_k` is negative, or `as_of` neither "today", "any" nor a day.
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
@@ -134,7 +134,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             scores = scores_of(question, citations, keys, allowed)
             found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
             whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
-            # If not whole, a law was published again just now, or a foreign store has changed.
+            # If some are missing, a law was just published again, or a foreign store has changed.
             if whole and not (again and missing(citations) and expire_unless_new(self._store)):
                 break
         return outputs(citations, unread, found, k)
@@ -188,7 +188,7 @@ def scores_of(
     present: Iterable[str],
     allowed: Container[str],
 ) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
-    """Scores of the articles to pin, of the others that fit, and of those to pin but not allowed.
+    """Scores of the articles to pin, of others that fit, and of those to pin but not allowed.
 
     Args:
         question: the question.
@@ -219,17 +219,17 @@ def outputs(
 
 
 def left_out_of(barred: list[Document], given: list[Document]) -> list[Document]:
-    """What is told of articles that were asked for and are not given.
+    """The requested articles that are reported as left out.
 
-    Of an article that was amended each wording is a document: another day's is not missed where
-    one is given, and of several that are left out the first stands for all.
+    Each wording of an amended article is a document. If one wording is returned, the others are not
+    reported; if several are left out, only the first is.
     """
     places = {_place(each) for each in given}
     others: dict[Hashable, Document] = {}
     for document in barred:
         if _place(document) not in places:
             others.setdefault(_place(document), document)
-    return list(others.values())[:_MOST_TOLD]
+    return list(others.values())[:_MOST_LEFT_OUT]
 
 
 def _place(document: Document) -> Hashable:
@@ -243,7 +243,7 @@ def by_wording(
 ) -> list[ResolvedCitation]:
     """The citations with wordings of one article in order: in force on the day, then the latest.
 
-    A citation of nothing but wordings of one article names it without doubt.
+    A citation that fits only wordings of one article names it without doubt.
     """
     return [
         replace(
@@ -256,15 +256,15 @@ def by_wording(
 
 
 def missing(citations: list[ResolvedCitation]) -> list[str]:
-    """The words of citations of articles that are not there, each once.
+    """The words of citations of missing articles, each once.
 
-    Of a range that is there in part, its end that is not: "60" of "articles 50-60".
+    For a range that is partly there, the end that is missing: "60" of "articles 50-60".
     """
     return list(dict.fromkeys(_named(each) for each in citations if each.missing or each.absent))
 
 
 def not_followed(citations: list[ResolvedCitation], unread: str) -> list[str]:
-    """The words of what was not looked up, each once."""
+    """The words of citations that were not looked up, each once."""
     rest = unread if len(unread) <= _UNREAD_SHOWN else f"{unread[:_UNREAD_SHOWN]}…"
     words = [_with_law(each, each.unfollowed) for each in citations if each.unfollowed is not None]
     return list(dict.fromkeys([*words, *([rest] if rest else [])]))
@@ -285,9 +285,9 @@ def _with_law(resolved: ResolvedCitation, words: str) -> str:
 
 
 def not_met(citations: list[ResolvedCitation], allowed: Container[str]) -> list[ResolvedCitation]:
-    """The citations that what is allowed does not meet, or not all.
+    """The citations that the allowed articles do not satisfy, or only in part.
 
-    "Article 12", narrowed to the Housing Code, is that code's, and leaves no other one out.
+    "Article 12", narrowed to the Housing Code, means that code's, so no other one is left out.
     """
     return [each for each in citations if each.laws or not any(id_ in allowed for id_ in each.ids)]
 
@@ -300,7 +300,7 @@ def divided(
     Args:
         citations: what the question cites.
         keys: the articles that are in the store and allowed.
-        alone: the question asks for nothing but what it cites, and so for all that it fits.
+        alone: whether the question asks for nothing but its citations, and so for all that fits.
     """
     cited = dict.fromkeys(
         (each.ids, each.certain or (alone and not each.doubtful)) for each in citations

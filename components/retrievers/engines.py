@@ -31,9 +31,9 @@ from components.stores.engines.base import (
     engine_filters,
 )
 
-_MOST_FITTING = 10_000  # articles of one number, where the question names no law
+_MOST_FITTING = 10_000  # articles with one number, if the question names no law
 _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
-_LAWS_KEPT = 60.0  # seconds for which the laws' names are taken to be the same
+_LAWS_KEPT = 60.0  # seconds for which the laws' names are cached
 
 
 class EngineRetriever(Retriever):
@@ -64,7 +64,7 @@ class EngineRetriever(Retriever):
 
         Raises:
             TypeError: `top_k` is not a whole number.
-            ValueError: `top_k` is less than 1, or `as_of` neither of the two words nor a day.
+            ValueError: `top_k` is less than 1, or `as_of` neither "today", "any" nor a day.
         """
         super().__init__(document_store, top_k, filters, as_of)
 
@@ -95,7 +95,7 @@ class EngineRetriever(Retriever):
         top_k: int | None,
         as_of: str | None,
     ) -> dict[str, list[Document]]:
-        """What an engine finds of a number of articles that meet a condition."""
+        """Search an engine among the articles that meet a condition."""
         narrowed, k, day = self._request(filters, top_k, as_of)
         condition = engine_filters(narrowed if day is None else in_force_on(day, narrowed))
         if condition is False or k == 0:
@@ -117,9 +117,9 @@ class EngineCitationRetriever(EngineRetriever):
     EngineCitationRetriever(store).run("What does section 14(2) require?")["pinned"]
     ```
 
-    What counts as a citation and which articles fit it is as in `CitationRetriever`. The engine is
-    asked for the articles of the cited numbers only, and for the names of the laws once a minute;
-    for a question that cites nothing it is not asked.
+    Citations, and the articles that fit them, are the same as in `CitationRetriever`. The engine is
+    asked for the articles of the cited numbers only, and for the names of the laws once per minute;
+    it is not asked if the question cites nothing.
     """
 
     _laws: tuple[list[str], LawNames] = ([], LawNames([]))
@@ -147,8 +147,8 @@ class EngineCitationRetriever(EngineRetriever):
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
-            TypeError: `document_store` is no engine's, or `top_k` no whole number.
-            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
+            TypeError: `document_store` is not an engine's, or `top_k` is not a whole number.
+            ValueError: `top_k` is negative, or `as_of` neither "today", "any" nor a day.
         """
         question = clean_question(query)
         narrowed, k, day = self._request(filters, top_k, as_of)
@@ -184,7 +184,7 @@ class EngineCitationRetriever(EngineRetriever):
             )
             found |= _entries(engine, between, _LONGEST_RANGE)
         ordered = sorted(found.values(), key=lambda each: int(each.meta["position"]))
-        # An entry without a number tells the resolver of a law, and fits no citation.
+        # An entry without a number makes a law known to the resolver, but fits no citation.
         entries = [("", law, "") for law in laws]
         entries += [(each.id, each.meta["law"], each.meta["number"]) for each in ordered]
         return CitationResolver(entries, names).resolve_question(question), ordered
@@ -213,7 +213,7 @@ def _ranges(cited: list[Citation], found: dict[str, Document]) -> list[tuple[str
 
 
 def _matching(engine: ArticleEngine, ids: list[str], condition: Condition | bool) -> Iterable[str]:
-    """Those of the articles that match; the engine is asked only where that is not plain."""
+    """Those of the articles that match; asks the engine only if the answer is not obvious."""
     if not ids or condition is True:
         return ids
     if condition is False:
@@ -246,7 +246,7 @@ class EngineEmbeddingRetriever(EngineRetriever):
     EngineEmbeddingRetriever(store, top_k=5).run(vector["embedding"])["documents"]
     ```
 
-    Whether the nearest are found exactly is up to the engine's index.
+    Whether the search is exact depends on the engine's index.
     """
 
     @component.output_types(documents=list[Document])
@@ -272,8 +272,8 @@ class EngineEmbeddingRetriever(EngineRetriever):
             VectorError: the embedding is NaN or zero.
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
-            TypeError: `document_store` is no engine's, or `top_k` no whole number.
-            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
+            TypeError: `document_store` is not an engine's, or `top_k` is not a whole number.
+            ValueError: `top_k` is negative, or `as_of` neither "today", "any" nor a day.
         """
         query = checked_query(type(self).__name__, query_embedding).tolist()
         return self._search(
@@ -297,7 +297,7 @@ class EngineLexicalRetriever(EngineRetriever):
     ```
 
     The formula is that of `StatuteBM25Retriever` (Milvus's scores are k1 + 1 times as high, which
-    changes no rank); how often a term stands in the corpus is counted by the engine.
+    changes no rank); the engine counts how often a term occurs in the corpus.
     """
 
     @component.output_types(documents=list[Document])
@@ -322,8 +322,8 @@ class EngineLexicalRetriever(EngineRetriever):
         Raises:
             FilterError: the filters are malformed, or over a field that engines do not keep.
             StoreError: the engine does not answer, or refuses.
-            TypeError: `document_store` is no engine's, or `top_k` no whole number.
-            ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
+            TypeError: `document_store` is not an engine's, or `top_k` is not a whole number.
+            ValueError: `top_k` is negative, or `as_of` neither "today", "any" nor a day.
         """
         terms = query_sparse_embedding
         return self._search(

@@ -28,7 +28,7 @@ _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "sourc
 
 
 class _Places:
-    """Which article stands before and after which in its law, and who cites whom."""
+    """The order of articles in their law, and the citations between them."""
 
     def __init__(self, store: ReadableStore) -> None:
         entries = list(store.entries())
@@ -57,7 +57,7 @@ class StructureExpander(IndexReader[_Places]):
     ```
 
     A neighbour is the article before or after in the same law, or one that the article cites.
-    They stand in `meta["neighbours"]`, each a dictionary with `id`, `content`, the article's
+    They are in `meta["neighbours"]`, each a dictionary with `id`, `content`, the article's
     metadata, and `relation`: "previous", "next" or "cited".
     """
 
@@ -72,17 +72,17 @@ class StructureExpander(IndexReader[_Places]):
         """Keep the parameters; nothing is opened.
 
         Args:
-            document_store: where the articles stand.
+            document_store: where the articles are.
             adjacent: how many articles to attach on each side.
             cited: how many cited articles to attach at most, in the order of their citations.
-            as_of: passes over neighbours that were not in force: "today", a day as YYYY-MM-DD, or
+            as_of: skips neighbours that were not in force: "today", a day as YYYY-MM-DD, or
                 "any", which takes them all. Articles without dates always stay.
             refresh_seconds: how old the last read of a foreign store may be before it is read
-                again; the shortest among the retrievers over one store counts. Lexarbor's own
+                again; the shortest of all retrievers over one store counts. Lexarbor's own
                 store is always up to date.
 
         Raises:
-            ValueError: a number is negative, or `as_of` neither of the two words nor a day.
+            ValueError: a number is negative, or `as_of` neither "today", "any" nor a day.
         """
         check_count("StructureExpander.adjacent", adjacent, 0)
         check_count("StructureExpander.cited", cited, 0)
@@ -111,7 +111,7 @@ class StructureExpander(IndexReader[_Places]):
 
         Raises:
             FilterError: the filters are malformed.
-            ValueError: `as_of` is neither of the two words nor a day.
+            ValueError: `as_of` is neither "today", "any" nor a day.
             StoreError: the store cannot be read.
         """
         day = asked_day("StructureExpander", self.as_of if as_of is None else as_of)
@@ -167,7 +167,7 @@ class StructureExpander(IndexReader[_Places]):
         cited = places.resolver.resolve(
             document.content or "", within=document.id, language=language_of(document.meta)
         )
-        # A range ("sections 4 to 90") or a number in doubt is no neighbour.
+        # A range ("sections 4 to 90") or a citation in doubt is not a neighbour.
         certain = dict.fromkeys(
             each.ids[0] for each in by_wording(cited, validity, on) if each.certain
         )

@@ -2,6 +2,18 @@
 
 A retriever's `as_of` is "today", a day as YYYY-MM-DD, or "any" for all there is. An article without
 dates always stays: whether it was in force is unknown, and results say so.
+
+There are three ways to leave out what was not in force, one for each kind of retriever:
+
+- `Validity.on` serves the retrievers with `as_of` that search resident indexes (BM25, dense
+  vectors, citations). It gives the keys in force on a day, as a mask that costs nothing per
+  question.
+- `in_force_on` (and its opposite, `not_in_force_on`) gives the same as Haystack filters, for what
+  searches through filters: the retrievers over an engine, and foreign retrievers that have no
+  `as_of`.
+- `pipelines.asking` decides per component: one that has a parameter `as_of` is given the day
+  (`_choosing` finds these), and every other component under `inputs.filters` is given
+  `in_force_on`. No component gets both.
 """
 
 from __future__ import annotations
@@ -91,7 +103,7 @@ class Wording:
         return self.is_dated or other.is_dated
 
     def to_meta(self) -> dict[str, str | None]:
-        """As it stands in a document's metadata."""
+        """The wording as a document's metadata hold it."""
         return {
             "id": self.id,
             "valid_from": None if self.first == _ALWAYS else _iso(self.first),
@@ -101,10 +113,10 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What a store holds that may be in force on a day.
+    """The articles of a store that may be in force on a day.
 
     Attributes:
-        keys: int64, of the articles that may be; None where all may be.
+        keys: int64, keys of the articles that may be; None if all may be.
         left_out: ids of the others.
     """
 
@@ -116,7 +128,7 @@ _EVERYTHING = InForce(None, frozenset())
 
 
 class Validity:
-    """The first and last day in force of every article of a store, and which are wordings of one.
+    """The first and last day in force of every article of a store, and its other wordings.
 
     A `valid_from` or `valid_to` that is not a day counts as missing, and a warning says so once:
     what may have been in force must not be left out silently.
@@ -127,7 +139,7 @@ class Validity:
         self._unreadable: dict[str, dict[str, Any]] = {field: {} for field in DAY_FIELDS}
         self._faulty: dict[str, str] = {}
         keys, ids, first, last = [], [], [], []
-        # By law and the digits of the number, which all ways to print it have in common.
+        # By law and the digits of the number, which all spellings of it have in common.
         alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
         for row, (key, id_, meta) in enumerate(metas):
             begins, ends = _span(*(self._day(id_, meta, field) for field in DAY_FIELDS))
@@ -146,7 +158,7 @@ class Validity:
         self._first = np.array(first, dtype=np.int64)
         self._last = np.array(last, dtype=np.int64)
         self._in_force: dict[int, InForce] = {}
-        # Of a law without dates nothing else is kept.
+        # For law without dates nothing else is kept.
         if (self._first > _ALWAYS).any() or (self._last < _FOREVER).any():
             self._ids = ids
             for printed in alike.values():
@@ -198,7 +210,7 @@ class Validity:
         return documents
 
     def ordered(self, ids: Sequence[str], day: date) -> tuple[str, ...]:
-        """Ids with those of one law and number together: in force on the day, then the latest."""
+        """Ids, grouped by law and number: first the one in force on the day, then the latest."""
         number = day.toordinal()
         among = set(ids)
         found: dict[str, None] = {}
@@ -209,7 +221,7 @@ class Validity:
         return tuple(found)
 
     def are_one(self, ids: Sequence[str]) -> bool:
-        """Whether some articles are wordings of one and the same."""
+        """Whether some articles are wordings of the same one."""
         among = [each for each in self._groups.get(ids[0], ()) if each.id in ids] if ids else []
         return len(among) == len(ids) and all(
             one is other or one.rewords(other) for one in among for other in among
@@ -235,7 +247,7 @@ class Validity:
 
 
 def _groups(printed: Iterable[tuple[str, Wording]]) -> dict[str, list[Wording]]:
-    """By id the articles of a law that have the same number, where one of them has a date."""
+    """By id the articles of a law with the same number, if one of them has a date."""
     together: dict[Hashable, list[Wording]] = {}
     for number, wording in printed:
         together.setdefault(parse_number(number) or number.strip(), []).append(wording)
@@ -285,7 +297,7 @@ def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str
     ```
 
     Args:
-        day: the day that is asked about. The first and the last day in force count as in force.
+        day: the day in question. The first and the last day in force count as in force.
         filters: further Haystack filters that must hold.
     """
     # A comparison with a missing date is false, so its negation keeps what has none.
@@ -305,7 +317,7 @@ def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict
     An article without dates is left out: it may have been in force.
 
     Args:
-        day: the day that is asked about. The first and the last day in force count as in force.
+        day: the day in question. The first and the last day in force count as in force.
         filters: further Haystack filters that must hold.
     """
     conditions = [

@@ -1,4 +1,4 @@
-"""Law as data: articles, questions, corpora, and the tree they stand in."""
+"""Law as data: articles, questions, corpora, and the tree of law."""
 
 from components.statutes.article import Article, ArticleState, TextRule, indexed_text
 from components.statutes.citations.finding import Citation, find_citations

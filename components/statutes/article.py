@@ -19,7 +19,7 @@ def iso_day(text: str) -> date:
     """The day that a text names as YYYY-MM-DD.
 
     Raises:
-        ValueError: It names none, or is written in any other way.
+        ValueError: It is not a day, or is written in another way.
     """
     # fromisoformat alone also takes weeks and dates without dashes.
     if not _YEAR_MONTH_DAY.fullmatch(text):
@@ -48,13 +48,13 @@ def articles_of_laws(articles: int, laws: int) -> str:
     return f"{counted(articles, 'article')} of {counted(laws, 'law')}"
 
 
-# Texts that say the same: articles printed twice, questions asked twice.
+# Equal texts: articles printed twice, questions asked twice.
 
 
 def normalised(text: str) -> str:
-    """A text as it is compared with others: twins and questions asked twice are equal in it.
+    """A text in the form in which texts are compared: twins and repeated questions are equal.
 
-    Case, white space and compatibility characters (NFKC) make no difference. Headings are no part
+    Case, white space and compatibility characters (NFKC) make no difference. Headings are not part
     of an article's text.
     """
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -73,7 +73,7 @@ class Article:
 
     Attributes:
         id: Unique in the corpus.
-        law: The code or act it stands in.
+        law: The code or act that it belongs to.
         number: As printed: "1382", "L1221-1", "第一条".
         headings: The divisions above it, from the top; may be empty.
         text: The article's words.
@@ -124,12 +124,12 @@ class Article:
 
 
 def spoken_number(number: str) -> str:
-    """An article's number as a heading: "Article 12"; "Art. 12", "Section 5" and "第一条" stay."""
+    """An article's number as a heading: "Article 12"; "Art. 12", "Section 5", "第一条" as is."""
     return f"Article {number}" if _BARE_NUMBER.fullmatch(number) else number
 
 
 def indexed_text(headings: Sequence[str], text: str, rule: TextRule = "headings_text") -> str:
-    """The words that stand for an article wherever it is indexed or encoded.
+    """The text of an article for indexing and encoding.
 
     Args:
         headings: The divisions above the article, from the top.
@@ -138,7 +138,7 @@ def indexed_text(headings: Sequence[str], text: str, rule: TextRule = "headings_
             text alone.
 
     Raises:
-        ValueError: The rule is neither of the two.
+        ValueError: The rule is unknown.
     """
     if rule == "headings_text":
         return " ".join([*headings, text])

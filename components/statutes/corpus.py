@@ -1,4 +1,4 @@
-"""A corpus of statute law and its questions, read with nothing lost silently."""
+"""A corpus of statute law and its questions; nothing is left out silently."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ _MOST_WAITING = 10_000  # articles
 def with_languages(
     articles: Iterable[tuple[_At, Article]], source: Source, problems: list[Problem]
 ) -> Iterator[tuple[_At, Article]]:
-    """The articles in their order; where a law's name no language, with the one it is written in.
+    """The articles in order; those of a law without a language get the one it is written in.
 
-    An article waits until enough of its law's text has been read to tell, or 10,000 wait.
+    An article is held back until enough of its law has been read to decide, or 10,000 are.
 
     Args:
-        articles: Each with where it stands.
-        source: Of them, for the notices.
+        articles: Articles with their places.
+        source: Their source, for the notices.
         problems: Gets one notice for each language that was detected.
     """
     samples: dict[str, str] = {}  # by law, until its language is decided
@@ -108,7 +108,7 @@ def with_languages(
 def question_faults(
     place: Place, question: Question, corpus_ids: Container[str] | None
 ) -> list[Problem]:
-    """Everything that keeps a question from being asked and measured."""
+    """All faults that prevent a question from being asked and measured."""
     faults: list[tuple[str, str, str]] = []
     try:
         clean_question(question.text)
@@ -135,7 +135,7 @@ def question_faults(
 
 
 def repeated_numbers(placed: Sequence[tuple[Place, Article]]) -> list[Problem]:
-    """A notice when a number stands more than once in its law, placed at the first repeat."""
+    """A notice if a number occurs more than once in its law, placed at the first repeat."""
     seen: set[tuple[str, str]] = set()
     repeats: dict[tuple[str, str], Place] = {}
     for place, article in placed:
@@ -155,12 +155,12 @@ def repeated_numbers(placed: Sequence[tuple[Place, Article]]) -> list[Problem]:
 def refuse(
     file: str, problems: Sequence[Problem], n_read: int, what: str, *, skip_bad: bool
 ) -> None:
-    """Raise when anything but notices was found, or when nothing could be read.
+    """Raise if there are faults, or nothing could be read.
 
-    With `skip_bad` a fault is left out and reading goes on, unless the file breaks off there.
+    With `skip_bad` faulty records are left out, unless the file breaks off.
 
     Raises:
-        CorpusError: With the faults that stand in the way; notices stay out of it.
+        CorpusError: With the faults, but not the notices.
     """
     faults = [problem for problem in problems if not problem.notice]
     if skip_bad and n_read:
@@ -175,7 +175,7 @@ def refuse(
 class StatuteCorpus(Sequence[Article]):
     """Articles of law in the order of their file; an article's position is its index here.
 
-    A law's articles need not stand together.
+    A law's articles need not be contiguous.
 
     Attributes:
         articles: The articles, in the file's order.
@@ -212,8 +212,8 @@ class StatuteCorpus(Sequence[Article]):
             format: One of `opening.FORMATS`; None to recognise it.
 
         Raises:
-            CorpusError: Anything is wrong (naming file, line, field and repair), or no article
-                is there.
+            CorpusError: Anything is wrong (naming file, line, field and repair), or there is no
+                article.
         """
         problems: list[Problem] = []
         read = _read_articles(source, problems, skip_bad=skip_bad, format=format)
@@ -251,7 +251,7 @@ class StatuteCorpus(Sequence[Article]):
         """Positions of one law's articles, ascending, int64 `[n_articles_of_law]`.
 
         Raises:
-            KeyError: No article stands in this law.
+            KeyError: No article belongs to this law.
         """
         try:
             return self._positions_by_law[law]
@@ -305,7 +305,7 @@ class QuestionSet(Sequence[Question]):
 
     @property
     def left_out(self) -> int:
-        """How many records of the file are not in the set because something was wrong."""
+        """How many records of the file were left out because something was wrong."""
         return sum(problem.left_out for problem in self.problems)
 
     @cached_property
@@ -334,7 +334,7 @@ def iter_articles(
     problems: list[Problem] | None = None,
     format: str | None = None,
 ) -> Iterator[tuple[int, Article]]:
-    """Yield (line, article) in the file's order, holding one record at a time and the ids seen.
+    """Yield (line, article) in the file's order, with one record and the seen ids in memory.
 
     Args:
         source: As for `StatuteCorpus.read`.
@@ -359,7 +359,7 @@ def read_questions(
     split: str | None = None,
     skip_bad: bool = False,
 ) -> QuestionSet:
-    """Read questions; the whole file is checked, also when one split is asked for.
+    """Read questions; the whole file is checked, even if only one split is requested.
 
     Args:
         source: As for `StatuteCorpus.read`.
@@ -369,8 +369,8 @@ def read_questions(
             A file that breaks off before its end is refused all the same.
 
     Raises:
-        CorpusError: Anything is wrong (naming file, line, field and repair), or no question is
-            there.
+        CorpusError: Anything is wrong (naming file, line, field and repair), or there is no
+            question.
     """
     if isinstance(corpus_ids, Sequence):
         corpus_ids = frozenset(corpus_ids)
@@ -390,7 +390,7 @@ def read_questions(
 
 
 def canonical_line(record: Mapping[str, Any]) -> bytes:
-    """A record as it goes into a corpus's digest: JSON in its one spelling, with a line's end."""
+    """A record for a corpus's digest: canonical JSON and a line break."""
     line = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return line.encode("utf-8") + b"\n"
 

@@ -1,4 +1,4 @@
-"""The legislative graph: laws, divisions and articles as nodes, typed edges that carry messages."""
+"""The legislative graph: laws, divisions and articles as nodes, with typed edges."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ def cross_references(
 
     Args:
         articles: The corpus, in its order.
-        with_texts: The same articles, read one by one, where those of `articles` come without
-            their texts.
+        with_texts: The same articles, read one by one, if those of `articles` have no texts.
     """
     resolver = CitationResolver((article.id, article.law, article.number) for article in articles)
     position_of = {article.id: position for position, article in enumerate(articles)}
@@ -69,9 +68,9 @@ _Edges = tuple[str, npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]
 class LegislativeGraph:
     """The tree of law as a graph of messages (G-DSR, section 3.3), with more edges by choice.
 
-    Nodes are laws and divisions by first appearance (node i of the `LegislativeTree` is i - 1 here;
-    its virtual root is none), then articles in the corpus's order. A message flows from `source`
-    to `target`. Kinds of edges: "self" at every node; "down" from parent to child and "up" back;
+    Nodes are laws and divisions by first appearance (node i of the `LegislativeTree` is i - 1 here,
+    without its virtual root), then articles in the corpus's order. A message flows from `source` to
+    `target`. Kinds of edges: "self" at every node; "down" from parent to child and "up" back;
     "previous" from an article to the one after it in its law and "next" back; "cites" from a cited
     article to the one that cites it and "cited" back. Only citations lead from law to law.
 
@@ -85,8 +84,8 @@ class LegislativeGraph:
         laws: The laws, by first appearance.
         law_of: Index in `laws` of each node's law, int32 `[n_nodes]`.
         degree: Edges that lead to each node, int32 `[n_nodes]`; in a part of a graph, those of the
-            whole.
-        unresolved: Citations found in the texts that lead to no article; 0 where none were sought.
+            whole graph.
+        unresolved: Citations in the texts that lead to no article; 0 if none were looked for.
     """
 
     n_nodes: int
@@ -177,7 +176,8 @@ class LegislativeGraph:
     def neighbourhood(self, nodes: npt.ArrayLike, hops: int) -> Nodes:
         """The nodes whose messages reach `nodes` in `hops` steps, themselves included, ascending.
 
-        What `hops` layers of a graph network make of `nodes` depends on these nodes' features only.
+        The output of `hops` layers of a graph network at `nodes` depends only on these nodes'
+        features.
 
         Raises:
             IndexError: There is no such node.
@@ -190,7 +190,7 @@ class LegislativeGraph:
     def dependents(self, nodes: npt.ArrayLike, hops: int) -> Nodes:
         """The nodes that messages of `nodes` reach in `hops` steps, themselves included, ascending.
 
-        Only what `hops` layers of a graph network make of these depends on features of `nodes`.
+        Only the output of `hops` layers of a graph network at these depends on features of `nodes`.
 
         Raises:
             IndexError: There is no such node.
@@ -203,7 +203,7 @@ class LegislativeGraph:
     def part(self, nodes: npt.ArrayLike) -> LegislativeGraph:
         """The graph of some nodes and the edges among them.
 
-        Nodes keep their order and are counted anew: node k of the part is the k-th lowest of
+        Nodes keep their order and are renumbered: node k of the part is the k-th lowest of
         `nodes`. `laws`, `degree` and `unresolved` stay those of the whole.
 
         Raises:
@@ -230,7 +230,7 @@ class LegislativeGraph:
     def report(self) -> dict[str, Any]:
         """What the graph consists of, for logs and JSON.
 
-        Degrees count the messages that reach a node, its own aside.
+        Degrees count the messages that reach a node, except its own.
         """
         n_laws = len(np.unique(self.law_of))
         counts = np.bincount(self.kind, minlength=len(EDGE_KINDS))

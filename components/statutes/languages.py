@@ -1,4 +1,4 @@
-"""The languages of law: their tags, stemmers and stop words, and which one a text is written in."""
+"""The languages of law: tags, stemmers, stop words, and language detection."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _LISTS = {
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
 """Our own lists, by language. For every other language see `_stop_words`."""
 
-# Characters: they leave the unigrams of Chinese, never the bigrams ("所有" keeps its "有").
+# Removed from the unigrams of Chinese, never from the bigrams ("所有" keeps its "有").
 STOP_WORDS["zh"] = frozenset(
     "的了是在和与及或之其这那有为以于等就也都将被把让向从由对给吗呢吧啊么什怎哪谁我你他她它们个"
 )
@@ -81,7 +81,7 @@ STEMMERS = {
     "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-# Languages without a stemmer whose words are found by pairs of characters, or told apart by pyvi.
+# Languages without a stemmer, indexed by pairs of characters or segmented by pyvi.
 _WITHOUT_STEMMER = frozenset({"ja", "ko", "th", "vi", "zh"})
 _ALIASES = {"nb": "no", "nn": "no", "mo": "ro", "iw": "he", "in": "id", "cmn": "zh", "yue": "zh"}
 _LONGEST_STOP_WORD = 4  # of a list that is not our own
@@ -92,7 +92,7 @@ _SURE = 0.9  # probability
 
 
 def known_language(tag: str | None) -> str | None:
-    """The language of a BCP 47 tag, as its analyser is named; None without rules of its own."""
+    """The language of a BCP 47 tag, as used by `analyzer`; None without rules of its own."""
     primary = (tag or "").replace("_", "-").split("-")[0].lower()
     primary = _ALIASES.get(primary, primary)
     return primary if primary in known_languages() else None
@@ -110,9 +110,9 @@ def known_languages() -> frozenset[str]:
 def stop_words(language: str) -> frozenset[str]:
     """Our own list, else the short words of the list that stopwordsiso has; lower case.
 
-    Its lists also name content words ("state", "system", "majority"). Tried on English and French
-    law, for which we have lists, its words of at most four letters cost no recall; all of them do
-    (docs/results/notebook.md).
+    Its lists also name content words ("state", "system", "majority"). On English and French law,
+    for which we have our own lists, its words of at most four letters cost no recall, but all of
+    them do (docs/results/notebook.md).
     """
     import stopwordsiso
 
@@ -123,11 +123,11 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def detected_language(sample: str) -> str | None:
-    """The language that a law is written in; None where it cannot be told.
+    """The language that a law is written in; None if it cannot be detected.
 
     Args:
-        sample: Texts of its articles, together: a single short one is often taken for another
-            language. `SAMPLE_CHARS` are read, and 200 are needed.
+        sample: Texts of several of its articles: a single short text is often mistaken for another
+            language. `SAMPLE_CHARS` are read, and at least 200 are needed.
     """
     if len(sample) < _SHORTEST_SAMPLE:
         return None

@@ -1,8 +1,8 @@
 """Text as BM25 sees it: the terms of an article or a question, by language.
 
-One analyser serves indexing and asking alike, so a lay person's "demission" meets the law's
-"démission". What is particular to law: numbers stay whole ("1382-1", "6.1.3", "492/1"), and the
-French "L. 1221-1" and "l 1221-1" are the one term "l1221-1".
+The same analyser serves indexing and search, so a lay person's "demission" matches the law's
+"démission". Two rules are specific to law: numbers stay whole ("1382-1", "6.1.3", "492/1"), and the
+French "L. 1221-1" and "l 1221-1" are the same term "l1221-1".
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ import Stemmer
 from components.statutes.languages import STEMMERS, STOP_WORDS, known_language, stop_words
 from components.statutes.question import MAX_QUESTION_CHARS
 
-# Vietnamese words: which syllables belong together.
+# Vietnamese word segmentation: which syllables belong together.
 #
 # Vietnamese puts a space between syllables, not words: "hợp đồng" (contract) is one word. pyvi (the
-# `vi` extra) tells words apart with a conditional random field. It takes a second to import, and
-# unpickles that model from its own package, so it is loaded when the first text asks for it.
+# `vi` extra) segments words with a conditional random field. It takes a second to import, and
+# unpickles that model from its own package, so it is loaded when the first text needs it.
 
 
 Segmentation = Literal["vi"]
-"""Languages whose words can be told apart before a text is encoded."""
+"""Languages whose words can be segmented before a text is encoded."""
 
 HOW_TO_INSTALL = "pip install 'lexarbor[vi]'"
 
-# Words end where a line ends. Nothing so long without a space is Vietnamese, and pyvi's patterns
-# would go over it once for each of its characters.
+# Words end where a line ends. Nothing this long without a space is Vietnamese, and pyvi's patterns
+# take quadratic time on it.
 _APART = re.compile(r"(\n|\S{100,})")
 
-# The tagger keeps the text that it reads: one thread at a time.
+# The tagger stores the text that it reads: one thread at a time.
 _lock = threading.Lock()
 
 
 @cache
 def segmenter() -> str | None:
-    """Name and version of what tells words apart, such as "pyvi 0.1.1"; None where it is missing.
+    """Name and version of the word segmenter, such as "pyvi 0.1.1"; None if it is missing.
 
     Nothing is loaded.
     """
@@ -59,7 +59,7 @@ def segmenter() -> str | None:
 def words_joined(text: str) -> str:
     """A Vietnamese text with "_" between the syllables of a word: "hợp_đồng lao_động".
 
-    Everything else stays as it is, numbers and line ends too. May be called from several threads.
+    Everything else is unchanged, including numbers and line ends. Thread-safe.
 
     Raises:
         ImportError: pyvi is missing or cannot be loaded; says what to install.
@@ -82,7 +82,8 @@ def _joined(text: str, words_of: Callable[[str], list[str]]) -> str:
         for number, syllable in enumerate(word.split("_")):
             start = text.index(syllable, position)
             between = text[position:start]
-            # What is no space between two syllables, such as "_" itself, stood there before.
+            # Anything but a space between two syllables, such as "_" itself, was in the text
+            # before.
             parts += ["_" if number and between.isspace() else between, syllable]
             position = start + len(syllable)
     return "".join([*parts, text[position:]])
@@ -90,40 +91,40 @@ def _joined(text: str, words_of: Callable[[str], list[str]]) -> str:
 
 @cache
 def _loaded() -> Callable[[str], list[str]]:
-    """Gives the words of a text that is not blank, the syllables of each joined by "_"."""
+    """A function that segments a text that is not blank, joining syllables by "_"."""
     if segmenter() is None:
-        raise ImportError(f"Vietnamese words cannot be told apart without pyvi: {HOW_TO_INSTALL}")
+        raise ImportError(f"Vietnamese words cannot be segmented without pyvi: {HOW_TO_INSTALL}")
     try:
         from pyvi.ViTokenizer import spacy_tokenize
     except Exception as error:
-        # Its model is a pickle: newer libraries may fail on it in ways of their own.
+        # Its model is a pickle, on which newer libraries may fail with any error.
         raise ImportError(
-            f"{segmenter()} is installed and cannot be loaded ({type(error).__name__}: {error}). "
-            f"Install it anew ({HOW_TO_INSTALL}), or uninstall it to do without."
+            f"{segmenter()} is installed but cannot be loaded ({type(error).__name__}: {error}). "
+            f"Reinstall it ({HOW_TO_INSTALL}), or uninstall it to do without."
         ) from error
     return lambda text: list(spacy_tokenize(text)[0])
 
 
 logger = logging.getLogger(__name__)
 
-# Increase whenever the same text would give other terms.
+# Increase whenever the same text would give different terms.
 _VERSION = 3
 
 # Accents of these are removed before stemming, so that a word typed without them has the same stem.
 # Elsewhere the stemmer's suffixes have accents of their own (Russian "й", Finnish "ä").
 _FOLDED_FIRST = frozenset({"de", "en", "es", "fr", "nl"})
-_TONAL = frozenset({"vi"})  # marks tell words apart: má, mà and ma are three words
-_MAX_CACHED_TERMS = 500_000  # a cache, not a leak: hostile questions cannot grow it without end
+_TONAL = frozenset({"vi"})  # accents distinguish words: má, mà and ma are three words
+_MAX_CACHED_TERMS = 500_000  # bounded: hostile questions cannot grow the cache without end
 
-# Letters of scripts whose words are found by pairs of characters: most put no space between words,
-# and Korean joins its particles to them.
+# Letters of scripts that are indexed by pairs of characters: most put no space between words, and
+# Korean joins its particles to them.
 _UNSPACED = (
     "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # CJK
     "\uac00-\ud7a3"  # Korean
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6"  # Thai, Lao
     "\u1000-\u102a\u103f\u1050-\u1055\u1780-\u17b3"  # Burmese, Khmer
 )
-# Vowels and tones that stand on, under or beside a letter: to Python's \w they belong to no word.
+# Vowels and tones on, under or next to a letter, which Python's \w does not match.
 _MARK = "".join(c for c in map(chr, range(0x10000)) if unicodedata.category(c) in ("Mn", "Mc"))
 _TERM = re.compile(
     rf"[{_UNSPACED}][{_UNSPACED}{_MARK}]*"
@@ -136,9 +137,9 @@ _HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 _DIGIT = re.compile(r"\d")
 _SYLLABLE = rf"[^\W\d_{_UNSPACED}]+"
 _JOINED = re.compile(rf"{_SYLLABLE}(?:_{_SYLLABLE})+|{_TERM.pattern}")
-# Letters that Unicode does not take apart: "cœur" and "coeur" are one word.
+# Letters that Unicode does not decompose: "cœur" and "coeur" are the same word.
 _LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
-# Accents, and the vowel points of Arabic and Hebrew. An Indic or Thai mark is a letter like others.
+# Accents, and the vowel points of Arabic and Hebrew. An Indic or Thai mark is an ordinary letter.
 _ACCENT = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
@@ -147,24 +148,24 @@ _FRENCH_CODE_NUMBER = re.compile(r"\b([lrd])(?:\.\s?|\s)(?:\*\s?)?(?=\d)")
 
 
 def analysis_version() -> str:
-    """What the terms of a text depend on; an index kept under another version is out of date."""
+    """Version of the analysis; an index with another version is out of date."""
     return f"{_VERSION}+{segmenter()}" if segmenter() else f"{_VERSION}"
 
 
 def analyzer(language: str | None) -> Callable[[str], list[str]]:
-    """The analyser of a language: text in, terms in their order out.
+    """The analyser of a language: text in, terms in order out.
 
     Lower case, accents folded (not in Vietnamese, whose tone marks make the word), elision
     undone, stop words dropped, words stemmed (Snowball), numbers whole. Runs of Chinese,
     Japanese, Korean, Thai, Lao, Burmese or Khmer characters, with the marks on them, become their
-    bigrams, in a text of any language; Chinese characters also stand alone. A Vietnamese word of
-    several syllables becomes itself ("hợp_đồng") and its syllables where pyvi is installed, and
-    its syllables alone otherwise, which is reported once.
+    bigrams, in a text of any language; Chinese characters also stand alone. If pyvi is installed, a
+    Vietnamese word of several syllables becomes itself ("hợp_đồng") and its syllables; otherwise
+    only its syllables, which is reported once.
 
     Args:
         language: BCP 47 tag; its primary part decides ("fr-BE" is "fr"). None or an unknown
-            language (`known_language`) gives the neutral analyser: folding alone, no stemming and
-            no stop words.
+            language (`known_language`) gives the neutral analyser: folding only, no stemming and no
+            stop words.
 
     Returns:
         A function that may be called from several threads.
@@ -174,13 +175,13 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
 
 
 class _Analyzer:
-    """One language's rules, with the term of every word form that it has met."""
+    """One language's rules, with a cache of the terms of word forms."""
 
     def __init__(self, language: str) -> None:
         self._language = language
         self._fold = str if language in _TONAL else folded
         self._stop_words = frozenset(map(self._fold, stop_words(language)))
-        # A Snowball stemmer is not thread-safe; the cache makes the lock a rare cost.
+        # A Snowball stemmer is not thread-safe; thanks to the cache the lock is rarely taken.
         self._lock = threading.Lock()
         algorithm = STEMMERS.get(language)
         self._stemmer = Stemmer.Stemmer(algorithm) if algorithm else None
@@ -191,7 +192,7 @@ class _Analyzer:
             text = unicodedata.normalize("NFKC", text).replace("\u00ad", "")
         pattern = _TERM
         if self._language == "vi" and _tells_words_apart():
-            # Before capitals are gone: they help to tell names apart.
+            # Before lowercasing: capitals help the segmenter with names.
             text, pattern = words_joined(text), _JOINED
         text = text.lower()
         if self._language == "fr":
@@ -201,7 +202,7 @@ class _Analyzer:
         for word in pattern.findall(text):
             if "_" in word:
                 syllables = list(filter(None, map(self._term, word.split("_"))))
-                # "như thế nào", of stop words alone, is one itself.
+                # "như thế nào", made of stop words alone, is a stop word itself.
                 terms.extend([word, *syllables] if syllables else ())
                 continue
             term = known.get(word)
@@ -246,7 +247,7 @@ def folded(word: str) -> str:
 
 @cache
 def _tells_words_apart() -> bool:
-    """Whether Vietnamese words can be told apart; if not, it is said, once."""
+    """Whether Vietnamese words can be segmented; if not, warns once."""
     if segmenter() is None:
         logger.warning(
             "Vietnamese is searched by its syllables, not its words, because pyvi is missing: %s",
@@ -262,12 +263,12 @@ _neutral = _Analyzer("")
 # Terms as numbers, for engines that hold words as sparse vectors.
 #
 # A term's number is 32 bits of its digest, so that every process that indexes or asks gives it the
-# same one without a vocabulary in common. Two terms of a million share a number about once in four
-# thousand; they then count as one.
+# same one without a shared vocabulary. Among a million terms about one in four thousand shares its
+# number with another; these count as one.
 
 
 K1, B = 1.5, 0.75
-# Chinese has at most two a character, alone and in a pair: the longest question is read to its end.
+# Chinese has at most two per character, alone and in a pair, so the longest question is read whole.
 MAX_QUESTION_TERMS = 2 * MAX_QUESTION_CHARS
 
 _SPELLING_LETTERS = "abcdefghijklmnop"
@@ -279,7 +280,7 @@ def term_number(term: str) -> int:
 
 
 def term_counts(text: str, language: str | None) -> dict[int, int]:
-    """How often each term of a text stands in it, by the term's number, ascending."""
+    """How often each term occurs in a text, by the term's number, ascending."""
     counts = Counter(term_number(term) for term in analyzer(language)(text))
     return dict(sorted(counts.items()))
 
@@ -287,10 +288,10 @@ def term_counts(text: str, language: str | None) -> dict[int, int]:
 def question_terms(question: str, languages: Iterable[str | None]) -> list[str]:
     """The distinct terms of a question by the rules of each language, at most `MAX_QUESTION_TERMS`.
 
-    They are cut before anyone knows which the law has: an engine's asker does not.
+    They are cut without regard to the law's vocabulary, which is unknown when asking an engine.
     """
     ordered = sorted(set(languages), key=lambda language: language or "")
-    # Languages may share an analyser ("fr", "fr-BE"): each is asked once.
+    # Languages may share an analyser ("fr", "fr-BE"): each runs once.
     analyzers = dict.fromkeys(analyzer(language) for language in ordered)
     terms = dict.fromkeys(term for analyze in analyzers for term in analyze(question))
     return list(islice(terms, MAX_QUESTION_TERMS))
@@ -308,7 +309,7 @@ def saturated(counts: dict[int, int], average_length: float) -> dict[int, float]
     gives.
 
     Args:
-        counts: as `term_counts` gives them.
+        counts: as returned by `term_counts`.
         average_length: mean number of terms of the corpus's texts, above 0.
     """
     length = sum(counts.values())
@@ -317,24 +318,24 @@ def saturated(counts: dict[int, int], average_length: float) -> dict[int, float]
 
 
 def spelled(numbers: Iterable[int]) -> str:
-    """Numbers as words of eight letters, which any tokenizer leaves whole."""
+    """Numbers as words of eight letters, which every tokenizer keeps whole."""
     return " ".join(
         "".join(_SPELLING_LETTERS[number >> shift & 15] for shift in range(28, -1, -4))
         for number in numbers
     )
 
 
-# How much of a question a text says in the question's own words.
+# How much of a question's wording a text shares.
 
 
 def coverage(question: str, text: str, language: str | None) -> float:
-    """The share of a question's distinct terms that stand in a text, from 0 to 1.
+    """The share of a question's distinct terms that occur in a text, from 0 to 1.
 
-    Terms are those that BM25 searches by: stems, without stop words. Each counts alike, so that
-    nothing has to be known of the other texts, which an engine keeps to itself.
+    Terms are those of BM25: stems, without stop words. All count the same, so that nothing has to
+    be known of the other texts, which an engine does not reveal.
 
     Args:
-        question: as it was asked.
+        question: as asked.
         text: an article's words.
         language: of the text; the question is analysed by its rules.
 
@@ -346,30 +347,30 @@ def coverage(question: str, text: str, language: str | None) -> float:
 
 
 def trust(covered: float, full_coverage: float) -> float:
-    """What share of its weight a list keeps whose first text covers so much of the question.
+    """The share of its weight that a list keeps, by how much of the question its first text covers.
 
-    All of it from `full_coverage` on, and below in proportion. A question in other words than the
-    law's shares words with the law by chance alone, and the list that goes by words is chance too.
+    1 from `full_coverage` on, and proportionally less below. A question in other words than the
+    law's shares words with the law only by chance, so its list by words is random too.
     """
     return min(1.0, covered / full_coverage)
 
 
-# Whether a question is in another language than the law it is asked of.
+# Whether a question is in another language than the law that it searches.
 
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
-# Function words of another language that a question has at least.
+# The fewest function words of another language.
 _ENOUGH = 2
 
 
 def in_another_language(question: str, tags: Collection[str | None]) -> bool:
-    """Whether a question is in none of some languages, as far as its function words tell.
+    """Whether a question is in none of some languages, judging by its function words.
 
-    It must have two or more that are of another language and not of these, and none that are of
-    these and not of that one. What is short, or asked of law in a language that is not known here,
-    is never said to be in another.
+    It must have at least two that belong to another language and not to these, and none that belong
+    to these and not to that one. The answer is never yes for a short question, or if the law's
+    language is unknown.
 
     Args:
         question: The question.
@@ -380,7 +381,7 @@ def in_another_language(question: str, tags: Collection[str | None]) -> bool:
         return False
     if _CHINESE.search(question):
         return spoken.isdisjoint({"zh", "ja"})
-    # Vietnamese words keep their accents in the list.
+    # The list keeps the accents of Vietnamese words.
     words = [{word, folded(word)} for word in _WORD.findall(question.casefold())]
     own = frozenset().union(*(stop_words(language) for language in spoken if language))
     return any(

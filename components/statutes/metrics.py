@@ -1,4 +1,4 @@
-"""Measures of retrieval: the one place where a ranking meets its gold articles.
+"""Retrieval metrics: compares rankings with gold articles.
 
 ir-measures computes them; what is ours is the protocol: all relevant articles of a question
 count, each once, a run says how deep it is, and the order of the run is the ranking, whatever
@@ -25,7 +25,7 @@ DEFAULT_METRICS: tuple[str, ...] = (
     "nDCG@10",
     *(f"Exist@{k}" for k in (10, 50, 90)),
 )
-"""What every table of results shows."""
+"""The metrics in every table of results."""
 
 _MAP_DEPTH = 1000
 _CUT = re.compile(r"(R|MAP|MRR|nDCG|Exist)@([1-9]\d*)")
@@ -41,7 +41,7 @@ _MEASURES = {
 def metric_depth(metric: str) -> int:
     """How deep a run must be for a metric: k for "R@k" and the like, 1,000 for "MAP".
 
-    R-precision reads as many articles as a question has relevant ones: 1 at least.
+    R-precision reads as many articles as a question has relevant ones, so at least 1.
 
     Raises:
         ValueError: There is no such metric.

@@ -41,13 +41,13 @@ class Question:
 
 
 def clean_question(text: object) -> str:
-    """The question as every component takes it; cleaning a clean one changes nothing.
+    """The question in the form that every component expects; cleaning is idempotent.
 
     Control and format characters (Unicode Cc, Cf, Cs) become spaces, except joiners, which stay,
     and soft hyphens, which go; the rest is composed to NFC and stripped.
 
     Raises:
-        QuestionError: Not a text, longer than `MAX_QUESTION_CHARS` characters, or nothing left.
+        QuestionError: Not text, longer than `MAX_QUESTION_CHARS` characters, or nothing is left.
     """
     if not isinstance(text, str):
         raise QuestionError(f"a question must be text, not {type(text).__name__}")

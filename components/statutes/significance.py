@@ -1,4 +1,4 @@
-"""How far a measured number can be trusted: intervals, paired tests, many comparisons."""
+"""Statistics of measurements: intervals, paired tests, multiple comparisons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BLOCK = 2_000_000  # random numbers drawn at a time
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One system against another over the same questions.
+    """One system compared with another on the same questions.
 
     Attributes:
         difference: Mean of a - b.
@@ -26,9 +26,9 @@ class Comparison:
         p: Two-sided p-value of the paired randomisation test.
         detectable: The smallest true difference that this many questions would have shown at the
             5% level with a probability of 80%, from the spread of the differences:
-            (z_.975 + z_.8) * sd / sqrt(n). An insignificant result says nothing of smaller ones.
-            None where the differences are all alike, as of a single question: nothing is known of
-            their spread.
+            (z_.975 + z_.8) * sd / sqrt(n). An insignificant result says nothing about smaller ones.
+            None if all differences are equal, as for a single question, since their spread is then
+            unknown.
     """
 
     difference: float
@@ -43,7 +43,7 @@ def bootstrap_interval(
     """The 95% percentile interval of the mean over questions.
 
     Args:
-        values: One number a question, `[n_questions]`.
+        values: One number per question, `[n_questions]`.
         seed: The same seed gives the same interval.
         samples: Resamplings of the questions.
 
@@ -71,7 +71,7 @@ def paired_randomisation(
     is random. p = (1 + #{|mean of signed differences| >= |difference|}) / (1 + samples).
 
     Args:
-        a: One number a question, `[n_questions]`.
+        a: One number per question, `[n_questions]`.
         b: The other system's, for the same questions in the same order.
         seed: The same seed gives the same result.
         samples: Random assignments of signs.
@@ -88,7 +88,7 @@ def paired_randomisation(
     n = len(differences)
     observed = float(differences.mean())
     generator = np.random.default_rng(seed)
-    # The smallest float error must not decide whether a sample is as extreme as the observation.
+    # Rounding must not decide whether a sample is as extreme as the observation.
     bound = abs(observed) - _FLOAT_ERROR
     extreme = 0
     for rows in _blocks(samples, n):
@@ -112,7 +112,7 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     Rejecting where the adjusted value is at most .05 keeps the chance of any false rejection at 5%.
 
     Raises:
-        ValueError: A value is no probability.
+        ValueError: A value is not a probability.
     """
     if wrong := [p for p in pvalues if not 0 <= p <= 1]:
         raise ValueError(f"a p-value lies between 0 and 1, not at {wrong[0]}")
@@ -128,7 +128,7 @@ def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or not len(numbers):
         raise ValueError(
-            f"{name} needs one number a question, not an array of shape {numbers.shape}"
+            f"{name} needs one number per question, not an array of shape {numbers.shape}"
         )
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name}[{int(np.argmin(np.isfinite(numbers)))}] is not a finite number")
@@ -143,11 +143,11 @@ def _blocks(samples: int, n: int) -> list[int]:
     return [rows] * (samples // rows) + ([samples % rows] if samples % rows else [])
 
 
-# Arms of an experiment on the same questions beside each other: means, intervals, paired tests.
+# Arms of an experiment on the same questions: means, intervals, paired tests.
 
 
 Line = Mapping[str, Any]
-# What beside its settings makes a run another one.
+# What identifies a run besides its settings.
 _CHOSEN = ("system", "dataset", "corpus_sha256", "questions_sha256", "folds", "start")
 # Seed and question to a value.
 _Values = dict[tuple[int, int], float]
@@ -159,13 +159,13 @@ class ArmScore:
 
     Attributes:
         arm: Its name.
-        n_questions: Over which the interval is taken.
-        mean: Over questions of the mean over seeds.
+        n_questions: Number of questions.
+        mean: Mean over questions of the mean over seeds.
         interval: Bootstrap 95% interval over questions.
-        against: To the baseline, over the questions and seeds that both have; None for the baseline
-            itself, and where they have none.
-        p: The paired test's p-value, Holm-adjusted over the arms, of which those that are one
-            run, compared with the same baseline, count once; None likewise.
+        against: Comparison with the baseline, on the questions and seeds that both have; None for
+            the baseline itself, and if they have none.
+        p: The paired test's p-value, Holm-adjusted over the arms; arms that are the same run,
+            compared with the same baseline, count once. None as for `against`.
     """
 
     arm: str
@@ -186,11 +186,11 @@ def compare_arms(
     Args:
         lines: Arm to the lines of its runs on one dataset; arms without any are left out.
         metric: A key of the lines' values.
-        baseline: The arm that the others are compared with, or for some arms each one's own.
+        baseline: The arm that the others are compared with, or arm to its own baseline.
 
     Raises:
-        ValueError: Two lines of an arm have values of the same seed and question; says in what
-            the lines differ.
+        ValueError: Two lines of an arm have values for the same seed and question; says how the
+            lines differ.
     """
 
     def own_baseline(arm: str) -> str:
@@ -213,7 +213,7 @@ def compare_arms(
             score = replace(score, against=paired_randomisation(own, other))
         scores.append(score)
     compared = [score for score in scores if score.against is not None]
-    # Two arms with equal settings are one run, and one test where their baselines are one run, too.
+    # Two arms with equal settings are one run, and one test if their baselines are one run too.
     test_of = {each.arm: (lines[each.arm], lines[own_baseline(each.arm)]) for each in compared}
     same = {
         arm: next(each for each, other in test_of.items() if other == test)
@@ -238,7 +238,7 @@ def unseen_mean(lines: Sequence[Line], metric: str) -> tuple[float | None, int]:
 
 
 def apart(lines: Sequence[Line], *, seen: bool) -> list[Line]:
-    """The lines with the questions alone that have an article that was trained on, or have none."""
+    """The lines, reduced to the questions that have, or do not have, a trained article."""
     chosen: list[Line] = []
     for line in lines:
         unseen = set(line["unseen"])
@@ -261,7 +261,7 @@ def _values(lines: Sequence[Line], metric: str) -> _Values:
 
 
 def _check_each_run_once(arm: str, lines: Sequence[Line]) -> None:
-    """Refuse lines of several grids as one arm: a later one's values would stand for both."""
+    """Refuse lines of several grids as one arm: later values would replace earlier ones."""
     runs: dict[tuple[int, int], Line] = {}
     for line in lines:
         for question in line["questions"]:
@@ -275,10 +275,10 @@ def _check_each_run_once(arm: str, lines: Sequence[Line]) -> None:
 
 
 def _differences(one: Line, other: Line) -> str:
-    """Names of what was set otherwise in two runs."""
+    """Names of the settings in which two runs differ."""
     names = [name for name in _CHOSEN if one.get(name) != other.get(name)]
     before, after = (each.get("settings", {}) for each in (one, other))
-    # A setting that only one of them has was invented in between, and says nothing.
+    # A setting that only one of them has was added in between, and does not count.
     both = [name for name in before if name in after]
     names += [f"settings.{name}" for name in both if before[name] != after[name]]
     return ", ".join(names)

@@ -26,8 +26,8 @@ class LegislativeTree:
 
     A node is the root (depth 0, for distances only), a law (1), a division (1 + its level) or an
     article (2 + its number of headings). A division is its full path in its law: the same heading
-    elsewhere is another division. Every parent's number is smaller than its children's: 0 is the
-    root, then laws and divisions by first appearance, and articles last, in the corpus's order.
+    elsewhere is another division. Nodes are numbered so that parents come before children: 0 is the
+    root, then laws and divisions by first appearance, and last the articles, in the corpus's order.
 
     The distance of a from b is depth(a) + depth(b) - 2 depth(lowest common ancestor), so siblings
     are at 2.
@@ -87,11 +87,11 @@ class LegislativeTree:
         self.laws = [self.label[node] for node in law_nodes]
         law_index = np.full(self._n_inner, -1, dtype=np.int32)
         law_index[law_nodes] = np.arange(len(law_nodes), dtype=np.int32)
-        # Law of every node above the articles; the root has none.
+        # Law of every node above the articles; none for the root.
         inner_law = law_index[self.ancestors[: self._n_inner, :2].max(axis=1)]
         self.law_of: IntArray = inner_law[article_parent]
 
-        # Two articles of one law have no longer a path than this.
+        # No path between two articles of one law is longer than this.
         self._longest_in_law = 2 * int(self.depth.max() - 1)
         self._article_parent = article_parent
         self._inner_law = inner_law
@@ -104,13 +104,13 @@ class LegislativeTree:
 
         Args:
             sources: Positions of articles, `[n_sources]`.
-            cross_law: "farther" puts every article of another law farther than any two articles of
-                one law can be (the path through the root, and the longest distance inside a law on
-                top); "path" is the path through the root alone.
+            cross_law: "farther" puts every article of another law farther away than any two
+                articles of one law can be (the path through the root plus the longest distance
+                inside a law); "path" is only the path through the root.
 
         Raises:
-            IndexError: A source is no position of an article.
-            ValueError: There is no source, or `cross_law` is neither of the two.
+            IndexError: A source is not the position of an article.
+            ValueError: There is no source, or `cross_law` is unknown.
         """
         positions = self._positions(sources)
         result = np.empty((len(positions), self.n_articles), dtype=np.int32)
@@ -133,7 +133,7 @@ class LegislativeTree:
         return result
 
     def node_distance(self, a: int, b: int) -> int:
-        """Length of the path between two nodes, through the root where their laws differ.
+        """Length of the path between two nodes, through the root if their laws differ.
 
         Raises:
             IndexError: There is no such node.
@@ -189,8 +189,8 @@ class LegislativeTree:
     def _inner_distances(self, position: int, cross_law: CrossLaw) -> IntArray:
         """From an article to every node above the articles, int32 `[n_inner]`.
 
-        An article is a leaf: every path to another one ends with the step from its parent, so these
-        few nodes decide the distances to all articles.
+        An article is a leaf: every path to another one ends with the step from its parent. So these
+            few nodes determine the distances to all articles.
         """
         parent = self._article_parent[position]
         shared = np.zeros(self._n_inner, dtype=np.int32)
@@ -206,7 +206,7 @@ class LegislativeTree:
 
     @cached_property
     def _children(self) -> tuple[IntArray, IntArray]:
-        """Nodes but the root sorted by parent, then place in the law; ends of each parent's run."""
+        """All nodes but the root, by parent, then place in the law; ends of each parent's run."""
         order = np.lexsort((self._first_position, self.parent))[1:].astype(np.int32)
         ends = np.searchsorted(self.parent[order], np.arange(self.n_nodes + 1)).astype(np.int32)
         return order, ends

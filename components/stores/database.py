@@ -85,7 +85,7 @@ class OpenFile:
     def take(self) -> bool:
         """Begin a use, in the connection's own thread; False once the connection is to be closed.
 
-        An open transaction keeps its connection to its end.
+        An open transaction keeps its connection until it ends.
         """
         with self._lock:
             if self._is_inherited or (self._let_go and not self.is_in_transaction()):
@@ -480,7 +480,7 @@ __all__ = ["StatuteDatabase", "StoreError"]
 
 
 class StatuteDatabase:
-    """One SQLite file in write-ahead mode, with one connection a thread.
+    """One SQLite file in write-ahead mode, with one connection per thread.
 
     Readers never wait for the writer and see only what was committed. The file carries its own
     application id and format version; any other file is refused and left as it is.
@@ -498,7 +498,7 @@ class StatuteDatabase:
 
     @property
     def path(self) -> Path:
-        """Absolute path of the file, as it is where it is first asked for."""
+        """Absolute path of the file, resolved when first used."""
         if self._resolved is not None:
             return self._resolved
         if not self._path:
@@ -587,9 +587,7 @@ class StatuteDatabase:
 
     def _check_is_there(self) -> None:
         if not self.path.exists():
-            raise StoreError(
-                f"{self.path} is not there any more. Put it back, or name another store."
-            )
+            raise StoreError(f"{self.path} no longer exists. Put it back, or name another store.")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """The rows of a query, as they are read.

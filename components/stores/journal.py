@@ -1,4 +1,4 @@
-"""Vectors of texts, kept while a corpus is encoded, and longer where a graph builds on them."""
+"""Vectors of texts, kept while a corpus is encoded, and longer if a graph builds on them."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -24,8 +24,8 @@ class StoreModel:
         digest: of its weights and settings; two models with one digest give the same vectors.
         dim: length of its vectors.
         text_rule: what of an article it encodes.
-        biencoder: where a graph network makes the articles' vectors, and `digest` counts it in,
-            the digest of the bi-encoder below; None where the vectors are the bi-encoder's own.
+        biencoder: digest of the bi-encoder below, if a graph network makes the articles' vectors
+            (`digest` then covers both); None if the vectors are the bi-encoder's own.
     """
 
     path: str
@@ -41,7 +41,7 @@ class StoreModel:
 
     @property
     def biencoder_digest(self) -> str:
-        """Digest of the bi-encoder, which encodes the questions whatever became of the articles."""
+        """Digest of the bi-encoder, which always encodes the questions."""
         return self.digest if self.biencoder is None else self.biencoder
 
 
@@ -88,9 +88,9 @@ def text_digest(text: str) -> str:
 class VectorJournal:
     """Encoded vectors by the digests of model and text, so that a kill costs one block.
 
-    Where documents carry the encoder's own vectors the journal is emptied at the end of a complete
-    run: the vectors are in the documents. Where a graph makes the documents' vectors of these, they
-    stay as base vectors, so that a changed article costs one encoding.
+    If documents carry the encoder's own vectors, the journal is emptied at the end of a complete
+    run, since the vectors are in the documents. If a graph makes the documents' vectors from these,
+    they stay as base vectors, so that a changed article costs one encoding.
     """
 
     def __init__(self, database: StatuteDatabase) -> None:
@@ -100,7 +100,7 @@ class VectorJournal:
         """Keep vectors `{text digest: [dim]}` of an encoder; one transaction.
 
         Raises:
-            StoreError: the disk is full; nothing of these vectors was kept.
+            StoreError: the disk is full; none of these vectors was kept.
         """
         with self._database.writing(content=False) as connection:
             connection.executemany(
@@ -170,13 +170,13 @@ class VectorJournal:
                 connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
 
     def clear(self) -> None:
-        """Empty the journal and give its room back, at the end of a complete run."""
+        """Empty the journal and free its space, at the end of a complete run."""
         with self._database.writing(content=False) as connection:
             connection.execute("DELETE FROM journal")
         self._give_room_back()
 
     def keep_only(self, model_digest: str, text_digests: Collection[str]) -> None:
-        """Drop every vector but this encoder's of these texts, and give the room back."""
+        """Drop all vectors except this encoder's of these texts, and free the space."""
         wanted = set(text_digests)
         own = "SELECT text_digest FROM journal WHERE model = ?"
         with self._database.writing(content=False) as connection:

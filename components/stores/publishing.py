@@ -1,4 +1,4 @@
-"""Writing laws into the store: whole laws a transaction, and the model that they are under."""
+"""Writes laws into the store, whole laws per transaction, and records their model."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ from components.stores.rows import (
     parsed,
 )
 
-# The vector goes from the journal to the document inside SQLite; an id's old row is replaced.
+# SQLite copies the vector from the journal to the document; an id's old row is replaced.
 _PUBLISH = f"""
 INSERT OR REPLACE INTO documents ({COLUMNS}, text_digest, embedding)
 VALUES (?, ?, ?, ?, ?, ?, ?,
@@ -44,7 +44,7 @@ _UPDATE_VECTOR = _UPDATE.replace("SET", "SET embedding = ?,")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One published article: the law it stands in, its text's digest, whether it has a vector."""
+    """One published article: its law, its text's digest, and whether it has a vector."""
 
     law: str
     text_digest: str | None
@@ -53,10 +53,11 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class LawVectors:
-    """The vectors of one law that came through a graph.
+    """The vectors of one law from a graph network.
 
     Attributes:
-        state: digest of all that they were made of, the law's own articles and those around it.
+        state: digest of all that they were computed from, the law's own articles and those around
+            it.
         matrix: float32 `[n_articles, dim]`, in the order of the law's articles.
     """
 
@@ -65,7 +66,7 @@ class LawVectors:
 
 
 class Place(NamedTuple):
-    """Where an article stands in the store."""
+    """The place of an article in the store."""
 
     key: int
     id: str
@@ -162,7 +163,7 @@ class LawPublisher:
         self._database = database
 
     def record_model(self, model: StoreModel) -> None:
-        """Put the model on record.
+        """Record the model.
 
         Raises:
             StoreError: when vectors of another model are in the store.
@@ -181,17 +182,17 @@ class LawPublisher:
             self._write_model(connection, model)
 
     def forget_model(self) -> None:
-        """Take the model off the record, for text alone, where no document has a vector."""
+        """Remove the recorded model, for text alone, if no document has a vector."""
         if read_model(self._database) is not None and not has_vectors(self._database):
             with self._database.writing(content=False) as connection:
                 connection.execute("DELETE FROM facts WHERE key = 'model'")
 
     def record_corpus(self, sha256: str, snapshot: date | None = None) -> None:
-        """Put on record that this corpus is completely indexed, and of which day it is.
+        """Record that this corpus is completely indexed, and the day of its text.
 
         Args:
             sha256: its digest.
-            snapshot: day of which the law's text is; None leaves what is on record of this corpus.
+            snapshot: day of the law's text; None keeps what is recorded for this corpus.
         """
         known = self._database.fact("corpus") == sha256
         with self._database.writing(content=False) as connection:
@@ -204,7 +205,7 @@ class LawPublisher:
                 connection.execute("DELETE FROM facts WHERE key = 'snapshot'")
 
     def recorded_days(self) -> tuple[str | None, str | None]:
-        """ISO days: of which the law's text is, and on which it was indexed; None where unknown."""
+        """ISO days of the law's text and of its indexing; None if unknown."""
         database = self._database.follow()
         return _day(database, "snapshot"), _day(database, "indexed")
 
@@ -213,7 +214,7 @@ class LawPublisher:
         return self._database.follow().text_fact("corpus")
 
     def published(self) -> dict[str, Published]:
-        """Every article in the store that stands in a law, by id."""
+        """Every article in the store that belongs to a law, by id."""
         rows = self._database.rows(
             "SELECT id, law, text_digest, embedding IS NOT NULL FROM documents "
             "WHERE law IS NOT NULL"
@@ -259,18 +260,18 @@ class LawPublisher:
         convert_to: StoreModel | None = None,
         moved: Mapping[str, int] = _UNMOVED,
     ) -> int:
-        """Put each law's documents in place of those it had, all in one transaction.
+        """Replace each law's documents, all in one transaction.
 
-        What did not change is left as it is; when nothing changed, nothing is written. A document
-        whose text stayed keeps its key, and its vector unless it is given another.
+        Unchanged documents are left as they are; if nothing changed, nothing is written. A document
+        whose text is unchanged keeps its key, and its vector unless it is given another.
 
         Args:
             laws: for each law all its documents with the digests of the texts that their vectors
                 stand for, and none for a law that is removed. A document whose digest is None
                 keeps the vector that it has; those come last.
             vectors: of laws whose vectors a graph made; the others' come from the journal.
-            convert_to: the model to put on record in the same transaction, where `laws` are all
-                laws of the store and `vectors` has every one.
+            convert_to: the model to record in the same transaction, if `laws` are all laws of the
+                store and `vectors` has every one.
             moved: new positions of documents of other laws, by id.
 
         Returns:
@@ -315,8 +316,8 @@ class LawPublisher:
 
         The converter numbers the articles that it reads, which may be one section of a law.
         `arrange` gives each its place among the articles of the store, and `meta.law_articles`
-        becomes the number of articles that the store will hold of the law. Where a source had more
-        of them than were written, the higher number stays, so that a part is not taken for the
+        becomes the number of articles that the store will hold of the law. If a source had more of
+        them than were written, the higher number stays, so that a part is not mistaken for the
         whole. Stored documents are updated within the caller's transaction.
 
         Args:
@@ -407,7 +408,7 @@ class LawPublisher:
         model: StoreModel | None,
         vectors: LawVectors | None,
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        # Vectors are read where there are new ones to compare them with; else they are many bytes.
+        # Vectors are read only if there are new ones to compare them with, since they are large.
         vector = "embedding IS NOT NULL" if vectors is None else "embedding"
         present = {
             row[0]: row[1:]
@@ -459,7 +460,7 @@ class LawPublisher:
         if model.through_graph and (present is None or present.digest != model.digest):
             upgrade(connection)
             connection.execute("DELETE FROM law_states")  # those of another graph say nothing
-        # Without what is None, so that a plain store's record is what it always was.
+        # Without None values, so that a plain store's record stays as it always was.
         fields = {name: value for name, value in asdict(model).items() if value is not None}
         _record(connection, "model", fields)
 

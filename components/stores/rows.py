@@ -50,7 +50,7 @@ def unreadable(path: Path, error: Exception) -> str:
 def failure_message(path: Path, error: Exception) -> str:
     """The message for an error of SQLite."""
     text = str(error)
-    # First, since SQLite quotes the file here, whose words may be those that are looked for below.
+    # First, since SQLite quotes the file here, which may contain the words looked for below.
     if "malformed" in text or "not a database" in text:
         return damaged(path, f"{text:.300}")
     if "full" in text or "disk I/O" in text:
@@ -74,7 +74,7 @@ NO_POSITION = 2**62
 # Haystack copies and prints metadata by recursion, which ends some 300 levels deep.
 _DEEPEST = 100
 _TOO_DEEP = f"is nested more than {_DEEPEST} levels deep"
-# What a document is rebuilt from, without its vector: retrieved documents never carry one.
+# Columns from which a document is rebuilt, without its vector: retrieved documents never carry one.
 BARE = "id, content, meta, other"
 
 
@@ -107,7 +107,7 @@ def embedding_blob(document: Document, dim: int | None) -> bytes | None:
 
 
 def position_of(document: Document) -> int:
-    """Its place in the order of the law; `NO_POSITION` where it says none."""
+    """Its place in the order of the law; `NO_POSITION` if it has none."""
     position = document.meta.get("position")
     return position if type(position) is int and abs(position) < NO_POSITION else NO_POSITION
 

@@ -43,8 +43,8 @@ def _in_thread(
 ) -> Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]]:
     """A method's twin for an event loop.
 
-    SQLite answers from a thread without holding the interpreter, so a worker thread is all that
-    it needs; the store keeps a connection for each thread.
+    SQLite releases the interpreter while it works, so a worker thread suffices; the store keeps a
+    connection for each thread.
     """
 
     @wraps(method)
@@ -72,12 +72,12 @@ class StatuteDocumentStore:
     and come from one model once a model is recorded.
 
     Args:
-        path: the file; made at first use. None only serves as a place to fill in YAML
+        path: the file; made at first use. None is only a placeholder in YAML
             (`load_pipeline` does it) and is refused at first use.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        # Haystack writes texts into YAML, and no paths.
+        # Haystack writes strings into YAML, not paths.
         self.path = None if path is None else str(path)
         self.database = StatuteDatabase(self.path)
         self.publisher = LawPublisher(self.database)
@@ -135,8 +135,8 @@ class StatuteDocumentStore:
         """Write documents in one transaction; all or none are kept.
 
         Documents of StatuteConverter, which have `meta.law_articles`, get their place from the
-        store: one that is there keeps it unless its whole law is given, and a new law comes after
-        the others. Of a law that is given in part the other articles stay.
+        store: an existing article keeps it unless its whole law is given, and a new law comes after
+            the others. If only a part of a law is given, its other articles stay.
 
         Args:
             documents: each with a unique id. `meta.law` and `meta.position` set their place;
@@ -148,8 +148,8 @@ class StatuteDocumentStore:
 
         Raises:
             DuplicateDocumentError: an id is there already (NONE, FAIL).
-            ValueError: no list of Documents, or an embedding, meta or text that cannot be stored;
-                names the document.
+            ValueError: `documents` is not a list of Documents, or an embedding, meta or text cannot
+                be stored; names the document.
         """
         if not isinstance(documents, list) or any(
             not isinstance(document, Document) for document in documents
@@ -178,7 +178,7 @@ class StatuteDocumentStore:
         return written
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete by id; ids that are not there are passed over.
+        """Delete by id; ids that are not there are skipped.
 
         Raises:
             TypeError: a text in place of a list, whose letters may be ids.
@@ -281,7 +281,7 @@ class StatuteDocumentStore:
                 except (TypeError, ValueError) as error:
                     self._refuse_vectors(dim)
                     raise self._damaged("its vectors are not of one length") from error
-                # Squares overflow, or vanish, for some vectors that are sound too.
+                # Squares overflow or underflow for some valid vectors too.
                 squares = np.einsum("ij,ij->i", matrix, matrix)
                 if not ((squares > 0) & (squares < np.inf)).all():
                     self._refuse_vectors(dim)
@@ -341,7 +341,7 @@ class StatuteDocumentStore:
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
-        """Keys of the documents with these ids, in their order; unknown ids are left out."""
+        """Keys of the documents with these ids, in order; unknown ids are left out."""
         wanted = list(ids)
         found: dict[str, int] = dict(
             self.database.rows_in("SELECT id, key FROM documents WHERE id IN ({})", wanted)

@@ -1,1 +1,1 @@
-"""The REST service: pipelines behind hayhooks, with limits, logs and numbers."""
+"""The REST service: pipelines behind hayhooks, with limits, logs and metrics."""

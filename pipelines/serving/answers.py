@@ -1,4 +1,4 @@
-"""What the service answers: articles, problems, and the description at /openapi.json."""
+"""The service's answers: articles, problems, and the description at /openapi.json."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Problem:
         status: HTTP status.
         error: one word for programs.
         detail: what was wrong and what to do, for people.
-        retry: the same request may succeed in a moment.
-        closes: the connection ends with the answer.
+        retry: whether the same request may succeed in a moment.
+        closes: whether the connection ends with the answer.
     """
 
     status: int
@@ -98,21 +98,21 @@ def out_of_time(seconds: float) -> Problem:
 def of_error(error: Exception) -> Problem:
     """The problem that a client gets for an error while its question was answered.
 
-    Of an unknown error it gets only the id under which the log has its kind and place: the error's
-    message may quote the question.
+    For an unknown error it gets only the id under which the log has its type and place, since the
+    error's message may quote the question.
     """
     if isinstance(error, BusyError):
         return BUSY
     for kind, (status, word) in _KNOWN.items():
         if isinstance(error, kind):
-            # These begin with the name of a file, which stays as it is.
+            # These begin with the name of a file, which must stay as it is.
             named = isinstance(error, LoadingError | StoreError)
             return Problem(status, word, str(error) if named else _sentence(error))
     return unknown(error)
 
 
 def unknown(error: Exception) -> Problem:
-    """Something failed that nobody foresaw: its kind and place are logged."""
+    """The problem for an unexpected error, whose type and place are logged."""
     going = telemetry.current.get()
     id_ = going.id if going else telemetry.new_id()
     root: BaseException = error
@@ -147,7 +147,7 @@ def problem_response(problem: Problem) -> Response:
 def json_response(
     content: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """JSON in UTF-8; half a surrogate pair, which UTF-8 cannot write, becomes a question mark."""
+    """JSON in UTF-8; half a surrogate pair, which UTF-8 cannot encode, becomes a question mark."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Response(
         text.encode("utf-8", errors="replace"),
@@ -165,11 +165,11 @@ def _sentence(error: Exception) -> str:
 
 # What clients send and get, as OpenAPI describes it.
 
-# Of a body that is wrong through and through.
+# Limit for a body in which everything is wrong.
 _LONGEST_NAME = 100
 _MOST_ERRORS = 10
 
-# By field of RunRequest: what is said when its value is refused.
+# By field of RunRequest: the message if its value is refused.
 _RULES = {
     "query": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
     "top_k": f"must be a whole number from 1 to {MAX_TOP_K}",
@@ -190,7 +190,7 @@ REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
 
 
 def _only_iso(value: object) -> object:
-    # pydantic alone would also take numbers, as seconds since 1970, in texts too.
+    # pydantic alone would also accept numbers, and text with numbers, as seconds since 1970.
     if value in (TODAY, ANY):
         return value
     if isinstance(value, str):
@@ -201,7 +201,7 @@ def _only_iso(value: object) -> object:
 
 
 def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
-    # A store turns every one into a term of its query, and has a limit of its own for that.
+    # A store turns every value into a term of its query, and limits their number.
     left: list[Any] = [filters]
     values = 0
     while left:
@@ -284,7 +284,7 @@ class FoundArticle(BaseModel):
         description="The other wordings of the article, oldest first: id, valid_from and valid_to.",
     )
     neighbours: list[dict[str, Any]] | None = Field(
-        None, description="Articles beside it in the law, of a pipeline that attaches them."
+        None, description="Articles next to it in the law, from a pipeline that attaches them."
     )
 
 
@@ -325,23 +325,23 @@ class ProblemAnswer(BaseModel):
     """Why a request has no answer."""
 
     error: str = Field(description="One word for programs.")
-    detail: str = Field(description="What was wrong and how to mend it.")
-    request_id: str = Field(description="Stands in the log too.")
+    detail: str = Field(description="What was wrong and how to fix it.")
+    request_id: str = Field(description="Also in the log.")
 
 
 def refused(errors: Sequence[Any]) -> str:
-    """What a client is told of pydantic's errors: every field at fault, and nothing of its value.
+    """The message for pydantic's errors: every invalid field, but never its value.
 
     Args:
         errors: of a request for a `RunRequest`, as FastAPI lists them.
     """
-    return " ".join(dict.fromkeys(_said(error) for error in errors[:_MOST_ERRORS]))
+    return " ".join(dict.fromkeys(_message(error) for error in errors[:_MOST_ERRORS]))
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     kind, place = error["type"], error["loc"]
     if kind == "json_invalid":
-        return f"The body is no JSON: see its character {int(place[-1]) + 1}."
+        return f"The body is not JSON: see its character {int(place[-1]) + 1}."
     if len(place) < 2:
         return "The body must be a JSON object, sent with Content-Type: application/json."
     field = str(place[1])[:_LONGEST_NAME]
@@ -358,7 +358,7 @@ def _said(error: Any) -> str:
         )
     if kind == "string_unicode":
         return (
-            f"The field '{field}' holds half of a surrogate pair, such as \\ud800, which is no "
+            f"The field '{field}' holds half of a surrogate pair, such as \\ud800, which is not a "
             "character. Take it out, or write the whole character in UTF-8."
         )
     return f"The field '{field}' {_RULES[field]}."
@@ -371,7 +371,7 @@ _PROBLEMS = {
     413: f"The body is longer than {BODY_LIMIT // 1024} KiB.",
     421: "The header Host names another machine.",
     422: f"The request is wrong: an unknown field, a value out of range, a question of more than "
-    f"{MAX_QUESTION_CHARS:,} characters, filters that are none.",
+    f"{MAX_QUESTION_CHARS:,} characters, invalid filters.",
     500: "Something failed that nobody foresaw; the log tells more under the request_id.",
     503: "The queue is full, models are still being loaded, the store or the model cannot be read, "
     "or the store holds no article. Retry-After tells when to ask again, where that helps.",
@@ -380,9 +380,9 @@ _PROBLEMS = {
 
 
 def describe_answers(app: FastAPI, pipelines: Collection[str]) -> None:
-    """Add to the application's description what hayhooks does not know of its run routes.
+    """Add to the application's description what hayhooks does not know about its run routes.
 
-    That is the answers, which hayhooks sends on as they are, the problems, and examples.
+    That is the answers, which hayhooks passes on unchanged, the problems, and examples.
     """
     plain = app.openapi
 
@@ -416,7 +416,7 @@ def _describe(operation: dict[str, Any], name: str) -> None:
     }
     operation["responses"] = {
         "200": _answer("The articles that answer the question, best first.", "RunAnswer"),
-        **{str(status): _answer(said, "ProblemAnswer") for status, said in _PROBLEMS.items()},
+        **{str(status): _answer(text, "ProblemAnswer") for status, text in _PROBLEMS.items()},
     }
 
 

@@ -1,4 +1,4 @@
-"""The application: hayhooks with our pipelines, without all that changes what it serves."""
+"""The application: hayhooks with our pipelines, without its routes that change them."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
 
     Args:
         pipeline: loaded, not warmed up yet.
-        gate: shared by all that one service answers.
-        seconds: time for one question, waiting for a place included.
+        gate: shared by all pipelines of the service.
+        seconds: time for one question, including waiting.
     """
 
     skip_mcp = True
@@ -80,7 +80,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
         self.loaded = False
         self._gate = gate
         self._seconds = seconds
-        # Where hayhooks builds a wrapper itself, it sets this.
+        # hayhooks sets this if it builds a wrapper itself.
         self._is_run_api_async_implemented = True
 
     def setup(self) -> None:
@@ -96,7 +96,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
 
     @property
     def state(self) -> Literal["starting", "store", "ready"]:
-        """Whether questions are answered now; "store": its store would not let them be."""
+        """Whether questions are answered now; "store" means that the store prevents it."""
         if not self.loaded:
             return "starting"
         try:
@@ -113,7 +113,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
         as_of: date | str | None = None,
     ) -> Response:
         """Find the articles of law that answer a question asked in plain words."""
-        # Whatever fails ends here: hayhooks would hand an error's text to the client.
+        # Every error ends here: hayhooks would send its text to the client.
         try:
             if not self.loaded:
                 return problem_response(NOT_READY)
@@ -130,7 +130,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
             return problem_response(of_error(error))
 
 
-# nginx's status for a client that did not wait for its answer.
+# nginx's status for a client that closed the connection before the answer.
 _CLIENT_GONE = 499
 _PROBES = frozenset({"/health", "/ready", "/metrics"})
 
@@ -141,18 +141,18 @@ class Reception:
     """ASGI middleware around the service.
 
     - Gives each request an id (header X-Request-ID).
-    - Reads the body before anything else runs: small ones only (413), and in time (408), so that
-      neither a long nor a slow one takes anybody's turn.
-    - Refuses names of other machines (421), under which a web page could read what is served here.
-    - Ends the work for a client that has gone.
-    - Makes a JSON answer of an error that nobody foresaw.
+    - Reads the body before anything else runs: only small ones (413), and in time (408), so that
+    neither a long nor a slow one blocks others.
+    - Refuses host names of other machines (421), under which a web page could read the answers.
+    - Cancels the work for a client that has gone.
+    - Turns an unexpected error into a JSON answer.
     - Writes one line into the log and counts.
 
     Args:
         app: the service.
-        pipelines: names of those that are served.
-        metrics: what is counted.
-        body_seconds: time in which the body must have come.
+        pipelines: names of the served pipelines.
+        metrics: the counters.
+        body_seconds: time limit for the body.
         names: host names under which the service may be asked for; None for any.
     """
 
@@ -203,7 +203,7 @@ class Reception:
                 await problem_response(problem)(scope, receive, send_with_headers)
         finally:
             telemetry.current.reset(token)
-            # None: the server ended before the answer did.
+            # None: the server stopped before the answer was complete.
             self._log(going, scope, status or _CLIENT_GONE, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -221,12 +221,12 @@ class Reception:
                 await self._run(scope, body, receive, send)
 
     async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """The service's answer, unless the client goes before.
+        """The service's answer, unless the client disconnects first.
 
         Raises:
             ClientDisconnect: it has gone; the work for it is cancelled.
         """
-        # All that can come after the body is that the client has gone.
+        # Only a disconnect can come after the body.
         leaving = asyncio.ensure_future(receive())
         answering = asyncio.ensure_future(self._app(scope, replaying(body, _nothing_more), send))
         tasks = (leaving, answering)
@@ -242,10 +242,10 @@ class Reception:
 
     def _log(self, going: Exchange, scope: Scope, status: int, seconds: float) -> None:
         self._metrics.count(going, status, seconds)
-        # The address as the service declares it: what a client wrote there may be a question.
+        # The declared address: the one that the client sent may contain a question.
         route = getattr(scope.get("route"), "path", None)
         if route in _PROBES:
-            return  # asked every few seconds, by machines
+            return  # polled every few seconds
         fields = {
             "request_id": going.id,
             "method": scope["method"],
@@ -266,7 +266,7 @@ async def _nothing_more() -> Message:
     raise AssertionError("unreachable")
 
 
-# Seconds. Requests in flight end within the time that a question has; what is left then is stuck.
+# Seconds. Requests in flight end within a question's time limit; what remains then is stuck.
 _MARGIN = 5.0
 
 _MAX_HEADERS = 16 * 1024  # bytes
@@ -277,14 +277,14 @@ def make_server(app: FastAPI, limits: Limits) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            # Of uvicorn's two parsers the one that limits the length of headers, and their time.
+            # The one of uvicorn's two parsers that limits the length of headers, and their time.
             http=PromptProtocol,
             h11_max_incomplete_event_size=_MAX_HEADERS,
             ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
-            # A reverse proxy's word on who asks is not needed: nobody is named in the log.
+            # Forwarded client addresses are not needed: the log names nobody.
             proxy_headers=False,
             limit_concurrency=limits.connections,
             timeout_graceful_shutdown=round(limits.seconds + _MARGIN / 2),
@@ -297,17 +297,16 @@ def serve(
     listening: socket.socket,
     served: Collection[ServedPipeline],
 ) -> None:
-    """Answer until SIGINT or SIGTERM; then nothing new, and what is in flight ends.
+    """Answer until SIGINT or SIGTERM; then accept nothing new and finish what is in flight.
 
-    The last thing that a process does: a few seconds later it is gone, whatever still runs in it.
+    This is the last thing that a process does: a few seconds later it exits, whatever still runs.
 
-    Models and indexes are loaded behind the running server, which says meanwhile that it is not
-    ready.
+    Models and indexes are loaded in the background, while the server reports that it is not ready.
 
     Args:
         server: not started yet.
-        listening: what it listens on.
-        served: those that are loaded.
+        listening: the socket to listen on.
+        served: the pipelines to load.
 
     Raises:
         ModelError, StoreError, VectorError: what kept a pipeline from being loaded.
@@ -322,15 +321,15 @@ def serve(
             failures.append(error)
             server.should_exit = True
         else:
-            # What is loaded now stays to the end. Python's full collections, in which everything
-            # stands still for some tenths of a second, need not look at it.
+            # What is loaded now stays to the end. Exclude it from Python's full garbage
+            # collections, which would pause everything for some tenths of a second.
             gc.collect()
             gc.freeze()
             _logger.info("ready")
 
     def end(*_: object) -> None:
         # uvicorn calls this once it has drained its connections. A thread that hangs in a component
-        # would keep the process for ever.
+        # would keep the process alive for ever.
         server.should_exit = True
         watchdog = threading.Timer(_MARGIN, _give_up)
         watchdog.daemon = True
@@ -348,7 +347,7 @@ def serve(
 
 
 def _give_up() -> None:
-    _logger.error("What was in flight does not end; ending without it.")
+    _logger.error("Requests in flight do not end; exiting without them.")
     logging.shutdown()
     os._exit(FAILED)
 
@@ -359,14 +358,14 @@ os.environ.setdefault("PYTHON_DOTENV_DISABLED", "1")
 _ABOUT = """\
 Finds the articles of law that answer a question asked in plain words.
 
-`POST /{pipeline}/run` answers as `python -m pipelines.ask --json` prints. Every answer that is none
+`POST /{pipeline}/run` answers as `python -m pipelines.ask --json` prints. Every error
 is `{"error", "detail", "request_id"}`.
 """
 
-# Of the addresses and their JSON, not of the code behind them.
+# Version of the addresses and their JSON, not of the code.
 _INTERFACE = "1.0"
 
-# Routes of the framework's own that stay; hayhooks' status routes come to them.
+# The framework's own routes that stay, besides hayhooks' status routes.
 _DESCRIPTION_ROUTES = frozenset({"/openapi.json", "/docs"})
 
 
@@ -376,16 +375,16 @@ def build_app(
     limits: Limits,
     names: Collection[str] | None = None,
 ) -> FastAPI:
-    """The application that serves these pipelines; one a process, as hayhooks has one registry.
+    """The application that serves these pipelines; one per process, as hayhooks has one registry.
 
     Args:
-        served: by name; each is ready once its `setup` has run.
-        gate: the one that they share.
+        served: pipelines by name; each is ready once its `setup` has run.
+        gate: shared by them.
         limits: what one client may ask for.
         names: host names under which it may be asked for; None for any.
     """
     app = _hayhooks()
-    # A redirect of what is almost an address would be an answer without words.
+    # A redirect for an address with a slash too many would be an answer without a message.
     app.router.redirect_slashes = False
     app.title, app.description, app.version = "Lexarbor", _ABOUT, _INTERFACE
     app.include_router(status_router)
@@ -408,9 +407,9 @@ def build_app(
 
 
 def _hayhooks() -> FastAPI:
-    """A bare hayhooks: no pipelines, no routes, no middleware, no words."""
-    # It scans a folder for pipelines at start, records every run for a dashboard, lets every web
-    # page of the world call it, and logs what it was asked.
+    """A bare hayhooks: no pipelines, no routes, no middleware, no logging of questions."""
+    # By default it scans a folder for pipelines at start, records every run for a dashboard, allows
+    # calls from any web page, and logs the questions.
     settings.pipelines_dir = settings.additional_python_path = ""
     settings.durable_mode = settings.monitoring_enabled = settings.chainlit_enabled = False
     settings.tracing_enabled = settings.tracing_include_haystack_spans = False
@@ -419,11 +418,11 @@ def _hayhooks() -> FastAPI:
     registry.clear()
     app: FastAPI = create_app()
     app.user_middleware.clear()
-    # What stays is named, so that a route which hayhooks adds one day is not there either.
+    # Allow-list the routes that stay, so that a future hayhooks cannot add others.
     app.router.routes[:] = [
         route for route in app.router.routes if getattr(route, "path", "") in _DESCRIPTION_ROUTES
     ]
-    # Another set-up must not bring it back.
+    # A second set-up must not bring it back.
     app.redoc_url = app.swagger_ui_oauth2_redirect_url = None
     return app
 
@@ -438,7 +437,7 @@ def _add_probes(
 
     @app.head("/ready", include_in_schema=False)
     @app.get("/ready", tags=["status"], summary="Whether questions are answered: 503 before")
-    def ready() -> Response:  # in a thread: it reads from the stores
+    def ready() -> Response:  # in a thread: it reads the stores
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
         content = {"status": min(states, default="ready"), "pipelines": list(served)}
         return json_response(content, 503 if states else 200)
@@ -468,7 +467,7 @@ def _of_status(status: int) -> Problem:
         )
     if status == 405:
         return Problem(405, "method_not_allowed", "This address does not take this method.")
-    # FastAPI's word for a body that it could not even try to read as JSON.
+    # FastAPI's status for a body that it could not even try to parse as JSON.
     return Problem(
         status, "invalid_request", "The request could not be read. Send a JSON object, in UTF-8."
     )

@@ -1,4 +1,4 @@
-"""What one client may ask for, and how much is done at once."""
+"""Limits: what one client may ask for, and how much is done at once."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Limits:
     """Limits of the whole service.
 
     Attributes:
-        at_once: questions answered at the same time. More than there are cores gain nothing where
-            a model runs here; a pipeline that waits for another machine gains.
+        at_once: questions answered at the same time. More than the number of cores does not help if
+            a model runs here, but does if a pipeline waits for another machine.
         waiting: questions that may wait for their turn; the next one is refused.
         seconds: time for one question, waiting included.
-        body_seconds: time in which a request's body must have come.
+        body_seconds: time limit for a request's body.
         connections: open connections; one more is refused.
     """
 
@@ -57,7 +57,7 @@ class BusyError(Exception):
 
 
 class Gate:
-    """Lets so many in at once, in the order in which they came.
+    """Admits a limited number at once, in order of arrival.
 
     Args:
         at_once: places inside.
@@ -72,7 +72,7 @@ class Gate:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """A place inside, given back however the work ends, also when its task is cancelled.
+        """A place inside, released however the work ends, even if its task is cancelled.
 
         Raises:
             BusyError: the queue is full.
@@ -92,7 +92,7 @@ class Gate:
             self._places.release()
 
 
-_DISCARDED = 32 * 1024 * 1024  # bytes of an overlong body that are read all the same
+_DISCARDED = 32 * 1024 * 1024  # bytes of an overlong body that are still read
 
 
 class BodyTooLongError(Exception):
@@ -102,14 +102,14 @@ class BodyTooLongError(Exception):
 async def read_body(receive: Receive) -> bytes:
     """The whole body.
 
-    Bytes are counted as they come, so that a body in chunks, or one whose header lies about its
-    length, is held to the same limit. What is over it is read and thrown away: a client that is
-    still sending reads its answer only then, since a connection that is closed with bytes unread
-    is reset under it. Nobody gets more than `_DISCARDED` bytes read in that way.
+    Bytes are counted as they arrive, so the limit also holds for a body in chunks, or one whose
+    header lies about its length. The excess is read and discarded, up to `_DISCARDED` bytes: a
+    client that is still sending only reads its answer afterwards, since closing a connection with
+    unread bytes resets it.
 
     Raises:
         BodyTooLongError: it is over `BODY_LIMIT`.
-        ClientDisconnect: the client has gone before its end.
+        ClientDisconnect: the client disconnected before its end.
     """
     body = bytearray()
     size, more = 0, True
@@ -128,7 +128,7 @@ async def read_body(receive: Receive) -> bytes:
 
 
 def replaying(body: bytes, receive: Receive) -> Receive:
-    """`receive` as the application sees it: the body in one piece, then whatever follows."""
+    """A `receive` for the application: the body in one piece, then whatever follows."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -146,8 +146,8 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@]+)(?::\d{1,5})?", re.IGNORECASE)
 def is_named(headers: Headers, names: Collection[str]) -> bool:
     """Whether the request is for one of these names, at any port.
 
-    Whoever owns a name on the web can let it lead to 127.0.0.1 for a moment, and a page of theirs
-    would then read what is served here as its own (DNS rebinding). Its name gives it away.
+    The owner of a domain can briefly point it to 127.0.0.1, and a page of that domain could then
+    read what is served here (DNS rebinding). The host name reveals it.
     """
     hosts = headers.getlist("host")
     named = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
@@ -155,11 +155,11 @@ def is_named(headers: Headers, names: Collection[str]) -> bool:
 
 
 def is_from_elsewhere(headers: Headers) -> bool:
-    """Whether a page of another site, or of another port, has the browser send this.
+    """Whether a page of another site, or of another port, made the browser send this.
 
     Browsers say so themselves (`Sec-Fetch-Site`) wherever the connection is private: over TLS and
     to localhost, also behind a proxy that changes the name. Elsewhere the page's origin is compared
-    with the name that is asked. A program that is no browser says neither.
+    with the requested host name. Programs other than browsers send neither.
     """
     site = headers.get("sec-fetch-site")
     if site is not None:
@@ -174,21 +174,21 @@ def is_from_elsewhere(headers: Headers) -> bool:
 
 
 def port_number(text: str) -> int:
-    """A port, for argparse; 0 stands for any free one."""
+    """A port, for argparse; 0 means any free one."""
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port: a number from 0 to 65535")
     return int(text)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections at once; they are answered once the server runs.
+    """A socket that accepts connections immediately; they are answered once the server runs.
 
     Args:
         host: a name or address of this machine.
         port: 0 for any free one.
 
     Raises:
-        OSError: the port is in use or not for us, or the host is not this machine's.
+        OSError: the port is in use or reserved, or the host is not this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family)
@@ -216,7 +216,7 @@ def address(listening: socket.socket) -> str:
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a service on that host; a name is looked up.
 
-    A name that nobody knows counts as loopback: `listen` refuses it.
+    An unknown name counts as loopback: `listen` refuses it.
     """
     if not host:
         return False  # every interface
@@ -227,37 +227,36 @@ def is_loopback(host: str) -> bool:
     return all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
 
 
-# Time for the head of a request, from the connection or the answer before it: clients may be slow
+# Time for the head of a request, from the connection or the previous answer on: clients may be slow
 # on purpose.
 HEAD_SECONDS = 10.0
 
 
 class PromptProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, on which the head of a request comes in `HEAD_SECONDS` or never.
+    """uvicorn's HTTP/1.1, with a time limit of `HEAD_SECONDS` for the head of a request.
 
-    uvicorn waits for a head as long as its client likes. A few hundred such clients would hold all
-    connections that there are.
+    uvicorn waits for a head indefinitely. A few hundred slow clients would occupy all connections.
     """
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The connection is there, and nothing of a request."""
+        """A connection opened: wait for a request."""
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """More of a request has come."""
+        """More of a request has arrived."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """The next request may come."""
+        """An answer is complete: wait for the next request."""
         super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
+        """The connection closed."""
         super().connection_lost(exc)
         self._stop()
 

@@ -1,4 +1,4 @@
-"""Logs, metrics and traces of the service, none of which holds a word of a question."""
+"""Logs, metrics and traces of the service, none of which contains any text of a question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pipelines.files import LoadingError
 from pipelines.serving.limits import Gate
 
-# A proxy's id is kept, so that both logs can be joined; anything that could be prose is not.
+# A proxy's id is kept, so that both logs can be joined, unless it could be prose.
 _FOREIGN_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
 
 
@@ -48,12 +48,12 @@ def new_id() -> str:
 
 @dataclass
 class Exchange:
-    """What logs and metrics record of a request.
+    """What logs and metrics record about a request.
 
     Attributes:
         id: its own, or the one that a proxy gave it.
         pipeline: which one is asked; None for other requests.
-        documents: number of articles found, of a question that was answered.
+        documents: number of articles found, if a question was answered.
         reason: why it was refused or failed, as `Problem.error` names it.
     """
 
@@ -71,15 +71,15 @@ def id_from(header: str | None) -> str:
     return header if header and _FOREIGN_ID.fullmatch(header) else new_id()
 
 
-# They bring handlers of their own.
+# These loggers install handlers of their own.
 _OVERRULED = ("uvicorn", "uvicorn.error", "uvicorn.access", "fastapi", "haystack")
 
 
 class JsonLines(logging.Formatter):
     """A record as one line of JSON: time, level, message, and the record's `fields`.
 
-    What a library says goes in with its first line alone, and an exception with its kind and place
-    alone: what follows may quote a question.
+    A library's message is reduced to its first line, and an exception to its type and place: the
+    rest may quote a question.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -98,9 +98,9 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Have every log of this process written as JSON lines on standard error.
+    """Write all logs of this process as JSON lines on standard error.
 
-    Lexarbor's own from INFO, those of libraries from WARNING.
+    Lexarbor's own from level INFO, those of libraries from WARNING.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
@@ -115,19 +115,19 @@ def log_as_json() -> None:
     logging.getLogger("pipelines").setLevel(logging.INFO)
 
 
-# Seconds. A question takes some 30 ms on an idle machine, and may wait for its turn.
+# Seconds. A question takes some 30 ms on an idle machine, and may have to wait.
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 class ServingMetrics:
-    """Counts requests; labels are pipelines, statuses and reasons, never anything of a question.
+    """Counts requests; labels are pipelines, statuses and reasons, never text of a question.
 
     Args:
         gate: its places are gauges.
     """
 
     def __init__(self, gate: Gate) -> None:
-        # They are a second series beside each, that nobody reads.
+        # Drop the second series of each metric, which nobody reads.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
@@ -172,10 +172,10 @@ class ServingMetrics:
 
 
 class JoinedTraces:
-    """ASGI middleware: the spans of a request go on from its caller's (W3C Trace Context).
+    """ASGI middleware: a request's spans continue its caller's trace (W3C Trace Context).
 
     The header `traceparent` names the caller's span; one that is malformed begins a trace of its
-    own. Of `baggage`, which may hold words, nothing is taken.
+    own. `baggage`, which may contain text, is ignored.
 
     Args:
         app: the service.
@@ -200,8 +200,8 @@ class JoinedTraces:
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
-# The tags that are sent. Haystack puts a pipeline's inputs, the question among them, into a plain
-# tag that its switch for content does not reach, so this is a list of what is allowed.
+# An allow-list of the tags that are sent: Haystack puts a pipeline's inputs, including the
+# question, into a plain tag that its switch for content tracing does not cover.
 _TAGS = frozenset(
     {
         "haystack.component.name",
@@ -223,7 +223,7 @@ class _WordlessSpan(Span):
             self._span.set_attribute(key, coerce_tag_value(value))
 
     def set_content_tag(self, key: str, value: Any) -> None:
-        """Nothing, whatever HAYSTACK_CONTENT_TRACING_ENABLED says."""
+        """Do nothing, whatever HAYSTACK_CONTENT_TRACING_ENABLED says."""
 
     def raw_span(self) -> otel.Span:
         return self._span
@@ -233,7 +233,7 @@ class WordlessTracer(Tracer):
     """Haystack's and hayhooks' spans as OpenTelemetry's, without questions, texts and messages.
 
     Args:
-        tracer: of OpenTelemetry.
+        tracer: an OpenTelemetry tracer.
     """
 
     def __init__(self, tracer: otel.Tracer) -> None:
@@ -246,7 +246,7 @@ class WordlessTracer(Tracer):
         tags: dict[str, Any] | None = None,
         parent_span: Span | None = None,  # noqa: ARG002 - the context knows it
     ) -> Iterator[Span]:
-        """A span around a piece of work; of an exception only its kind is recorded."""
+        """A span around a piece of work; only the type of an exception is recorded."""
         with self._tracer.start_as_current_span(
             operation_name, record_exception=False, set_status_on_exception=False
         ) as raw:
@@ -266,7 +266,7 @@ class WordlessTracer(Tracer):
 
 
 def wants_traces() -> bool:
-    """Whether the environment names a collector of traces, and does not switch them off."""
+    """Whether the environment names a trace collector and does not disable tracing."""
     off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
     none = os.environ.get("OTEL_TRACES_EXPORTER", "otlp") == "none"
     return not off and not none and any(os.environ.get(name) for name in _ENDPOINTS)
@@ -292,5 +292,5 @@ def trace_to_collector() -> None:
     name = os.environ.get("OTEL_SERVICE_NAME", "lexarbor")
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    # It is not made the process's own: FastAPI would trace whole addresses through that.
+    # Not set as the global provider: FastAPI would then trace whole addresses.
     enable_tracing(WordlessTracer(provider.get_tracer("lexarbor")))

@@ -1,1 +1,1 @@
-"""What `python -m pipelines.tree` draws and measures."""
+"""The picture of an article in its law, and its attention, for `python -m pipelines.tree`."""

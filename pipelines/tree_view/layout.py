@@ -1,4 +1,4 @@
-"""What stands around an article in its law, and what a graph network attends to from there."""
+"""An article's surroundings in its law, and what a graph network attends to from there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Citations:
         pairs = np.array(references.pairs, dtype=np.int32).reshape(-1, 2)
         order = np.argsort(pairs[:, 1], kind="stable")
         places = np.arange(n_articles + 1)
-        # One side of all pairs, and where each article's run in it begins, `[n_articles + 1]`.
+        # One side of all pairs, and where each article's run begins in it, `[n_articles + 1]`.
         self._cited = pairs[:, 1], np.searchsorted(pairs[:, 0], places)
         self._citing = pairs[order, 0], np.searchsorted(pairs[order, 1], places)
 
@@ -56,9 +56,9 @@ class Division:
 
     Attributes:
         label: Title of the law, heading of the division.
-        place: From 1, among the divisions right below the same parent; laws count likewise.
+        place: Its place, from 1, among the divisions of the same parent; laws count likewise.
         of: How many these are.
-        articles: How many articles stand in it, its own divisions' included.
+        articles: How many articles it has, including those in its divisions.
     """
 
     label: str
@@ -76,10 +76,10 @@ class LawStructure:
     """
 
     def __init__(self, articles: Sequence[Article]) -> None:
-        """Reads where the articles stand.
+        """Reads where the articles are.
 
         Args:
-            articles: In the corpus's order; their texts are not looked at.
+            articles: In the corpus's order; their texts are not read.
         """
         self.tree = LegislativeTree(articles)
         n_inner = self.tree.n_nodes - self.tree.n_articles
@@ -100,7 +100,7 @@ class LawStructure:
         )
 
     def siblings(self, position: int) -> list[int]:
-        """Positions of the articles right below the same division, the article's included."""
+        """Positions of the articles directly below the same division, including this one."""
         return sorted([position, *self.tree.siblings(position)])
 
 
@@ -116,8 +116,8 @@ class Neighbourhood:
     Attributes:
         article: The article.
         path: The law, then the divisions down to the article's own.
-        siblings: Articles right below the same division in the law's order, the article included.
-        previous: The article before it in its law, wherever that stands.
+        siblings: Articles directly below the same division in the law's order, including this one.
+        previous: The article before it in its law, in whatever division.
         next: The one after it.
         cites: Articles that its text cites, in the corpus's order.
         cited_by: Articles whose text cites it, in the corpus's order.
@@ -142,7 +142,7 @@ def find_article(corpus: StatuteCorpus, article_id: str) -> int:
     """Position of the article with this id.
 
     Raises:
-        LoadingError: There is none; says which may be meant, also where a number was given.
+        LoadingError: There is none; suggests ids, also if a number was given.
     """
     try:
         return corpus.position(article_id)
@@ -166,7 +166,7 @@ def find_article(corpus: StatuteCorpus, article_id: str) -> int:
 
 
 def neighbourhood(corpus: StatuteCorpus, position: int) -> Neighbourhood:
-    """The neighbourhood of the article at a position; citations are sought in every text."""
+    """The neighbourhood of the article at a position, after reading the citations in every text."""
     citations = Citations(cross_references(corpus), len(corpus))
     return neighbourhood_in(LawStructure(corpus), citations, position, corpus.__getitem__)
 
@@ -177,14 +177,14 @@ def neighbourhood_in(
     position: int,
     article_at: Callable[[int], Article],
 ) -> Neighbourhood:
-    """The neighbourhood of the article at a position, in a structure that is at hand.
+    """The neighbourhood of the article at a position, in a given structure.
 
     Args:
         structure: Of the whole corpus.
         citations: Of the whole corpus; None leaves them out.
         position: Of the article.
-        article_at: Gives the articles by position; those that are not shown with their first
-            words may come without text.
+        article_at: Returns the article at a position; the text is only needed for articles shown
+            with their first words.
     """
     tree = structure.tree
 
@@ -207,7 +207,7 @@ def neighbourhood_in(
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Shares of attention that add up to 1, each None where the network has no such edge.
+    """Shares of attention that add up to 1, each None if the network has no such edge.
 
     Attributes:
         own: The article's own vector.
@@ -244,8 +244,8 @@ def read_attention(
         say: Takes lines for the user.
 
     Returns:
-        The shares, or None where the model has none; and a sentence on where they come from, or
-        why there are none.
+        The shares, or None if the model has none; and a sentence on where they come from, or why
+        there are none.
 
     Raises:
         ModelError: The model cannot be loaded.
@@ -254,7 +254,7 @@ def read_attention(
     name = Path(model).name
     if not (folder / MANIFEST_FILE).exists() or GRAPH_PART not in read_manifest(folder).parts:
         return None, f"Place alone: the model {name} has no graph network."
-    # Imported here: a picture of the place alone should not wait for the libraries of models.
+    # Imported here: a picture of the place alone should not wait for the model libraries.
     import torch
 
     from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts

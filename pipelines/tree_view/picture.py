@@ -1,4 +1,4 @@
-"""The picture of an article in its law, as SVG that a lawyer can read."""
+"""Draws the picture of an article in its law as SVG."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from pipelines.tree_view.svg import (
     words,
 )
 
-# A sentence or noun for one, and for many.
+# Singular and plural of a sentence or noun.
 Forms = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Wording:
-    """What a picture says; values are put in for the names in braces. The defaults are English.
+    """The words of a picture; values replace the names in braces. The defaults are English.
 
     Attributes:
         lang: BCP 47 tag of these words.
@@ -122,8 +122,8 @@ def draw_picture(
     Args:
         place: What is drawn.
         attention: The shares that are drawn with it.
-        note: Where the shares come from, or why there are none; stands below the picture. "" for
-            nothing.
+        note: Where the shares come from, or why there are none; printed below the picture. "" for
+            none.
         wording: The words that are not the law's; `note` is in their language.
     """
     attention = attention or _PLACE_ALONE
@@ -158,7 +158,7 @@ def draw_picture(
 def described(
     place: Neighbourhood, attention: Attention, note: str, wording: Wording = ENGLISH
 ) -> str:
-    """The picture in words, for those who hear it."""
+    """The picture in words, for screen readers."""
 
     def named(article: Article, share: float | None) -> str:
         foreign = article.law != place.article.law
@@ -191,7 +191,7 @@ def described(
 
 
 def _head(article: Article, wording: Wording) -> tuple[str, float]:
-    """Number, law and days in force; gives the markup and where the picture goes on."""
+    """Number, law and days in force; returns the markup and where the picture continues."""
     name, end = paragraph(_MARGIN, 74, name_of(article), 34, _ROOM, 2, bold=True)
     law, end = paragraph(_MARGIN, end + 32, article.law, 19, _ROOM, 2, fill=QUIET)
     first, last = article.valid_from, article.valid_to
@@ -206,7 +206,7 @@ def _head(article: Article, wording: Wording) -> tuple[str, float]:
 
 
 def _foot(top: float, place: Neighbourhood, note: str, wording: Wording) -> tuple[str, float]:
-    """What the colours mean, and the note; gives the markup and the lowest line."""
+    """What the colours mean, and the note; returns the markup and the lowest line."""
     drawn = [path("M", _MARGIN, top, "H", _WIDTH - _MARGIN, stroke=LINE)]
     x, y = _MARGIN, top + 30
     for colour, meaning, is_drawn in (
@@ -237,7 +237,7 @@ _ROW, _INSET, _ASIDE_GAP = 32.0, 10.0, 4.0
 
 
 def window(count: int, here: int) -> tuple[int, int]:
-    """Start and end of the siblings that are drawn: the nearest; nobody is left out alone."""
+    """Start and end of the siblings to draw: the nearest ones; never leaves out just one."""
     if count <= _SHOWN + 1:
         return 0, count
     first = min(max(here - _SHOWN // 2, 0), count - _SHOWN)
@@ -252,7 +252,7 @@ class _Outline:
     Attributes:
         right: Right edge, where neighbours are joined to the article.
         bottom: The lowest line drawn so far.
-        back: Markup that lies under everything else.
+        back: Markup below everything else.
         front: Markup above it.
         article: Top and bottom of the article's own box.
         joins: Middle of the rows of the neighbours in sequence, where there are any.
@@ -292,7 +292,7 @@ class _Outline:
     def _draw_division(
         self, division: Division, x: float, share: float | None, *, is_law: bool
     ) -> float:
-        """Draw a line of the way down; gives the middle of its mark."""
+        """Draw one line of the way down; returns the middle of its mark."""
         size = 17.0 if is_law else 15.5
         middle = self.bottom + 14
         note_end = self.right - (PILL_ROOM if share is not None else 0)
@@ -326,7 +326,7 @@ class _Outline:
             if article != place.article:
                 rows.append(self._draw_row(article, place.role_of(article)))
                 continue
-            # Its neighbours in sequence stand next to it, from whatever division they are.
+            # Its neighbours in sequence are next to it, whatever their division.
             if place.previous is not None and place.previous not in place.siblings:
                 self._draw_row(place.previous, "previous", aside=True)
             rows.append(self._draw_self())
@@ -342,7 +342,7 @@ class _Outline:
         self.back.append(path(*way, stroke=TREE, stroke_width=width, stroke_linejoin="round"))
 
     def _draw_self(self) -> float:
-        """Draw the article itself; gives the middle of its box."""
+        """Draw the article itself; returns the middle of its box."""
         article, own = self._place.article, self._attention.own
         top = self.bottom + _ASIDE_GAP
         base = top + 24
@@ -365,10 +365,9 @@ class _Outline:
         return (top + bottom) / 2
 
     def _draw_row(self, article: Article, role: Role | None, *, aside: bool = False) -> float:
-        """Draw another article on one line; gives its middle.
+        """Draw another article on one line; returns its middle.
 
-        One that stands in another division (`aside`) is framed, and a second line names the
-        division.
+        An article of another division (`aside`) is framed, and a second line names the division.
         """
         top = self.bottom + (_ASIDE_GAP if aside else 0)
         height = 50.0 if aside else _ROW
@@ -405,7 +404,7 @@ class _Outline:
         return rect(left, top, width, bottom - top, 6, fill=fill, stroke=stroke, **style)
 
     def _draw_gap(self, left_out: Sequence[Article]) -> float:
-        """Draw the line for siblings that are not drawn; gives its middle."""
+        """Draw the line for siblings that are left out; returns its middle."""
         middle = self.bottom + 14
         ends = {"first": name_of(left_out[0]), "last": name_of(left_out[-1])}
         text = self._wording.more.format(count=self._wording.number(len(left_out)), **ends)
@@ -429,7 +428,7 @@ _Join = tuple[float, float | None, bool]
 
 
 def _citations_height(place: Neighbourhood) -> float:
-    """Height of the whole side; 0 where there is no citation."""
+    """Height of the whole side; 0 if there is no citation."""
     height = 0.0
     for articles in (place.cites, place.cited_by):
         if articles:
@@ -441,7 +440,7 @@ def _citations_height(place: Neighbourhood) -> float:
 def _draw_citations(
     place: Neighbourhood, attention: Attention, left: float, top: float, wording: Wording
 ) -> tuple[str, list[_Join]]:
-    """Draw both lists from `top` on; gives the markup and where each article is to be joined."""
+    """Draw both lists from `top` on; returns the markup and where to join each article."""
     drawn: list[str] = []
     joins: list[_Join] = []
     for header, articles, shares, outward in (

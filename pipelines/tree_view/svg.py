@@ -1,4 +1,4 @@
-"""SVG as text: elements, their attributes, and words that come from anywhere."""
+"""SVG as text: elements, attributes, and untrusted words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AT_NIGHT = {
 
 
 def night_style() -> str:
-    """CSS for readers who read light on dark; on paper the picture stays as it is."""
+    """CSS for dark mode; printed pictures are unchanged."""
     rules = (
         f'[{attribute}="{day}"]{{{attribute}:{night}}}'
         for day, night in AT_NIGHT.items()
@@ -37,7 +37,7 @@ def night_style() -> str:
     return f"@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}"
 
 
-# What XML 1.0 cannot hold, escaped or not.
+# Characters that XML 1.0 cannot hold, even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Attribute = str | float | None
@@ -146,7 +146,7 @@ def fitted(text: str, room: float, size: float, *, lines: int = 1, bold: bool = 
 
 def _shortened(line: str, room: float, size: float, bold: bool) -> str:
     kept = line[: _fitting(line, room - text_width("…", size, bold=bold), size, bold)]
-    # At a space if one is near, so that no half word stands before the mark.
+    # At a space if one is near, so that the mark does not follow half a word.
     whole = kept.rsplit(" ", 1)[0]
     if 2 * len(whole) > len(kept) and len(kept) < len(line) and line[len(kept)] != " ":
         kept = whole
@@ -180,7 +180,7 @@ def _em(character: str) -> float:
     return _WIDTHS["capital"] if base.isupper() else _WIDTHS["small"]
 
 
-# Faces of one width everywhere: lines are broken here and not where the picture is read.
+# Fonts of the same width everywhere: lines are broken here, not where the picture is shown.
 SERIF = "'Times New Roman', Times, 'Liberation Serif', 'Noto Serif CJK SC', 'Songti SC', SimSun, \
 serif"
 SANS = "Arial, Helvetica, 'Liberation Sans', 'Noto Sans CJK SC', 'PingFang SC', \
@@ -203,7 +203,7 @@ def beginning(article: Article) -> str:
 
 
 def title_of(article: Article) -> str:
-    """What shows when the pointer rests on an article: number, law, divisions, first words."""
+    """The tooltip of an article: number, law, divisions, first words."""
     text = beginning(article)
     cut = text if len(text) <= _LONGEST_TITLE else text[:_LONGEST_TITLE].rstrip() + "…"
     place = " › ".join([article.law, *article.headings])
@@ -221,7 +221,7 @@ def line_width(share: float | None) -> float:
 
 
 def group(title: str, *children: str) -> str:
-    """Elements that a pointer resting on them explains."""
+    """Elements with a tooltip."""
     return element("g", element("title", words(title)), *children)
 
 

@@ -134,7 +134,7 @@ def main() -> None:
     print(f"  encoded       {speed:8.0f} articles/s")
     print(f"  words weighed {words:8.0f} articles/s")
     for name, count in sent.items():
-        print(f"  {name:<8} sent {count / n:8,.0f} bytes an article")
+        print(f"  {name:<8} sent {count / n:8,.0f} bytes per article")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python tests/benchmarks/negative_ranking.py [--device cuda] [--threads N]
 
 A corpus of BSARD's size (22,633 articles, 768 dimensions), questions with 5 positives, three views:
-milliseconds a question of each part and of the whole draw, in the blocks that a draw makes; then
+milliseconds per question of each part and of the whole draw, in the blocks that a draw makes; then
 a search of networkx from the question's positives, which gives the distances of one view. Then
 the memory that a draw takes at STARD's size, 57,755 articles and 970 questions, in a process of its
 own; of that, the vectors are given to it by the model.
@@ -66,7 +66,7 @@ def milliseconds(call: Callable[[], object], device: torch.device, rounds: int =
 
 
 def parts(articles: list[Article], asked: list[Question], device: torch.device) -> dict[str, float]:
-    """Milliseconds a question of each part, over one block."""
+    """Milliseconds per question of each part, over one block."""
     gold = Gold.of(articles, asked)
     rows = np.arange(min(len(asked), max(1, BLOCK_CELLS // len(articles))))
     tree = TreeView(LegislativeTree(articles), gold, device)
@@ -91,7 +91,7 @@ def parts(articles: list[Article], asked: list[Question], device: torch.device) 
 
 
 def searched(articles: list[Article], asked: list[Question]) -> float:
-    """Milliseconds a question of networkx, from all positives at once."""
+    """Milliseconds per question of networkx, from all positives at once."""
     tree = LegislativeTree(articles)
     graph = tree.to_networkx()
     node_of = dict(zip((each.id for each in articles), tree.article_node.tolist(), strict=True))
@@ -138,7 +138,7 @@ def main() -> None:
     articles = bench.law(given.articles)
     asked = questions(articles, N_QUESTIONS)
     print(f"{len(articles):,} articles, {DIM} dimensions, {given.threads} threads, {device}")
-    print("milliseconds a question:")
+    print("milliseconds per question:")
     for name, took in parts(articles, asked, device).items():
         print(f"  {name:22}{took:9.3f}")
     vectors = given_vectors(len(asked), len(articles), device)

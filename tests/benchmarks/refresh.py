@@ -23,7 +23,7 @@ from training.data import TrainingData
 from training.encoding import RunTexts
 from training.loop import fit
 from training.settings import CusinesSettings
-from training.start import starting_model
+from training.starting_model import starting_model
 
 
 def main() -> None:

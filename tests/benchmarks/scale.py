@@ -49,7 +49,7 @@ def main() -> None:
     peak = bench.memory_bytes("VmHWM") / 2**30
     print(f"{options.vectors:,} vectors of {DIM} numbers, articles of {len(TEXT)} characters")
     print(f"  written in {written:.1f} s, loaded in {loaded:.1f} s, {peak:.1f} GiB at most")
-    print(f"  on disk {on_disk / 1e9:.2f} GB, {on_disk / options.vectors:,.0f} bytes an article")
+    print(f"  on disk {on_disk / 1e9:.2f} GB, {on_disk / options.vectors:,.0f} bytes per article")
     for k in (10, 250):
         print(f"  top {k:<4} index {searched[k]:8.1f} ms   retriever {retrieved[k]:8.1f} ms")
 
@@ -57,7 +57,7 @@ def main() -> None:
 def of_the_retriever(
     store: StatuteDocumentStore, questions: bench.Vectors
 ) -> tuple[float, dict[int, float]]:
-    """Seconds to load, and milliseconds a question by how many are asked for; closes the store."""
+    """Seconds to load, and milliseconds per question by depth; closes the store."""
     retriever = StatuteEmbeddingRetriever(store)
     loaded = bench.seconds(retriever.warm_up)
     vectors = [question.tolist() for question in questions]

@@ -43,7 +43,7 @@ from training.negatives import CurriculumNegatives
 from training.negatives.gold import DrawnNegatives
 from training.objective import Batch, loss_and_gradient, make_batch
 from training.settings import CusinesSettings
-from training.start import starting_model, train_mode
+from training.starting_model import starting_model, train_mode
 
 TEMPERATURE = 0.05
 LEARNING_RATE = 2e-5
@@ -277,7 +277,7 @@ def main() -> None:
             f"{name + ', ' + dtype:36}{took:9.2f}{took / options.steps:10.3f}{listed / took:12.1f}"
             f"{ratio:7.2f}"
         )
-    print(f"\nour tokenising, once a run: {min(tokenizing):.1f} s (the peer's is in its steps)")
+    print(f"\nour tokenising, once per run: {min(tokenizing):.1f} s (the peer's is in its steps)")
     order = epoch_order(len(work.data.pairs), seed=0, epoch=0)
     epoch = work.batches(work.data.pairs[order], options.batch_size)
     for name, count, distinct in (

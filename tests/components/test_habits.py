@@ -1,4 +1,4 @@
-"""The habits that every component keeps (design.md, section 4), each test over all of them."""
+"""The habits that every component keeps (CONTRIBUTING.md), each tested over all components."""
 
 import asyncio
 import gc

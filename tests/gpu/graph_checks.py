@@ -79,7 +79,7 @@ def training_seconds(
         )
         on_device = Features(*(getattr(features, s).to(device) for s in ("nodes", "train", "dev")))
         given = patch.object(learner_module, "features_of", lambda *_: on_device)
-        nothing = patch.object(learner_module, "start_digests", lambda _: {})
+        nothing = patch.object(learner_module, "starting_digests", lambda _: {})
         accelerator = Accelerator(cpu=device.type == "cpu")
         with given, nothing:
             started = time.perf_counter()

@@ -13,7 +13,7 @@ from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
 from components.models.cross_encoder import CrossEncoderRanker
-from training.ranking.run import open_start
+from training.ranking.run import open_starting_model
 
 DIFFERENCE = 1e-4
 FORWARD_RATIO = 1.2
@@ -40,7 +40,7 @@ def check_ranker(
     pairs = [(" ".join(own[:12]), passage) for own in words[CANDIDATES:] for passage in passages]
     with tempfile.TemporaryDirectory() as folder:
         base_model(Path(folder), hidden, layers)
-        encoder = open_start(Path(folder), device, 0)
+        encoder = open_starting_model(Path(folder), device, 0)
     # Wide enough that candidates can be told apart.
     encoder.model.classifier.weight.data.normal_(0.0, 1.0)
     encoder.eval()

@@ -22,7 +22,7 @@ from training.encoding import RunTexts
 from training.negatives import CurriculumNegatives
 from training.objective import loss_and_gradient, make_batch
 from training.settings import CusinesSettings
-from training.start import starting_model, train_mode
+from training.starting_model import starting_model, train_mode
 
 RANKING_MS = 0.2
 REFRESH_RATIO = 1.1

@@ -252,7 +252,7 @@ ATTACKS = {
 
 @pytest.mark.parametrize("unsafe", [False, True])
 def test_an_attack_is_refused_by_its_key(unsafe, load, monkeypatch):
-    # Haystack reads HAYSTACK_UNSAFE_DESERIALIZATION once a process, and keeps it here.
+    # Haystack reads HAYSTACK_UNSAFE_DESERIALIZATION once per process, and keeps it here.
     monkeypatch.setattr(serialization_security, "_unsafe_env_snapshot", unsafe)
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "*")
     for place, attack in ATTACKS.items():

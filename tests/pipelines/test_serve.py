@@ -97,7 +97,7 @@ def test_a_name_that_does_not_fit_an_address_is_refused(capsys, text_store, tmp_
     mine.write_bytes(pipeline_file("lexical").read_bytes())
     code, said = main(capsys, "--port", 0, "--store", text_store, "--pipeline", mine)
     assert code == 2
-    assert f"'{name}' would stand at" in said
+    assert f"'{name}' would be at" in said
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from training.data import TrainingData
 from training.encoding import RunTexts
 from training.loop import Validation, fit
 from training.settings import CusinesSettings, GraphSettings
-from training.start import starting_model
+from training.starting_model import starting_model
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
 OFFICES = ("landlord", "tenant", "employer", "worker", "parent")

@@ -23,7 +23,7 @@ from training.encoding import RunTexts, share, sum_gradients
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import loss_and_gradient, make_batch
 from training.settings import CusinesSettings
-from training.start import starting_model
+from training.starting_model import starting_model
 
 # Name to (first pair, last pair, negatives a question, settings).
 STEPS: dict[str, tuple[int, int, int, dict[str, Any]]] = {

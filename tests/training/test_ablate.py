@@ -115,8 +115,8 @@ def test_a_grid_taken_up_again_ends_as_one_left_alone(
     capsys.readouterr()
     assert ablate.main(grid()) == DONE
     said = capsys.readouterr().err
-    assert "1 of 2 runs are found" in said
-    assert "Going on from step 2 of 4" in said
+    assert "1 of 2 runs are already in" in said
+    assert "Resuming from step 2 of 4" in said
     whole, parts = (
         [{k: v for k, v in line.items() if k not in NOT_THE_RUN} for line in lines_in(path)]
         for path in (tmp_path / "apart.jsonl", tmp_path / "results.jsonl")
@@ -131,7 +131,7 @@ def test_a_run_that_fails_fails_the_grid_after_the_others(grid, tmp_path, no_pic
     assert ablate.main(wrong) == FAILED
     assert [line["arm"] for line in lines_in(tmp_path / "results.jsonl")] == ["random"]
     said = capsys.readouterr().err
-    assert "runs that went wrong:" in said
+    assert "runs that failed:" in said
     assert "seed 0: cusines: negatives_per_question" in said
 
 

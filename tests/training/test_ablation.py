@@ -32,7 +32,7 @@ from training.ablation.report import LEARNERS, tables
 from training.ablation.runs import Run, measure
 from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError
-from training.cusines import start
+from training.cusines import make_learner
 from training.loop import fit
 from training.records import environment
 from training.settings import FUSED_FROM, CusinesSettings
@@ -288,7 +288,7 @@ def test_runs_that_are_found_are_not_made_again(runs, fake, capsys):
     fake.results.add(line(all_of_them[1]))
     fake.go(all_of_them)
     assert named(fake.made) == [(0, 0, "bm25_fixed"), (1, 0, "bm25_fixed"), (1, 0, "cusines")]
-    assert "1 of 4 runs are found" in capsys.readouterr().err
+    assert "1 of 4 runs are already in" in capsys.readouterr().err
     fake.made.clear()
     assert fake.go(all_of_them) == Outcome(0, [])
     assert fake.made == []
@@ -347,7 +347,9 @@ def test_measured_after_training_is_what_the_loop_measured(settings, small_law, 
     split = dataset.split(1, 0, seed=0)
     work = tmp_path / "work"
     work.mkdir()
-    learner, state = fit(settings(max_steps=3), split.data, Accelerator(cpu=True), work, start)
+    learner, state = fit(
+        settings(max_steps=3), split.data, Accelerator(cpu=True), work, make_learner
+    )
     measured = measure(learner.encode(lambda _: None), split.data, [np.arange(0)] * 4)
     assert state.best is not None
     for metric in DENSE_METRICS:
@@ -380,7 +382,7 @@ def test_lines_are_found_again_and_one_cut_anywhere_is_removed(two, tmp_path, ca
         path.write_bytes(text[:size])
         assert list(Results(path).lines) == [two[0]["key"]]
         assert path.read_bytes() == text[:first]
-        assert f"{path}: line 2 was not written to its end" in capsys.readouterr().err
+        assert f"{path}: line 2 was cut off" in capsys.readouterr().err
         Results(path).add(two[1])
         assert path.read_bytes() == text
 

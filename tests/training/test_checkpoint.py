@@ -37,7 +37,7 @@ from training.checkpoint import (
     write_checkpoint,
 )
 from training.command_line import SettingsError, TrainingError
-from training.cusines import main, start
+from training.cusines import main, make_learner
 from training.data import TrainingData
 from training.loop import Optimizer, TrainingLoop, fit
 from training.settings import CusinesSettings
@@ -245,7 +245,7 @@ def run(chosen: CusinesSettings, work: Path) -> tuple[BiEncoder, RunState]:
         chosen.corpus, chosen.questions, dev_share=0.0, run_file=chosen.run_file
     )
     work.mkdir(exist_ok=True)
-    learner, state = fit(chosen, data, Accelerator(cpu=True), work, start)
+    learner, state = fit(chosen, data, Accelerator(cpu=True), work, make_learner)
     return learner.model, state
 
 
@@ -295,7 +295,7 @@ def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(train, alo
     capsys.readouterr()
     assert_same(train("work"), alone)
     kept = {1: 0, 2: 0, 3: 2, 4: 3, 6: 4}[step]
-    assert (f"Going on from step {kept} of 6" in capsys.readouterr().err) == (kept > 0)
+    assert (f"Resuming from step {kept} of 6" in capsys.readouterr().err) == (kept > 0)
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_with_a_broken_newest_checkpoint_the_one_before_is_used_and_that_is_said
     capsys.readouterr()
     found = train("work", checkpoint_every=5)
     said = capsys.readouterr().err
-    assert "step-5" in said and "Going on from step 3 of 6" in said
+    assert "step-5" in said and "Resuming from step 3 of 6" in said
     assert_same(found, alone)
 
 
@@ -437,7 +437,9 @@ def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone,
 def start_command() -> Iterator[Callable[[list[str]], BaseProcess]]:
     """Starts the command in a process that has everything imported already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["training.loop", "training.start", "matplotlib.pyplot"])
+    context.set_forkserver_preload(
+        ["training.loop", "training.starting_model", "matplotlib.pyplot"]
+    )
     running: list[BaseProcess] = []
 
     def started(arguments: list[str]) -> BaseProcess:

@@ -92,10 +92,10 @@ def test_an_interruption_is_130_and_the_same_command_goes_on(flags, output, monk
     with monkeypatch.context() as patched:
         patched.setattr(Optimizer, "step", interrupting)
         assert main(flags()) == INTERRUPTED
-    assert "goes on from the last checkpoint" in capsys.readouterr().err
+    assert "resumes from the last checkpoint" in capsys.readouterr().err
     assert work_of(output).is_dir() and not output.exists()
     assert main(flags()) == DONE
-    assert "Going on from step 3" in capsys.readouterr().err
+    assert "Resuming from step 3" in capsys.readouterr().err
     assert not work_of(output).exists()
 
 
@@ -167,12 +167,12 @@ WRONG: dict[str, Wrong] = {
     "shares of buckets that come to nothing": (
         {"share_of": "bucket", "max_steps": 1}, WRONG_USE, "share_of bucket",
     ),
-    "an unknown view": ({"views": '["trie"]'}, WRONG_USE, "no view is called 'trie'"),
+    "an unknown view": ({"views": '["trie"]'}, WRONG_USE, "there is no view 'trie'"),
     "a run file that is not there": (
         {"views": '["run"]', "run_file": "/none.trec"}, WRONG_USE, "run_file: /none.trec",
     ),
     "BM25's constants without BM25": (
-        {"bm25_k1": 99}, WRONG_USE, "bm25_k1 is 99.0, and nothing would use it: it is of the view",
+        {"bm25_k1": 99}, WRONG_USE, "bm25_k1 is 99.0, but it only applies to the view bm25",
     ),
     "a control of views that are not there": (
         {"views": '["semantic", "bm25"]', "permute_tree": "true"}, WRONG_USE, "permute_tree is Tr",

@@ -63,7 +63,7 @@ def test_a_test_question_in_dev_is_reported_and_refused_with_final(
     asked = [question(1, [1]), question(2, [2], "dev"), test]
     folder = write_law(tmp_path, [article(n) for n in range(9)], asked)
     assert len(read(folder).dev) == 1
-    assert "1 questions of test are in dev too" in capsys.readouterr().err
+    assert "1 questions of test are also in dev" in capsys.readouterr().err
     with pytest.raises(SettingsError, match=r"1 questions of test.*'q3' \(as 'q2' in dev\)"):
         read(folder, final=True)
 
@@ -143,7 +143,7 @@ def test_training_names_the_command_and_takes_what_it_makes(repeated, tmp_path):
     articles, questions = (str(repeated / f"{n}.jsonl") for n in ("articles", "questions"))
     with pytest.raises(SettingsError, match=r"python -m training\.clean_questions") as refused:
         TrainingData.read(articles, questions)
-    assert refused.value.args[0].startswith("2 questions of dev are learnt too")
+    assert refused.value.args[0].startswith("2 questions of dev are also in train")
     output = tmp_path / "made" / "clean.jsonl"
     assert main(flags(repeated, output)) == DONE
     data = TrainingData.read(articles, str(output))
@@ -295,10 +295,10 @@ def test_questions_that_the_start_has_learnt_are_not_put_into_folds(kind, grid, 
         settings.folds_of(dataset)
     settings, dataset = grid(kind, model=str(model))
     assert settings.folds_of(dataset) == 1
-    assert f"law: measured on dev alone, in no folds, as {model}" in capsys.readouterr().err
+    assert f"law: measured on dev alone, without folds, because {model}" in capsys.readouterr().err
     settings, dataset = grid(kind, model=str(model), folds=1)
     assert settings.folds_of(dataset) == 1
-    assert "in no folds" not in capsys.readouterr().err
+    assert "without folds" not in capsys.readouterr().err
 
 
 def test_what_a_start_was_made_from_has_learnt_for_it(learnt_law, made, tmp_path):

@@ -41,12 +41,12 @@ from training.pretraining import (
     ReadingOrder,
     TokenizerKind,
     make_blocks,
-    open_start,
-    start_folder,
+    open_starting_model,
+    starting_folder,
     train_masked,
     train_tokenizer,
 )
-from training.start import starting_model
+from training.starting_model import starting_model
 
 # The command
 
@@ -136,7 +136,7 @@ def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(small_law, tmp_pa
     process.communicate()
     assert not (tmp_path / "killed").exists()
     assert main(killed) == DONE
-    assert "Going on from checkpoint-" in capsys.readouterr().err
+    assert "Resuming from checkpoint-" in capsys.readouterr().err
     assert main(alone) == DONE
     part = Path("biencoder/query/model.safetensors")
     assert file_digest(tmp_path / "killed" / part) == file_digest(tmp_path / "alone" / part)
@@ -169,7 +169,7 @@ def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
         settings = PretrainSettings(
             corpus=Place("law"), output=Place("out"), model=Place(str(tiny_bert)), **values
         )
-        start = open_start(tiny_bert, settings.seed)
+        start = open_starting_model(tiny_bert, settings.seed)
         blocks = make_blocks(
             texts,
             start.tower.tokenizer,
@@ -211,7 +211,7 @@ def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
     again, resumed = train("killed")
     assert all(torch.equal(weights[name], again[name]) for name in weights)
     assert resumed == records
-    assert ("Going on from checkpoint" in capsys.readouterr().err) == (step >= 5)
+    assert ("Resuming from checkpoint" in capsys.readouterr().err) == (step >= 5)
 
 
 def test_the_held_out_blocks_cost_less_in_the_end(train):
@@ -244,7 +244,9 @@ def settings(model: str | Path, **fields: Any) -> PretrainSettings:
 
 def test_a_fresh_model_has_the_size_asked_for(tmp_path):
     small = {"vocabulary": 300, "layers": 2, "width": 16, "heads": 2, "block_tokens": 24}
-    start = open_start(start_folder(settings("scratch", **small), TEXTS, tmp_path), seed=0)
+    start = open_starting_model(
+        starting_folder(settings("scratch", **small), TEXTS, tmp_path), seed=0
+    )
     assert start.tower.dim == 16
     assert start.tower.max_tokens == 24
     assert start.encoder.config.num_hidden_layers == 2
@@ -254,7 +256,7 @@ def test_a_fresh_model_has_the_size_asked_for(tmp_path):
 def test_the_trained_weights_go_into_the_tower_and_its_pooling_stays(tiny_bert, tmp_path):
     modules = [Transformer(str(tiny_bert), max_seq_length=40), Pooling(32, "cls")]
     SentenceTransformer(modules=modules, device="cpu").save_pretrained(str(tmp_path / "cls"))
-    start = open_start(tmp_path / "cls", seed=0)
+    start = open_starting_model(tmp_path / "cls", seed=0)
     with torch.no_grad():
         for parameter in start.masked.parameters():
             parameter.add_(0.1)
@@ -362,7 +364,7 @@ def slow_blocks(texts: list[str], block_tokens: int) -> list[list[int]]:
 def test_every_token_stands_in_full_blocks(texts, block_tokens, held_out):
     expected = slow_blocks(texts, block_tokens)
     if len(expected) < 3:
-        with pytest.raises(SettingsError, match="too little for 3 blocks"):
+        with pytest.raises(SettingsError, match="too few for 3 blocks"):
             blocks_of(texts, block_tokens, held_out)
         return
     blocks = blocks_of(texts, block_tokens, held_out)

@@ -29,10 +29,10 @@ from training.ranking.run import (
     MODEL_FOLDER,
     best_folder,
     head_parameters,
-    open_start,
+    open_starting_model,
     prepare,
-    start_digest,
-    start_folder,
+    starting_digest,
+    starting_folder,
     train_ranker,
 )
 from training.settings import RankerTrainingSettings
@@ -129,7 +129,7 @@ def test_training_that_does_harm_to_a_cross_encoder_leaves_it_as_it_was(
     )
     assert main(flags(start=trained, output=tmp_path / "worse", max_steps=12)) == DONE
     said = capsys.readouterr().err
-    assert "Training did not help: on dev the start has MRR@10 0.900, the best epoch 0.600" in said
+    assert "on dev the starting model has MRR@10 0.900, the best epoch 0.600" in said
     assert torch.equal(logits(trained), logits(tmp_path / "worse"))
     assert read_manifest(tmp_path / "worse").metrics["epoch"] == 0
 
@@ -153,7 +153,7 @@ def test_what_is_read_is_remembered(flags, tmp_path, capsys, monkeypatch):
     assert set(read) == {"vi"}
     assert CrossEncoderRanker.load(more, device="cpu").settings.segmentation == "vi"
     said = capsys.readouterr().err
-    assert "Words are read as the start reads them: segmentation vi" in said
+    assert "Words are read as the starting model reads them: segmentation vi" in said
 
 
 # The run
@@ -215,7 +215,7 @@ def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
     again, resumed = train_in(tmp_path / "killed")
     assert all(torch.equal(weights[name], again[name]) for name in weights)
     assert resumed == records
-    assert ("Going on from checkpoint" in capsys.readouterr().err) == (step > 4)
+    assert ("Resuming from checkpoint" in capsys.readouterr().err) == (step > 4)
 
 
 def test_the_weights_that_were_best_on_dev_are_kept_and_no_others(train_in, tmp_path, monkeypatch):
@@ -263,7 +263,7 @@ def test_a_weight_that_is_not_finite_after_an_epoch_is_noticed(
 
 
 def test_a_fresh_head_has_a_rate_of_its_own(train_in, tiny_bert, tmp_path):
-    start = dict(open_start(tiny_bert, torch.device("cpu"), seed=0).state_dict())
+    start = dict(open_starting_model(tiny_bert, torch.device("cpu"), seed=0).state_dict())
     rates = {"learning_rate": 1e-9, "head_lr": 1e-2, "warmup": 0.0}
     trained, _ = train_in(tmp_path / "run", max_steps=1, **rates)
     moved = {name: float((trained[name] - start[name]).abs().max()) for name in start}
@@ -307,10 +307,10 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> set[str]:
 
 
 def test_a_fresh_head_hangs_on_the_seed_alone(tiny_bert):
-    first = weights(open_start(tiny_bert, CPU, seed=0))
+    first = weights(open_starting_model(tiny_bert, CPU, seed=0))
     torch.manual_seed(99)
-    again = weights(open_start(tiny_bert, CPU, seed=0))
-    other = weights(open_start(tiny_bert, CPU, seed=1))
+    again = weights(open_starting_model(tiny_bert, CPU, seed=0))
+    other = weights(open_starting_model(tiny_bert, CPU, seed=1))
     assert not same(first, again)
     assert all("classifier" in name or "pooler" in name for name in same(first, other))
     assert same(first, other)
@@ -319,23 +319,28 @@ def test_a_fresh_head_hangs_on_the_seed_alone(tiny_bert):
 def test_a_lexarbor_folder_gives_its_tower_or_its_ranker(tiny_bert, tmp_path):
     towers = BiEncoder.load(tiny_bert, device="cpu")
     towers.save(tmp_path / "towers")
-    assert start_folder(str(tmp_path / "towers")) == tmp_path / "towers" / "biencoder" / "query"
-    assert open_start(start_folder(str(tmp_path / "towers")), CPU, seed=0).num_labels == 1
+    assert starting_folder(str(tmp_path / "towers")) == tmp_path / "towers" / "biencoder" / "query"
+    assert (
+        open_starting_model(starting_folder(str(tmp_path / "towers")), CPU, seed=0).num_labels == 1
+    )
 
     def ranker(folder: Path) -> None:
-        open_start(tiny_bert, CPU, seed=5).save_pretrained(str(folder), create_model_card=False)
+        open_starting_model(tiny_bert, CPU, seed=5).save_pretrained(
+            str(folder), create_model_card=False
+        )
         RankerSettings().save(folder)
 
     towers.save(tmp_path / "both", kept={"ranker": ranker})
-    folder = start_folder(str(tmp_path / "both"))
+    folder = starting_folder(str(tmp_path / "both"))
     assert folder == tmp_path / "both" / "ranker"
     assert not same(
-        weights(open_start(folder, CPU, seed=0)), weights(open_start(tiny_bert, CPU, seed=5))
+        weights(open_starting_model(folder, CPU, seed=0)),
+        weights(open_starting_model(tiny_bert, CPU, seed=5)),
     )
 
 
 def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert, tmp_path):
-    model = open_start(tiny_bert, CPU, seed=0)
+    model = open_starting_model(tiny_bert, CPU, seed=0)
     names = head_parameters(model, tiny_bert)
     assert [name.split("model.")[-1] for name in names] == [
         "bert.pooler.dense.weight",
@@ -345,14 +350,14 @@ def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert, tmp_path):
     ]
     assert set(names) <= {name for name, _ in model.named_parameters()}
     model.save_pretrained(str(tmp_path / "whole"), create_model_card=False)
-    again = open_start(tmp_path / "whole", CPU, seed=0)
+    again = open_starting_model(tmp_path / "whole", CPU, seed=0)
     assert head_parameters(again, tmp_path / "whole") == []
 
 
 def test_what_it_starts_from_has_a_digest(tiny_bert, other_bert, tmp_path):
-    assert start_digest(tiny_bert) == start_digest(tiny_bert) != start_digest(other_bert)
+    assert starting_digest(tiny_bert) == starting_digest(tiny_bert) != starting_digest(other_bert)
     # The same weights under another configuration compute something else.
     shutil.copytree(tiny_bert, tmp_path / "relu")
     config = json.loads((tiny_bert / "config.json").read_text())
     (tmp_path / "relu" / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
-    assert start_digest(tmp_path / "relu") != start_digest(tiny_bert)
+    assert starting_digest(tmp_path / "relu") != starting_digest(tiny_bert)

@@ -55,7 +55,7 @@ from training.ranking.measuring import (
     fit_calibration,
     make_records,
 )
-from training.ranking.run import BestPassageLoss, open_start
+from training.ranking.run import BestPassageLoss, open_starting_model
 
 
 def test_an_article_scores_as_its_best_passage():
@@ -74,7 +74,7 @@ LABELS = torch.tensor([1.0, 0.0, 1.0])
 
 @pytest.fixture
 def model(tiny_bert: Path) -> CrossEncoder:
-    return open_start(tiny_bert, torch.device("cpu"), seed=0).eval()
+    return open_starting_model(tiny_bert, torch.device("cpu"), seed=0).eval()
 
 
 def gradients(model: CrossEncoder, loss: torch.Tensor) -> dict[str, torch.Tensor]:

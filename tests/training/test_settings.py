@@ -147,7 +147,7 @@ def test_wrong_flags_say_which_and_leave_with_2(capsys, arguments, message):
         ("- epochs\n", "must hold 'setting: value' lines"),
         ("epocs: 3\n", "there is no setting 'epocs'"),
         ("epochs: three\n", "epochs"),
-        ("epochs: 2\nfast: true\nepochs: 3\n", "line 3: 'epochs' stands there twice"),
+        ("epochs: 2\nfast: true\nepochs: 3\n", "line 3: 'epochs' is set twice"),
         ("epochs: !!python/object/apply:os.system ['true']\n", "is not YAML"),
     ],
 )
@@ -247,7 +247,7 @@ OUT_OF_RANGE: list[tuple[type, str, Any, str]] = [
             ("learning_rate", math.nan, "learning_rate is nan"),
             ("weight_decay", math.inf, "weight_decay is inf"),
             ("dev_candidates", 91, "the first stage finds 90"),
-            ("dev_candidates", 9, "select_by is MRR@10, and 9 candidates are re-ranked"),
+            ("dev_candidates", 9, "select_by is MRR@10, but 9 candidates are re-ranked"),
             ("select_by", "MRR", "select_by: .*MRR"),
             ("select_by", "Exist@90", "Exist@90, which no order of the 90 .* can change"),
             ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
@@ -375,7 +375,7 @@ def test_presets_of_grids_are_read(preset, kind):
         ({"seeds": (1, 1)}, "seeds: .* each once"),
         ({"compare": ("R@7",)}, "'R@7' is not measured"),
         ({"budget_s": -5.0}, "budget_s is -5"),
-        ({"arms": ("best",)}, "none is called 'best'"),
+        ({"arms": ("best",)}, "unknown name 'best'"),
     ],
 )
 def test_wrong_settings_are_refused(grid_settings, fields, message):

@@ -42,7 +42,7 @@ from training.command_line import DONE, SettingsError
 from training.cusines import main
 from training.data import TrainingData
 from training.encoding import FrozenStates, RunTexts
-from training.start import kept_parts, stack_of, starting_model, train_mode
+from training.starting_model import kept_parts, stack_of, starting_model, train_mode
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]
@@ -152,7 +152,7 @@ def test_a_head_that_the_model_has_already_goes_on(settings, tmp_path):
     model = starting_model(settings(model=str(tmp_path / "headed")), CPU)
     assert model.head is not None
     assert torch.equal(model.head.positions.weight, first.head.positions.weight)
-    with pytest.raises(SettingsError, match="has a head already"):
+    with pytest.raises(SettingsError, match="already has a head"):
         starting_model(settings(model=str(tmp_path / "headed"), head="identity"), CPU)
 
 
@@ -201,7 +201,7 @@ def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(
     manifest = model.save(tmp_path / "new", kept=kept)
     assert manifest.kind == ("biencoder", "ranker")
     assert read_manifest(tmp_path / "new").files.keys() == manifest.files.keys()
-    assert kept_parts(settings().start) == {}
+    assert kept_parts(settings().starting_model) == {}
 
 
 # Frozen layers run once

@@ -28,7 +28,7 @@ from training.loop import Optimizer, warm_up_and_decay
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import Batch, contrastive_loss, loss_and_gradient, make_batch
 from training.settings import CusinesSettings
-from training.start import starting_model, train_mode
+from training.starting_model import starting_model, train_mode
 
 # The loss
 

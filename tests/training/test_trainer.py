@@ -167,7 +167,7 @@ def test_each_epoch_is_ranked_by_the_model_as_it_is_then(model, tmp_path, monkey
         model.encode_document(list(TEXT_AT), convert_to_tensor=True), dim=1
     )
     negatives, _, _ = trained(model, tmp_path, n_epochs=3)
-    assert len(given) == 3, "encoded once an epoch, the first time before the first step"
+    assert len(given) == 3, "encoded once per epoch, the first time before the first step"
     torch.testing.assert_close(given[0], before)
     assert not torch.allclose(given[0], given[1], atol=1e-3)
     assert not torch.allclose(given[1], given[2], atol=1e-3)

@@ -438,7 +438,7 @@ def test_a_file_in_the_folder_of_views_is_a_view(tmp_path, monkeypatch):
     law = StatuteCorpus.read("aldermere")
     asked = [each for each in read_questions("aldermere", split="train") if each.answerable][:5]
     options = {"views": ("length",), "buckets": 1, "schedule": "fixed"}
-    with pytest.raises(ValueError, match="no view is called 'length'"):
+    with pytest.raises(ValueError, match="there is no view 'length'"):
         CurriculumNegatives(law, asked, negatives_per_question=3, **options)
     (tmp_path / "length.py").write_text(LENGTH)
     folders = [*views.__path__, str(tmp_path)]

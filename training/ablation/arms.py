@@ -1,4 +1,4 @@
-"""What grids compare: arms, one training run each, one switch apart."""
+"""What grids compare: arms, each one training run, that differ in one switch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RANKER_METRICS = (
 )
 
 TrainingSettings = RunSettings | RankerTrainingSettings
-"""Of one training run, whatever it trains."""
+"""Settings of one training run, whatever it trains."""
 
 S = TypeVar("S", bound=TrainingSettings)
 
@@ -50,9 +50,9 @@ class Arms:
 
     Attributes:
         baseline: The arm that the others are compared with.
-        full: What the arms differ in; an arm that does not name one of these has this value.
+        full: Settings in which arms may differ, with the value for arms that do not name them.
         arms: Arm to the settings in which it differs from `full`.
-        tables: Names of tables to their arms.
+        tables: Name of a table to its arms.
     """
 
     baseline: str
@@ -61,7 +61,7 @@ class Arms:
     tables: Mapping[str, Sequence[str]]
 
     def chosen(self, tables: Sequence[str], arms: Sequence[str]) -> tuple[str, ...]:
-        """The arms of some tables and those named beside them, each once, in their order.
+        """The arms of some tables and further named ones, each once, in order.
 
         With neither, those of the first table.
 
@@ -72,7 +72,7 @@ class Arms:
             for name in names:
                 if name not in known:
                     raise SettingsError(
-                        f"{field}: none is called {name!r}; there are {', '.join(known)}."
+                        f"{field}: unknown name {name!r}; choose among {', '.join(known)}."
                     )
         if not tables and not arms:
             tables = tuple(self.tables)[:1]
@@ -89,10 +89,10 @@ class Arms:
         changes = {**self.full, **self.arms[arm]}
         if isinstance(base, RunSettings) and arm == IN_BATCH:
             # The other arms encode a pair's positive and n negatives. Here a batch has 1 + n times
-            # the pairs, and they are seen 1 + n times as often: as many articles a step and in
-            # all, and, but for short last batches, as many steps.
+            # the pairs, and they are seen 1 + n times as often: as many articles per step and in
+            # all, and, except for short last batches, as many steps.
             times = 1 + base.negatives_per_question
-            # Measured as often as the others, it has no more epochs to choose the best from.
+            # Measured as often as the others, it gets no more epochs to choose the best from.
             changes |= {
                 "batch_size": base.batch_size * times,
                 "epochs": base.epochs * times,
@@ -106,24 +106,24 @@ _CUSINES: Mapping[str, Mapping[str, Any]] = {
     UNTRAINED: {},
     # No negatives of its own; `settings_of` makes the batches larger instead.
     IN_BATCH: {"negatives_per_question": 0, "views": (), "buckets": 1, "candidates": None},
-    # Uniform over the corpus, drawn anew in each epoch.
+    # Uniform over the corpus, drawn again in each epoch.
     "random": {"views": (), "buckets": 1, "candidates": None},
     # The papers' baseline: the best of BM25's ranking, the same in each epoch.
     "bm25_fixed": {"views": ("bm25",), "schedule": "fixed", "buckets": 1, "candidates": None},
-    # As hard, or nearly, but others in each epoch.
+    # As hard, or nearly, but different ones in each epoch.
     "bm25_drawn": {"views": ("bm25",), "buckets": 1, "candidates": 40},
     "tree": {"views": ("tree",)},
     "sequence": {"views": ("sequence",)},
     "semantic": {"views": ("semantic",)},
     "structural": {"views": ("tree", "sequence")},
-    # A control: neighbours in the law are no neighbours here, all else is CuSINeS.
+    # A control: neighbours in the law are not neighbours here; all else is CuSINeS.
     "permuted": {"permute_tree": True},
     "constant": {"schedule": "constant"},
     "reversed": {"schedule": "reversed"},
     "hardest": {"schedule": "fixed", "buckets": 1, "candidates": None},
     "static": {"views": ("tree", "sequence", "bm25")},
     "cusines": {},
-    # Not of the paper: words count as a view of their own beside the model that is trained.
+    # Not in the paper: words are a view of their own next to the trained model.
     "mixed": {"views": ("tree", "sequence", "semantic", "bm25")},
     **{f"buckets_{buckets}": {"buckets": buckets} for buckets in range(1, MAX_BUCKETS + 1)},
 }
@@ -174,9 +174,9 @@ GRAPH_ARMS = Arms(
         UNTRAINED: {"init": "identity"},
         # A control of the same size, in which no node sees another.
         "mlp": {"network": "mlp"},
-        # A control: every article hangs at another one's place.
+        # A control: every article takes another one's place in the tree.
         "permuted": {"permute_tree": True},
-        # With BM25's negatives, as published; the start is ours.
+        # With BM25's negatives, as published; the initialisation is ours.
         "gdsr": {},
         "gdsr_cusines": _DYNAMIC,
         "neighbours": {**_DYNAMIC, "neighbours": True},
@@ -198,7 +198,7 @@ NUMBERS = (2, 5, 10)
 
 
 def ranker_arm(strategy: str, number: int) -> str:
-    """The arm of a strategy with so many negatives of a question."""
+    """The arm of a strategy with this number of negatives per question."""
     return f"{strategy}_{number}"
 
 
@@ -208,7 +208,7 @@ RANKER_ARMS = Arms(
     {
         # The candidates as the bi-encoder ranks them.
         FIRST_STAGE: {},
-        # Re-ranked by what training starts from; a fresh head is chance.
+        # Re-ranked by the untrained model; a fresh head ranks at random.
         UNTRAINED: {},
         **{
             ranker_arm(strategy, number): {"strategy": strategy, "negatives": number}
@@ -223,11 +223,11 @@ RANKER_ARMS = Arms(
         ),
     },
 )
-"""Negatives of a cross-encoder: the paper's Table 2 (Le et al., SoICT 2024)."""
+"""Negatives of a cross-encoder: the paper's Table 2 (Le et al., 2025)."""
 
 SEMI_HARD: Mapping[str, str] = {
     ranker_arm(strategy, number): ranker_arm("semi_hard", number)
     for strategy in STRATEGIES
     for number in NUMBERS
 }
-"""Each strategy's arm and the semi-hard one with as many negatives."""
+"""Each strategy's arm to the semi-hard one with as many negatives."""

@@ -1,4 +1,4 @@
-"""A law with its questions, as a grid asks for it: by seed and fold."""
+"""A law with its questions, split by seed and fold for a grid."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from training.settings import FUSED_FROM
 def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:
     """The fold of each question, `[n_questions]`, from 0.
 
-    Questions with the same words stay together: what is learnt by heart measures nothing. Folds are
-    as equal in size as that allows.
+    Questions with the same words stay in one fold, so that no measured question was learnt by
+    heart. Folds are as equal in size as that allows.
 
     Args:
-        questions: In an order that is always the same.
+        questions: In a fixed order.
         n_folds: How many.
-        seed: Decides who stands with whom.
+        seed: Decides which questions share a fold.
 
     Raises:
         ValueError: There are fewer different questions than folds.
@@ -62,9 +62,9 @@ class Split:
 
     Attributes:
         data: The questions to learn from, and dev's.
-        rows: For each question that is measured its place among those of train, dev and test,
+        rows: For each measured question its place among those of train, dev and test,
             `[n_measured]`.
-        test: What is measured in place of dev, which then only chooses the epoch.
+        test: Measured instead of dev, which then only chooses the epoch.
     """
 
     data: TrainingData
@@ -109,7 +109,7 @@ class Dataset:
 
         Raises:
             CorpusError: A file cannot be read.
-            SettingsError: No training question, or a dev question that stands in train.
+            SettingsError: There is no training question, or a dev question is also in train.
         """
         return cls(place, TrainingData.read(place, place, dev_share=dev_share))
 
@@ -124,7 +124,7 @@ class Dataset:
         return [*self.given.train, *self.given.dev]
 
     def n_folds(self, asked: int | None) -> int:
-        """How many folds it is measured in; 1 is its own dev split.
+        """How many folds it is measured in; 1 means its own dev split.
 
         Raises:
             SettingsError: It has no dev split, or too few questions for so many folds.
@@ -176,7 +176,7 @@ class Dataset:
     def lexical(self, *, k1: float, b: float, text_rule: TextRule) -> list[Ranking]:
         """BM25's ranking for every question: positions, best first, of articles that share a word.
 
-        Equal scores stand in the order of the law; at most `FUSED_FROM` articles a question.
+        Equal scores keep the order of the law; at most `FUSED_FROM` articles per question.
         """
         options = (k1, b, text_rule)
         if options not in self._lexical:

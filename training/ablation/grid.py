@@ -1,4 +1,4 @@
-"""The runs of a grid, one after the other, those that are missing."""
+"""Makes the missing runs of a grid, one after the other."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from training.records import environment
 
 
 def give_back_memory() -> None:
-    """Give what a run has freed back to the system, where the C library can.
+    """Return freed memory to the system, where the C library can.
 
-    glibc keeps it otherwise, in pieces that the next run's batches do not fit into: a grid would
-    take more memory with every run, and leave less to the processes beside it.
+    Otherwise glibc keeps it in pieces that the next run's batches do not fit into: a grid would
+    take more memory with every run, and leave less to other processes.
     """
     gc.collect()
     try:
@@ -39,24 +39,24 @@ def give_back_memory() -> None:
     trim(0)
 
 
-# The results of all runs: one JSON object a line, only ever added to.
+# The results of all runs: one JSON object per line, append-only.
 
 
 class Results:
-    """The lines of a results file by their runs' keys.
+    """The lines of a results file by the key of their run.
 
-    A line is written at once and synced; several grids may add to one file. A last line that was
-    cut off by a kill is removed when it is met after results of runs, with a message; a file of
-    anything else is refused, and left as it is.
+    A line is written in one piece and synced; several grids may add to one file. A last line that a
+    kill cut off is removed, with a message, if it follows results of runs; a file with any other
+    content is refused and left as it is.
 
     Args:
         path: The file; made with the first line.
 
     Attributes:
-        lines: Key to line. Where a key stands twice, the first counts.
+        lines: Key to line. Of repeated keys the first counts.
 
     Raises:
-        SettingsError: A line is none of a run; names it.
+        SettingsError: A line is not a run's; names it.
         OSError: The file cannot be read.
     """
 
@@ -68,7 +68,7 @@ class Results:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read what was added since, by this grid or another.
+        """Read what this grid or another has added since.
 
         Raises:
             SettingsError: As when opened.
@@ -76,14 +76,14 @@ class Results:
         """
         text = self._unread()
         if text and not text.endswith(b"\n"):
-            # Another grid may be writing it at this moment. Not so while we hold the lock.
+            # Another grid may be writing it right now, but not while we hold the lock.
             with file_lock(self.path, wait=True):
-                self._mend()
+                self._repair()
         else:
             self._take(text)
 
     def check_writable(self) -> None:
-        """Refuse a file that no line could be added to, before anything is computed for it.
+        """Refuse a file that cannot be written, before anything is computed for it.
 
         Raises:
             SettingsError: It, or its folder, cannot be written.
@@ -108,7 +108,7 @@ class Results:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
         with file_lock(self.path, wait=True):
-            self._mend()
+            self._repair()
             self._write(text.encode() + b"\n")
         sync(self.path.parent)
         self.refresh()
@@ -128,16 +128,16 @@ class Results:
                 key = key_of(line)
                 _check_values(line)
             except (ValueError, KeyError, TypeError) as error:
-                raise self._no_result(error) from error
+                raise self._not_a_result(error) from error
             self.lines.setdefault(key, line)
             self._n_lines += 1
         self._size += len(text)
 
-    def _mend(self) -> None:
-        """Read what was added; end a last line that is whole, remove one that was cut off."""
+    def _repair(self) -> None:
+        """Read what was added; end a last line that is complete, remove one that was cut off."""
         text = self._unread()
         last = text.rpartition(b"\n")[2]
-        # First what is before it: of a file of something else nothing is removed.
+        # Check the lines before it first: nothing is removed from a file that is not ours.
         self._take(text.removesuffix(last))
         if not last:
             return
@@ -145,8 +145,8 @@ class Results:
             json.loads(last)
         except ValueError as error:
             if not self.lines:
-                raise self._no_result(error) from error
-            say(f"{self.path}: line {self._n_lines + 1} was not written to its end, and is removed")
+                raise self._not_a_result(error) from error
+            say(f"{self.path}: line {self._n_lines + 1} was cut off; removing it")
             with self.path.open("r+b") as file:
                 file.truncate(self._size)
                 os.fsync(file.fileno())
@@ -155,9 +155,9 @@ class Results:
             self._write(b"\n")
             self._size += 1
 
-    def _no_result(self, error: Exception) -> SettingsError:
+    def _not_a_result(self, error: Exception) -> SettingsError:
         return SettingsError(
-            f"{self.path}:{self._n_lines + 1}: is no result of a run ({type(error).__name__}: "
+            f"{self.path}:{self._n_lines + 1}: is not a result of a run ({type(error).__name__}: "
             f"{error}). Remove the line, or give another results file."
         )
 
@@ -165,14 +165,14 @@ class Results:
         target = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             if os.write(target, text) != len(text):
-                raise OSError(f"{self.path}: the disk is full; the last line is not whole.")
+                raise OSError(f"{self.path}: the disk is full; the last line is incomplete.")
             os.fsync(target)
         finally:
             os.close(target)
 
 
 def _check_values(line: Mapping[str, Any]) -> None:
-    """Refuse a line without a number for each of its questions in each metric of its system."""
+    """Refuse a line that lacks a number for one of its questions in a metric of its system."""
     for metric in SYSTEMS[line.get("system", CUSINES.name)].report.metrics:
         values = line["values"][metric]
         if len(values) != len(line["questions"]) or not all(map(math.isfinite, values)):
@@ -180,14 +180,14 @@ def _check_values(line: Mapping[str, Any]) -> None:
 
 
 def runs_of(settings: GridSettings, datasets: Iterable[Dataset]) -> list[Run]:
-    """All runs of a grid in the order that they are made in.
+    """All runs of a grid, in the order in which they are made.
 
-    Dataset by dataset; there seed by seed and fold by fold, all arms each time: a grid that is cut
-    short compares the arms on equal terms.
+    Dataset by dataset, then seed by seed and fold by fold, all arms each time: a grid that stops
+    early still compares the arms on equal terms.
 
     Raises:
         SettingsError: A setting is out of its range, or does not fit the dataset; or two datasets
-            have one name.
+            have the same name.
         ModelError: There is no such model.
     """
     datasets = list(datasets)
@@ -201,7 +201,7 @@ def _runs_on(dataset: Dataset, settings: GridSettings) -> Iterator[Run]:
     base = settings.base(dataset.place)
     folds = settings.folds_of(dataset)
     system = settings.system
-    start = system.digests(base)
+    digests = system.digests(base)
     for seed in settings.seeds:
         for fold in range(folds):
             for arm in settings.chosen_arms:
@@ -210,7 +210,7 @@ def _runs_on(dataset: Dataset, settings: GridSettings) -> Iterator[Run]:
                     arm,
                     dataset,
                     replace(system.arms.settings_of(arm, base), seed=seed),
-                    start=start,
+                    starting_digests=digests,
                     fold=fold,
                     folds=folds,
                     measured_on=settings.measured_on,
@@ -222,8 +222,8 @@ class Outcome:
     """How a grid ended.
 
     Attributes:
-        left: How many runs are still to be made: time was up.
-        failed: What went wrong, one message a run.
+        left: How many runs are still missing because time was up.
+        failed: What went wrong, one message per failed run.
         elsewhere: How many runs other processes are making.
     """
 
@@ -241,25 +241,25 @@ def make_missing(
     budget_s: float | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
-    """Make the runs that the results lack, in their order.
+    """Make the runs that the results lack, in order.
 
-    A run that goes wrong is named, keeps its work folder, and does not keep the others from being
-    made. Several processes may make the runs of one grid, with the same results and work folder:
-    each leaves out what another has made, or is making.
+    A run that fails is reported and keeps its work folder; the others are still made. Several
+    processes may make the runs of one grid, with the same results and work folder: each skips what
+    another has made or is making.
 
     Args:
-        runs: Of the grid; two with the same key are one.
-        results: Where finished runs are found and go.
+        runs: Of the grid; two with the same key count as one.
+        results: Where finished runs are looked up and recorded.
         perform: Makes one.
-        work: Each run has a folder of its own in it, locked by who makes the run, until its line is
-            written.
-        budget_s: Seconds to stop within, if a run takes as long as its arm's others did on the same
-            dataset and device, on the mean, or as the longest of the grid's where it has none; a
-            first one is begun on any budget but 0.
-        clock: Seconds.
+        work: Each run has a folder in it, locked by the process that makes the run until its line
+            is written.
+        budget_s: Seconds to stop within. A run is expected to take as long as the mean of its arm's
+            other runs on the same dataset and device, or as the grid's longest where its arm has
+            none. A first run begins on any budget except 0.
+        clock: Gives the time in seconds.
 
     Raises:
-        SettingsError: The results cannot be written, or are those of something else.
+        SettingsError: The results file cannot be written, or holds something else.
     """
     end = None if budget_s is None else clock() + budget_s
     distinct: dict[str, Run] = {}
@@ -267,10 +267,10 @@ def make_missing(
         distinct.setdefault(run.key, run)
     missing = [run for key, run in distinct.items() if key not in results.lines]
     for key in distinct.keys() & results.lines.keys():
-        # A kill may have come between the line and the folder's end.
+        # A kill may have come between writing the line and removing the folder.
         shutil.rmtree(work / key, ignore_errors=True)
     if found := len(distinct) - len(missing):
-        say(f"{found} of {len(distinct)} runs are found in {results.path}")
+        say(f"{found} of {len(distinct)} runs are already in {results.path}")
     failed: list[str] = []
     elsewhere = 0
     for number, run in enumerate(missing):
@@ -284,7 +284,7 @@ def make_missing(
             if not ours:
                 elsewhere += 1
                 continue
-            # Looked for once more: who held the lock just now may have ended with the line.
+            # Look once more: the process that held the lock may just have added the line.
             results.refresh()
             if run.key not in results.lines:
                 results.check_writable()

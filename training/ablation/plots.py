@@ -21,17 +21,17 @@ def plot_arms(
     folder: Path,
     baseline: str,
 ) -> list[Path]:
-    """Draw what the arms reach: all of them, the schedules, and the numbers of what they take.
+    """Draw the metrics of all arms, by schedule, and by number of buckets or negatives.
 
-    `NAME-arms` has each arm with its interval, a panel a metric; `NAME-schedules` (the paper's
+    `NAME-arms` has each arm with its interval, one panel per metric; `NAME-schedules` (the paper's
     Figures 1a to 1c) the first metric by epoch; `NAME-buckets` (Figure 1d) by number of buckets;
-    `NAME-negatives`, of rankers, by number of negatives, a line a strategy. A plot with fewer than
-    two arms to show is left out.
+    `NAME-negatives`, of rankers, by number of negatives, one line per strategy. A plot with fewer
+    than two arms to show is left out.
 
     Args:
         name: The dataset's.
         lines: Arm to the lines of its runs.
-        compare: Metrics.
+        compare: Metrics to draw.
         folder: Where PNG and SVG files go.
         baseline: The arm that the others are compared with.
 
@@ -63,7 +63,7 @@ def plot_arms(
             handles, labels = panels[0][0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=2)
     schedules = [arm for arm in SCHEDULES if arm in arms]
-    # BM25's help is measured at the end of a run only.
+    # The fusion with BM25 is measured only at the end of a run.
     by_epochs = next((metric for metric in compare if metric != FUSED), None)
     if len(schedules) > 1 and by_epochs is not None:
         drawn.append("schedules")
@@ -86,7 +86,7 @@ def plot_arms(
 
 
 def _drawable(name: str) -> bool:
-    """Whether the font has the letters of a law's name; the files have it in theirs in any case."""
+    """Whether the font has the letters of a law's name; file names always contain it."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     letters = get_font(findfont(FontProperties())).get_charmap()
@@ -106,7 +106,7 @@ def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str, baseline: s
         fmt="o",
         capsize=3,
         label="95% interval",
-        clip_on=False,  # a value of 1 stands on the edge
+        clip_on=False,  # a value of 1 lies on the edge
     )
     for score in scores:
         if score.arm == baseline:
@@ -121,7 +121,7 @@ def _draw_arms(panel: Axes, scores: Sequence[ArmScore], metric: str, baseline: s
 def by_epoch(lines: Sequence[Line], metric: str) -> tuple[list[int], list[float]]:
     """The epochs at which an arm's runs were measured, and its mean there.
 
-    Each question counts alike, as in the tables; a run that stopped early keeps its last value.
+    Each question counts the same, as in the tables; a run that stopped early keeps its last value.
     """
     runs = [
         (
@@ -134,7 +134,7 @@ def by_epoch(lines: Sequence[Line], metric: str) -> tuple[list[int], list[float]
     epochs = sorted({epoch for _, values in runs for epoch in values})
     means = []
     for epoch in epochs:
-        # Of runs that are measured at other epochs too, what each had last.
+        # Runs may be measured at different epochs: take each one's latest value.
         there = [
             (n, values[max(each for each in values if each <= epoch)])
             for n, values in runs
@@ -175,13 +175,13 @@ def _draw_negatives(
     for place, (strategy, arms) in enumerate(numbered.items()):
         if arms:
             own = [scores[arm] for arm in arms.values()]
-            # Beside each other, so that the intervals can be told apart.
+            # Next to each other, so that the intervals can be told apart.
             where = [n + 0.15 * (place - 1) for n in arms]
             means = [score.mean for score in own]
             panel.errorbar(where, means, yerr=_errors(own), fmt="o-", capsize=3, label=strategy)
     if baseline in scores:
         panel.axhline(scores[baseline].mean, color="grey", linestyle="--", label=baseline)
-    panel.set(xlabel="negatives of a question", ylabel=metric, xticks=NUMBERS)
+    panel.set(xlabel="negatives per question", ylabel=metric, xticks=NUMBERS)
     panel.set_title(_titled(name, "negatives"))
     panel.legend()
 

@@ -23,11 +23,12 @@ class Report:
     Attributes:
         metrics: What is measured of each run.
         caption: Describes how the lines were measured.
-        columns: Further columns of the table of means: header to an arm's cell, given its lines and
-            the metric that `{metric}` in the header stands for.
-        details: Further tables: a title, and rows, header first, given the lines, that metric and
-            the baseline.
-        opponents: Whom arms are compared with besides the baseline: label to each one's own.
+        columns: Further columns of the table of means: header to a function that makes an arm's
+            cell from its lines and the metric that `{metric}` in the header stands for.
+        details: Further tables: title to a function that makes the rows, header first, from the
+            lines, that metric and the baseline.
+        opponents: What arms are compared with besides the baseline: label to the opponent of each
+            arm.
     """
 
     metrics: Sequence[str]
@@ -44,11 +45,11 @@ def tables(
 
     Args:
         name: The dataset's.
-        lines: The runs that there are.
+        lines: Arm to the lines of its finished runs.
         n_runs: How many runs the grid has for each arm.
-        compare: Metrics that get a table with intervals and significance each.
+        compare: Metrics; each gets a table with intervals and significance.
         baseline: The arm that the others are compared with.
-        report: What is shown.
+        report: What to show.
     """
     lines = {arm: of_arm for arm, of_arm in lines.items() if of_arm}
     if not lines:
@@ -87,7 +88,7 @@ def _means(
 def _comparison(
     lines: Lines, metric: str, baseline: str, opponents: Mapping[str, str | Mapping[str, str]]
 ) -> list[list[str]]:
-    """One metric with its interval, and compared with each opponent."""
+    """One metric with its interval, compared with each opponent."""
     scores = compare_arms(lines, metric, baseline)
     against = [{s.arm: s for s in compare_arms(lines, metric, each)} for each in opponents.values()]
     judged = ("p (Holm)", "smallest detectable difference (uncorrected)")
@@ -112,7 +113,7 @@ def _with_interval(score: ArmScore) -> str:
 
 
 def _difference_cells(score: ArmScore) -> list[str]:
-    """Difference with its interval, p, and the smallest difference that would have shown."""
+    """Difference with its interval, p, and the smallest detectable difference."""
     if score.against is None or score.p is None:
         return [NONE] * 3
     low, high = score.against.interval
@@ -125,7 +126,7 @@ def _difference_cells(score: ArmScore) -> list[str]:
 
 
 def arm_name(name: str, baseline: str) -> str:
-    """The baseline's stands out."""
+    """An arm's name in the table; the baseline's stands out."""
     return f"**{name}**" if name == baseline else name
 
 
@@ -147,7 +148,7 @@ def _mean_of_known(values: Iterable[float | None], places: int = 3) -> str:
 
 
 def _mean_of(name: str, form: str) -> Callable[[Sequence[Line], str], str]:
-    """A column with the mean of a number of each line; "." in the name joins levels."""
+    """A column with the mean of one number per line; "." in the name joins levels."""
 
     def cell(lines: Sequence[Line], _: str) -> str:
         outer, _, inner = name.partition(".")
@@ -199,7 +200,7 @@ def _learner_caption(lines: Lines) -> str:
 
 
 def _last_epoch(lines: Sequence[Line], metric: str) -> str:
-    """A dense metric's mean at the end of training, each question counted alike."""
+    """A dense metric's mean at the end of training; each question counts the same."""
     ended = [
         (line["epochs"][-1]["dev"], len(line["questions"])) for line in lines if line["epochs"]
     ]
@@ -214,7 +215,7 @@ def _unseen(lines: Sequence[Line], metric: str) -> str:
 
 
 def _drawn(lines: Lines, _: str, baseline: str) -> list[list[str]]:
-    """Where an arm's negatives came from, how far they stand, how hard they were."""
+    """Where an arm's negatives came from, how far away they are, and how hard they were."""
     rows = [
         [
             *("arm", "tree distance, first", "tree distance, last", "drawn before too"),
@@ -263,7 +264,7 @@ LEARNERS = Report(
 )
 
 
-# Rankers: Tables 2 and 3 of Le et al. (SoICT 2024).
+# Rankers: Tables 2 and 3 of Le et al. (2025).
 
 
 def _ranker_caption(lines: Lines) -> str:
@@ -324,14 +325,14 @@ def _difference(score: ArmScore | None) -> str:
 
 
 def _scores(lines: Lines, _: str, baseline: str) -> list[list[str]]:
-    """What the ranker makes of its negatives, before and after an epoch."""
+    """How the ranker scores its negatives, before training and after one epoch."""
     parts = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9", "mean")
     rows = [["arm", "scored by", *(part.replace("_", " ") for part in parts)]]
     for arm, of_arm in lines.items():
         scored = [[e["negatives"] for e in line["epochs"] if "negatives" in e] for line in of_arm]
         if not any(scored):
             continue
-        # A run of less than an epoch has nothing after it.
+        # A run shorter than an epoch has no score after it.
         judges = {
             "ranker, before": [epochs[0]["ranker"] for epochs in scored if epochs],
             "ranker, one epoch": [e["ranker"] for epochs in scored for e in epochs[1:]],

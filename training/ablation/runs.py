@@ -1,4 +1,4 @@
-"""What a grid can be of: CuSINeS's negatives, networks over the tree, negatives of a ranker."""
+"""The systems that a grid can compare: CuSINeS, networks over the tree, and rankers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from training.ablation.arms import (
 from training.ablation.dataset import Dataset, Split
 from training.ablation.report import LEARNERS, RANKERS, Report
 from training.bm25 import Ranking
-from training.checkpoint import RunState, claim, compute_as_begun
+from training.checkpoint import RunState, compute_as_begun, open_work_folder
 from training.data import TrainingData, evaluated, unseen
 from training.encoding import Vectors, take_device
 from training.loop import Learner, fit
@@ -62,8 +62,8 @@ from training.ranking.run import (
     prepare_on,
     quiet_warnings,
     reading_of,
-    start_digest,
-    start_folder,
+    starting_digest,
+    starting_folder,
     train_ranker,
 )
 from training.records import environment
@@ -74,15 +74,15 @@ from training.settings import (
     RankerTrainingSettings,
     RunSettings,
 )
-from training.start import start_digests
+from training.starting_model import starting_digests
 
 DEPTH = 1_000
 _FUSED_DEPTH = 10
 
 Perform = Callable[["Run", Path], dict[str, Any]]
-"""Makes a run in a work folder, and gives its line."""
+"""Makes a run in a work folder and returns its line."""
 
-# Where things lie, and what else tells runs apart (digests, the seed).
+# Paths, and what a run's key holds otherwise (digests, the seed).
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
     *("seed", "dev_share", "final", "checkpoint_every", "device", "start"),
@@ -92,17 +92,18 @@ _NOT_IN_KEY = {
 
 @dataclass(frozen=True)
 class System:
-    """One of the trainings, as grids use it.
+    """One kind of training, as grids use it.
 
     Attributes:
-        name: Of its command.
+        name: Name of its command.
         settings: Of one run.
         arms: What is compared.
         report: What its tables show.
         digests: Digests of the models that training starts from.
         performer: Opens what makes runs of these settings, one after the other.
         untrained: The arms that are not trained, and the settings that matter for each.
-        decided: Settings that the grid decides, besides those that it decides for every system.
+        decided: Settings that the grid decides for this system, besides those that it decides for
+            every system.
     """
 
     name: str
@@ -115,7 +116,7 @@ class System:
     decided: frozenset[str] = frozenset()
 
     def fields(self, arm: str) -> list[Field[Any]]:
-        """The settings that an arm's result depends on, paths apart."""
+        """The settings that an arm's result depends on, except paths."""
         matter = self.untrained.get(arm)
         return [
             field
@@ -132,9 +133,9 @@ class System:
 def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
     digests = {
         "model_sha256": stage_digest(settings.model),
-        "start_sha256": start_digest(start_folder(settings.start)),
+        "start_sha256": starting_digest(starting_folder(settings.start)),
     }
-    # Only where the start decides it: earlier lines have no such field.
+    # Only where the starting model decides it: earlier lines have no such field.
     if not settings.segmentation and (words := reading_of(settings).segmentation):
         digests["start_segmentation"] = words
     return digests
@@ -145,8 +146,8 @@ CUSINES = System(
     CusinesSettings,
     CUSINES_ARMS,
     LEARNERS,
-    start_digests,
-    lambda settings: learner_runs(settings, cusines.start),
+    starting_digests,
+    lambda settings: learner_runs(settings, cusines.make_learner),
     {
         UNTRAINED: frozenset(
             {
@@ -161,8 +162,8 @@ GRAPH = System(
     GraphSettings,
     GRAPH_ARMS,
     LEARNERS,
-    graph.start_digests,
-    lambda settings: learner_runs(settings, graph.start),
+    graph.starting_digests,
+    lambda settings: learner_runs(settings, graph.make_learner),
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
     frozenset({"network", "neighbours", "citations", "buckets", "candidates"}),
 )
@@ -176,7 +177,7 @@ RANKER = System(
     lambda _: _ranker_runs(),
     {
         FIRST_STAGE: _LISTS,
-        # What is chosen by select_by is the weight of the first stage's rank.
+        # select_by chooses only the weight of the first stage's rank.
         UNTRAINED: _LISTS | {"passages", "passage_tokens", "segmentation", "select_by"},
     },
     frozenset({"strategy", "negatives"}),
@@ -190,10 +191,10 @@ _IDENTITY = (
 
 
 def key_of(line: Mapping[str, Any]) -> str:
-    """The key of a run, from what its line in the results says of it.
+    """The key of a run, computed from its line in the results.
 
-    A setting that did not exist when the line was written has its default, so that a new one does
-    not make old results void. Lines that name no system are of CuSINeS.
+    A setting that did not exist when the line was written has its default, so that a new setting
+    does not invalidate old results. Lines that name no system are CuSINeS runs.
 
     Raises:
         KeyError: The line lacks a field.
@@ -221,37 +222,37 @@ class Run:
         system: What is trained.
         arm: Its name.
         dataset: The law and all its questions.
-        settings: Of the training.
-        start: Digests of the models that training starts from.
+        settings: Settings of the training.
+        starting_digests: Digests of the models that training starts from.
         fold: Which part of the questions it is measured on, from 0.
         folds: How many parts there are; 1 for the given splits.
-        measured_on: Of the given splits, dev or test.
+        measured_on: The split that is measured, dev or test.
     """
 
     system: System
     arm: str
     dataset: Dataset
     settings: TrainingSettings
-    start: Mapping[str, str]
+    starting_digests: Mapping[str, str]
     fold: int
     folds: int
     measured_on: MeasuredOn = "dev"
 
     @property
     def trained(self) -> bool:
-        """False for the model as training would start from it."""
+        """False for the untrained model."""
         return self.arm not in self.system.untrained
 
     @cached_property
     def split(self) -> Split:
-        """The questions that it learns from and is measured on."""
+        """The questions to learn from and to measure on."""
         if self.measured_on == "test":
             return self.dataset.test_split
         return self.dataset.split(self.folds, self.fold, seed=self.settings.seed)
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """What its line says before it is made: names, data, settings."""
+        """The part of its line that is known before it is made: names, data, settings."""
         values = self.settings.to_dict()
         return {
             "system": self.system.name,
@@ -263,13 +264,13 @@ class Run:
             "trained": self.trained,
             **self.dataset.given.digests(),
             "split_sha256": self.split.sha256,
-            "start": dict(self.start),
+            "start": dict(self.starting_digests),
             "settings": {field.name: values[field.name] for field in self.system.fields(self.arm)},
         }
 
     @cached_property
     def key(self) -> str:
-        """Tells it from every other run, on every machine."""
+        """Identifies the run on every machine."""
         return key_of(self.about)
 
     def __str__(self) -> str:
@@ -282,7 +283,7 @@ Values = dict[str, list[float]]
 
 
 def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Values:
-    """Search every dev question's vector among the articles', exactly, and measure what is found.
+    """Search for every dev question among the articles exactly, and measure what is found.
 
     Args:
         vectors: Of the articles and of the dev questions.
@@ -305,26 +306,26 @@ def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) ->
 def values_of(
     asked: Sequence[Question], found: Sequence[Sequence[str]], metrics: Sequence[str], depth: int
 ) -> Values:
-    """As `training.data.evaluated`, a list a metric."""
+    """As `training.data.evaluated`, but one list of values per metric."""
     by_metric = evaluated(asked, found, metrics, depth)
     return {metric: list(of_question.values()) for metric, of_question in by_metric.items()}
 
 
-def learner_runs(settings: RunSettings, start: Callable[..., Learner]) -> Perform:
-    """What makes runs of `training.cusines` and `training.graph`.
+def learner_runs(settings: RunSettings, make_learner: Callable[..., Learner]) -> Perform:
+    """Makes a performer for runs of `training.cusines` and `training.graph`.
 
     Args:
-        settings: Of any of the runs.
-        start: Opens what training starts from.
+        settings: Of any of the runs; only the device counts.
+        make_learner: Opens the learner that is trained.
     """
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
-    return lambda run, work: perform(run, accelerator, start, work)
+    return lambda run, work: perform(run, accelerator, make_learner, work)
 
 
 def perform(
-    run: Run, accelerator: Accelerator, start: Callable[..., Learner], work: Path
+    run: Run, accelerator: Accelerator, make_learner: Callable[..., Learner], work: Path
 ) -> dict[str, Any]:
-    """Train, or go on in the work folder; measure; the run's line.
+    """Train, or resume in the work folder; measure; return the run's line.
 
     Raises:
         SettingsError: A setting does not fit the data, or the work folder.
@@ -335,9 +336,9 @@ def perform(
     assert isinstance(settings, RunSettings)
     if run.trained:
         work.mkdir(parents=True, exist_ok=True)
-        learner, state = fit(settings, data, accelerator, work, start)
+        learner, state = fit(settings, data, accelerator, work, make_learner)
     else:
-        learner, state = start(settings, data, accelerator), RunState()
+        learner, state = make_learner(settings, data, accelerator), RunState()
     measuring = time.perf_counter()
     rankings = run.dataset.lexical(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
@@ -354,7 +355,7 @@ def perform(
         "drawing": total("seconds_measuring_and_drawing"),
         "measuring": time.perf_counter() - measuring,
     }
-    # A resumed run took longer than this process saw of it.
+    # A resumed run took longer than this process has measured.
     seconds["total"] = max(sum(seconds.values()), time.perf_counter() - started)
     encoded, listed = total("articles_encoded"), total("articles_listed")
     return {
@@ -375,7 +376,7 @@ def perform(
 
 
 def rounded(value: Any, places: int) -> Any:
-    """All floats in a JSON value to some places; those that are whole become whole numbers."""
+    """Round all floats in a JSON value; integral ones become integers."""
     if isinstance(value, Mapping):
         return {name: rounded(each, places) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -387,11 +388,11 @@ def rounded(value: Any, places: int) -> Any:
 
 
 def found(run: Run, values: Values) -> dict[str, Any]:
-    """What a run's line says of its result."""
+    """The result as it stands in a run's line."""
     rows = list(run.split.rows)
     return {
         "means": rounded({metric: fmean(each) for metric, each in values.items()}, PLACES),
-        # Places among the questions, split by split in the file's order: ids would be longer.
+        # Positions among the questions, split by split in the file's order: ids would be longer.
         "questions": rows,
         "unseen": [rows[row] for row in unseen(run.split.data.train, run.split.measured)],
         "values": rounded(values, PLACES),
@@ -399,7 +400,7 @@ def found(run: Run, values: Values) -> dict[str, Any]:
 
 
 def surroundings(dtype: str, device: str) -> dict[str, Any]:
-    """Where a run was made, and in which number format."""
+    """The machine and versions that made a run, and its number format."""
     return {
         **environment(device),
         "runs_on": device,
@@ -409,14 +410,14 @@ def surroundings(dtype: str, device: str) -> dict[str, Any]:
 
 
 def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What the results keep of an epoch: dev before it, its loss and its negatives."""
+    """What the results keep of an epoch: dev metrics before it, its loss and its negatives."""
     kept = {name: record[name] for name in ("epoch", "loss", "negatives") if name in record}
     if "dev" in record:
         kept["dev"] = {metric: record["dev"][metric] for metric in DENSE_METRICS}
     return rounded(kept, PLACES)  # type: ignore[no-any-return]
 
 
-# Runs of a grid of rankers: what their first stage finds once, then arm by arm.
+# Runs of a grid of rankers: the first stage searches once, then each arm trains.
 
 
 _FUSED = tuple(
@@ -434,8 +435,9 @@ class SharedOnDataset:
     """What all runs on a dataset share.
 
     Attributes:
-        setup: First stage, what it finds, what is read; its lists of dev choose.
-        measured: The lists that are measured, of all candidates; dev's own where they are the same.
+        setup: The first stage, what it finds, and what is read; its dev lists choose.
+        measured: The lists that are measured, with all candidates; dev's own where they are the
+            same.
     """
 
     setup: FirstStageSetup
@@ -443,7 +445,7 @@ class SharedOnDataset:
 
     @property
     def dev(self) -> DevLists:
-        """The lists that choose, of `dev_candidates`."""
+        """The dev lists that choose the epoch, of `dev_candidates` each."""
         assert self.setup.dev is not None
         return self.setup.dev
 
@@ -467,7 +469,7 @@ class SharedOnDataset:
     def kept_in(
         self, work: Path, settings: RankerTrainingSettings, split: Split
     ) -> SharedOnDataset:
-        """The same with what was found when the run began, see `FirstStage.kept_in`."""
+        """The same with the candidates found when the run began, see `FirstStage.kept_in`."""
         stage = self.setup.stage.kept_in(work)
         setup = replace(self.setup, stage=stage)
         if np.array_equal(stage.dev.found, self.setup.stage.dev.found):
@@ -494,15 +496,15 @@ class SharedOnDataset:
 
 @dataclass(frozen=True)
 class Order:
-    """How the candidates of the measured questions are ranked, and how that came to be.
+    """How the candidates of the measured questions are ranked, and how that was chosen.
 
     Attributes:
         re_ranked: Ids by question, best first.
-        fused: The same with the first stage's ranks.
-        weight: Of these ranks; None for the first stage itself.
+        fused: The same, fused with the first stage's ranks.
+        weight: Weight of these ranks; None for the first stage itself.
         records: By epoch, see `training.ranking.measuring.make_records`; empty if untrained.
         mined: How many examples and negatives there were.
-        epoch: Of the weights, 0 if untrained.
+        epoch: Epoch of the weights, 0 if untrained.
     """
 
     re_ranked: Ids
@@ -521,14 +523,15 @@ class Order:
         open_weights: Callable[[], CrossEncoderRanker],
         **about: Any,
     ) -> Order:
-        """By logits, fused with the weight that is best on dev; of dev itself, each question with
-        the weight that is best on four fifths of the others.
+        """Rank by logits, fused with the weight that is best on dev.
+
+        On dev itself, each question gets the weight that is best on the other four fifths.
 
         Args:
             settings: Of the run.
             shared: The lists.
-            dev: Logits of dev's lists, float32 `[n_dev, depth]`.
-            open_weights: Opens the ranker, where other lists than dev's are measured.
+            dev: Logits of the dev lists, float32 `[n_dev, depth]`.
+            open_weights: Opens the ranker; called if other lists than dev's are measured.
             about: The other attributes.
         """
         weight = FusionWeight.choose(shared.dev, dev, settings.select_by)
@@ -542,9 +545,9 @@ class Order:
 
 
 class RankerRuns:
-    """Makes the runs of a grid. A law is searched once, not once a run.
+    """Makes the runs of a grid. A law is searched once, not once per run.
 
-    All runs on a dataset have the same first stage, start and passages.
+    All runs on a dataset have the same first stage, starting model and passages.
     """
 
     def __init__(self) -> None:
@@ -553,10 +556,10 @@ class RankerRuns:
 
     @no_progress_bars()
     def perform(self, run: Run, work: Path) -> dict[str, Any]:
-        """Train, or go on in the work folder; measure; the run's line.
+        """Train, or resume in the work folder; measure; return the run's line.
 
-        Its seconds are those of the process that ended it; the search of the law counts as the
-        first stage's.
+        The seconds are those of the process that finished it; searching the law counts for the
+        first stage.
 
         Raises:
             SettingsError: A setting does not fit the data, or the work folder.
@@ -581,7 +584,7 @@ class RankerRuns:
         values = values_of(split.measured, order.re_ranked, RE_RANKED_METRICS, depth)
         with_first = values_of(split.measured, order.fused, _FUSED, depth)
         values |= {WITH_FIRST_STAGE + metric: own for metric, own in with_first.items()}
-        # What no order of the candidates can be better than.
+        # The ceiling: no order of the candidates can be better.
         ceiling = values_of(
             split.measured, shared.measured.found, (f"R@{depth}", f"Exist@{depth}"), depth
         )
@@ -615,10 +618,10 @@ class RankerRuns:
 def _trained(
     settings: RankerTrainingSettings, split: Split, shared: SharedOnDataset, work: Path
 ) -> Order:
-    """Train, or go on in the work folder; the order of the weights that are best on dev."""
+    """Train, or resume in the work folder; return the order by the weights that are best on dev."""
     data = split.data
     compute_as_begun(work)
-    claim(work, fixed_by(settings, data))
+    open_work_folder(work, fixed_by(settings, data))
     shared = shared.kept_in(work, settings, split)
     setup = shared.setup
     prepared = prepare_on(setup, settings, data, open_ranker(settings, setup.biencoder))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RESULTS = Target("docs/results/ablate.jsonl")
 RANKER_RESULTS = Target("docs/results/ranker.jsonl")
 
-# What of a training run the grid decides, or has no use for: it keeps no model.
+# Settings of a run that the grid decides or does not need, since it keeps no model.
 _NOT_SHARED = {
     *("corpus", "questions", "output", "run_file", "seed"),
     *("views", "schedule", "permute_tree", "final"),
@@ -30,16 +30,16 @@ class GridSettings:
 
     Args:
         datasets: Laws with their questions: folders, or names that StatuteCorpus.read knows.
-        output: Folder of the tables and plots, and meanwhile of unfinished runs.
-        results: File that each finished run adds a line to; runs found there are not made again.
-        tables: Arms by the paper's tables: main (one arm a part), table2 (sources of negatives),
-            table3 (views), table4 (static or dynamic), figure1 (schedules, buckets); of graphs:
-            main, networks (G-DSR's Table 4); of rankers: table2.
-        arms: Further arms by name; with neither, those of the first table.
-        seeds: One run of each arm (and fold) a seed.
-        compare: Metrics that get a table with intervals and significance each.
-        budget_s: No run is begun that would end after so many seconds, as long as the grid's others
-            took; 0 makes none, only the tables of those that are there.
+        output: Folder of the tables and plots, and of unfinished runs until they end.
+        results: File to which each finished run adds a line; runs found there are not made again.
+        tables: Arms by the paper's tables: main (one arm for each part), table2 (sources of
+            negatives), table3 (views), table4 (static or dynamic), figure1 (schedules, buckets); of
+            graphs: main, networks (G-DSR's Table 4); of rankers: table2.
+        arms: Further arms by name; without tables and arms, those of the first table.
+        seeds: Seeds; each arm (and fold) runs once for each.
+        compare: Metrics; each gets a table with intervals and significance.
+        budget_s: No run is begun that would probably end after this many seconds; 0 makes no runs,
+            only the tables of those already made.
 
     Raises:
         SettingsError: A value is out of its range.
@@ -66,7 +66,7 @@ class GridSettings:
         metrics = self.system.report.metrics
         if wrong := [metric for metric in self.compare if metric not in metrics]:
             raise SettingsError(
-                f"compare: {wrong[0]!r} is not measured; there are {', '.join(metrics)}."
+                f"compare: {wrong[0]!r} is not measured; choose among {', '.join(metrics)}."
             )
         self.system.arms.chosen(self.tables, self.arms)
 
@@ -81,7 +81,7 @@ class GridSettings:
         return "dev"
 
     def folds_of(self, dataset: Dataset) -> int:
-        """In how many folds a dataset is measured; 1 is its own splits.
+        """In how many folds a dataset is measured; 1 means its own splits.
 
         Raises:
             SettingsError: It has no dev split, or too few questions for so many folds.
@@ -89,7 +89,7 @@ class GridSettings:
         raise NotImplementedError
 
     def base(self, dataset: str) -> TrainingSettings:
-        """What all training runs on a dataset have in common.
+        """The settings that all training runs on a dataset have in common.
 
         Raises:
             SettingsError: A value is out of its range, or two do not fit together.
@@ -107,8 +107,8 @@ class FoldedGridSettings(GridSettings):
 
     Args:
         folds: Parts of the questions of train and dev for cross-validation; 1 measures on the given
-            dev split. Default: 5 where there are fewer than 200 such questions and the start has
-            not learnt them, else 1.
+            dev split. Default: 5 where there are fewer than 200 such questions and the starting
+            model has not learnt them, else 1.
     """
 
     folds: int | None = None
@@ -119,11 +119,11 @@ class FoldedGridSettings(GridSettings):
         at_least(self, 1, "folds")
 
     def folds_of(self, dataset: Dataset) -> int:
-        """As the settings say, or as the questions do: how many, and whether the start knows them.
+        """By the settings, or by the number of questions and what the starting model has learnt.
 
         Raises:
-            SettingsError: It has no dev split, or too few questions for so many folds; or the start
-                has learnt what would be measured.
+            SettingsError: It has no dev split, or too few questions for so many folds; or the
+                starting model has learnt what would be measured.
             ModelError: There is no such model.
         """
         # Imported here, so that --help answers at once.
@@ -141,7 +141,7 @@ class FoldedGridSettings(GridSettings):
                     "model that has not learnt them."
                 )
             folds = dataset.n_folds(1)
-            say(f"{dataset.name}: measured on dev alone, in no folds, as {learnt}")
+            say(f"{dataset.name}: measured on dev alone, without folds, because {learnt}")
         refuse_learnt_dev(dataset, base)
         return folds
 
@@ -151,8 +151,8 @@ class RankerGridSettings(GridSettings):
     """What a ranker's negatives are worth: datasets x arms x seeds.
 
     Args:
-        measure_on: The split that is measured, dev or test. The epoch is chosen on dev, so that dev
-            flatters every arm that is trained.
+        measure_on: The split that is measured, dev or test. The epoch is chosen on dev, so dev
+            flatters every trained arm.
     """
 
     measure_on: MeasuredOn = "dev"
@@ -161,14 +161,15 @@ class RankerGridSettings(GridSettings):
 
     @property
     def measured_on(self) -> MeasuredOn:
-        """As the settings say."""
+        """The split of the settings."""
         return self.measure_on
 
     def folds_of(self, dataset: Dataset) -> int:
         """Always its own splits.
 
         Raises:
-            SettingsError: It has no dev split; or dev is measured, and the start has learnt it.
+            SettingsError: It has no dev split; or dev is measured, and the starting model has
+                learnt it.
             ModelError: There is no such model.
         """
         from training.data import say_where_dev_is_learnt
@@ -186,7 +187,7 @@ class RankerGridSettings(GridSettings):
         return 1
 
     def base(self, dataset: str) -> TrainingSettings:
-        """What all training runs on a dataset have in common.
+        """The settings that all training runs on a dataset have in common.
 
         Raises:
             SettingsError: A value is out of its range, or two do not fit together.
@@ -201,7 +202,7 @@ class RankerGridSettings(GridSettings):
 
 
 def refuse_learnt_dev(dataset: Dataset, base: TrainingSettings) -> None:
-    """Refuse to measure on questions of dev that the start has learnt.
+    """Refuse to measure on dev questions that the starting model has learnt.
 
     Raises:
         SettingsError: It has; names the model.
@@ -230,7 +231,7 @@ G = TypeVar("G", bound=GridSettings)
 
 
 def _with_shared_settings(system: System, kind: type[G]) -> type[G]:
-    """A kind of grid with a field for each setting that all runs share, and its help."""
+    """Derive a kind of grid with a field, and help, for each setting that all runs share."""
     types = get_type_hints(system.settings)
     shared = [
         (field.name, types[field.name], dataclasses.field(default=field.default))
@@ -275,10 +276,10 @@ def _arguments(docstring: str) -> dict[str, str]:
 
 
 AblationSettings = _with_shared_settings(CUSINES, FoldedGridSettings)
-"""A grid's settings, and beside them every one of `training.cusines` that arms have in common."""
+"""A grid's settings, and every setting of `training.cusines` that arms have in common."""
 
 GraphAblationSettings = _with_shared_settings(GRAPH, FoldedGridSettings)
-"""The same of `training.graph`."""
+"""The same for `training.graph`."""
 
 RankerAblationSettings = _with_shared_settings(RANKER, RankerGridSettings)
-"""The same of `training.ranker`."""
+"""The same for `training.ranker`."""

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def generator(seed: int, *purpose: object) -> np.random.Generator:
-    """A generator of its own for a seed and a purpose, such as (epoch, question id).
+def random_generator(seed: int, *purpose: object) -> np.random.Generator:
+    """A random generator for a seed and a purpose, such as (epoch, question id).
 
     Counter-based (Philox, Salmon et al., SC 2011) and keyed by a digest: the numbers of one
     question do not depend on how many were drawn for others, nor on `PYTHONHASHSEED`.
@@ -34,7 +34,7 @@ FOCAL_SHARE = Fraction(7, 10)
 
 
 def shares(n_buckets: int, phase: int) -> tuple[Fraction, ...]:
-    """Share of each bucket, from easy to difficult, in a phase whose focus is the bucket `phase`.
+    """Share of each bucket, from easy to difficult, in the phase that focuses on bucket `phase`.
 
     The focal bucket takes .7; the others share the rest in proportion to 1 / |bucket - focal|. With
     three buckets these are the paper's rows .70/.20/.10, .15/.70/.15 and .10/.20/.70.
@@ -51,8 +51,8 @@ def shares(n_buckets: int, phase: int) -> tuple[Fraction, ...]:
 def phase_shares(schedule: Schedule, n_buckets: int) -> tuple[tuple[Fraction, ...], ...]:
     """Shares of the buckets in each phase, in the order of training.
 
-    Where they never change there is one phase; "fixed" takes the hardest negatives of the whole
-    list and has one phase without shares.
+    A schedule whose shares never change has one phase; "fixed" takes the hardest negatives of the
+    whole list and has one phase without shares.
     """
     if schedule == "fixed":
         return ((),)
@@ -63,7 +63,7 @@ def phase_shares(schedule: Schedule, n_buckets: int) -> tuple[tuple[Fraction, ..
 
 
 def phase_of(progress: NDArray[np.float64], n_phases: int) -> NDArray[np.int64]:
-    """The phase of training, floor(n_phases * progress); phases are equally long.
+    """The phase of training, floor(n_phases * progress); all phases are equally long.
 
     Args:
         progress: Share of training that is done, in [0, 1).
@@ -78,7 +78,7 @@ def phase_of(progress: NDArray[np.float64], n_phases: int) -> NDArray[np.int64]:
 def bucket_edges(
     n_negatives: NDArray[np.int64], n_buckets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Equal parts of the fused list, which has the hardest negative first.
+    """The equal parts of the fused list, which has the hardest negative first.
 
     Args:
         n_negatives: Length of each question's list, int64 `[n_questions]`.
@@ -86,25 +86,25 @@ def bucket_edges(
 
     Returns:
         Where each bucket starts and where it ends in the list, int64 `[n_questions, n_buckets]`;
-        bucket 0 is the easiest and stands last. Sizes differ by at most one.
+        bucket 0 is the easiest and comes last. Sizes differ by at most one.
     """
     edges = n_negatives[:, None] * np.arange(n_buckets, -1, -1) // n_buckets
     return edges[:, 1:], edges[:, :-1]
 
 
 def allot(
-    n_questions: int, n: int, shares: Sequence[Fraction], generator: np.random.Generator
+    n_questions: int, n: int, shares: Sequence[Fraction], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """How many of n negatives each question gets from each bucket.
 
-    n * share is seldom whole: .70/.20/.10 of 8 is 5.6, 1.6 and .8. So some questions get more and
-    some fewer, and all of them together get what the shares say.
+    n * share is seldom a whole number: .70/.20/.10 of 8 is 5.6, 1.6 and .8. So some questions get
+    more and some fewer, and together they get what the shares say.
 
     Args:
         n_questions: How many questions.
         n: Negatives of each question.
         shares: Share of each bucket; they sum to 1.
-        generator: Decides which questions get more.
+        rng: Decides which questions get more.
 
     Returns:
         int64 `[n_questions, n_buckets]`. Rows sum to n. Every entry is n * share rounded down or
@@ -115,20 +115,20 @@ def allot(
     totals = largest_remainder([n_questions * quota for quota in quotas])
     broken = np.array([quota.denominator > 1 for quota in quotas])
     every = (n_questions, 1)
-    return _dealt(np.tile(floors, every), np.tile(broken, every), totals, generator)
+    return _dealt(np.tile(floors, every), np.tile(broken, every), totals, rng)
 
 
 def allot_of_buckets(
-    sizes: NDArray[np.int64], shares: Sequence[Fraction], generator: np.random.Generator
+    sizes: NDArray[np.int64], shares: Sequence[Fraction], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """How many negatives each question gets if a share is a percentage of the bucket's articles.
 
-    The paper prints "0.7%, 0.2%, 0.1%": .7 means seven thousandths of a bucket here.
+    The paper prints "0.7%, 0.2%, 0.1%": here .7 means seven thousandths of a bucket.
 
     Args:
         sizes: Articles in each bucket of each question, int64 `[n_questions, n_buckets]`.
         shares: As for `allot`.
-        generator: As for `allot`.
+        rng: As for `allot`.
 
     Returns:
         int64 `[n_questions, n_buckets]`. Every entry is size * share / 100 rounded down or up. The
@@ -140,14 +140,14 @@ def allot_of_buckets(
     floors, remainders = np.divmod(sizes * numerators, denominators)
     whole = sizes.sum(axis=0).tolist()
     totals = largest_remainder([size * part for size, part in zip(whole, parts, strict=True)])
-    return _dealt(floors, remainders > 0, totals, generator)
+    return _dealt(floors, remainders > 0, totals, rng)
 
 
 def largest_remainder(quotas: Sequence[Fraction]) -> list[int]:
-    """Whole numbers in place of quotas, with the same sum (rounded, a half up).
+    """Round quotas to whole numbers with the same sum (rounded, a half up).
 
-    Each quota is rounded down; what is missing goes, one each, to the largest remainders, and of
-    equal ones to the first.
+    Each quota is rounded down; the missing units go, one each, to the largest remainders, and
+    among equal ones to the first.
     """
     whole = [math.floor(quota) for quota in quotas]
     missing = math.floor(sum(quotas, Fraction(1, 2))) - sum(whole)
@@ -161,16 +161,16 @@ def _dealt(
     floors: NDArray[np.int64],
     broken: NDArray[np.bool_],
     totals: Sequence[int],
-    generator: np.random.Generator,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Round broken quotas down or up so that the columns sum to `totals`.
 
-    What the totals have beyond the rounded quotas is dealt like cards, bucket after bucket, round
-    and round a shuffled circle of the questions: none gets a second card of a bucket, and where the
-    quotas are alike all get equally many cards.
+    The units that are missing from the totals are dealt like cards, bucket after bucket, round and
+        round a shuffled circle of the questions: no question gets a second card of a bucket, and
+        where the quotas are equal all get equally many cards.
     """
     counts = floors.copy()
-    circle = generator.permutation(len(counts))
+    circle = rng.permutation(len(counts))
     dealt = 0
     for bucket, cards in enumerate((totals - floors.sum(axis=0)).tolist()):
         seats = circle[broken[circle, bucket]]

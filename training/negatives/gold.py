@@ -1,4 +1,4 @@
-"""Which articles answer a question, and which must therefore never be its negatives."""
+"""Which articles answer a question and therefore must never be its negatives."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from components.statutes.question import Question
 
 @dataclass(frozen=True)
 class QuestionNegatives:
-    """The negatives of all questions, question after question.
+    """The negatives of all questions, one question after the other.
 
     Attributes:
-        articles: Positions in the corpus, int64 `[n_negatives]`; of one question each once.
-        starts: Where each question's negatives begin, and where the last one's end, int64
+        articles: Positions in the corpus, int64 `[n_negatives]`; no repeats within a question.
+        starts: Where each question's negatives begin, and where the last question's end, int64
             `[n_questions + 1]`.
     """
 
@@ -41,9 +41,9 @@ class DrawnNegatives(QuestionNegatives):
     """The negatives of an epoch, and how each was chosen.
 
     Attributes:
-        buckets: Bucket that each was drawn from, 0 is the easiest, int8 `[n_negatives]`.
-        views: Index of the view that ranks it hardest (the first of several), -1 where there are
-            no views, int8 `[n_negatives]`.
+        buckets: Bucket from which each was drawn, 0 is the easiest, int8 `[n_negatives]`.
+        views: Index of the view that ranks it hardest (the first of several), -1 without views,
+            int8 `[n_negatives]`.
     """
 
     buckets: NDArray[np.int8]
@@ -55,11 +55,11 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Gold:
-    """The positives of each question, and what its negatives are drawn without.
+    """The positives of each question, and the articles that must not be its negatives.
 
     Real data asks the same question twice with different gold, and prints the same words as two
-    articles. A *twin* is another article whose text, headings aside, is the same but for case,
-    white space and compatibility characters (NFKC); the texts of questions are compared likewise.
+    articles. A *twin* is another article with the same text, headings aside. Case, white space
+    and compatibility characters (NFKC) are ignored; the texts of questions are compared likewise.
 
     Attributes:
         question_ids: Ids of the questions, `[n_questions]`.
@@ -79,8 +79,8 @@ class Gold:
         """Find the positives of each question in the corpus.
 
         Raises:
-            ValueError: An id stands twice, a question has no positives, or a positive is not in
-                the corpus. All such are counted, the first few are named.
+            ValueError: An id is repeated, a question has no positives, or a positive is not in the
+                corpus. Counts them all and names the first few.
         """
         article_ids = tuple(article.id for article in articles)
         question_ids = tuple(question.id for question in questions)
@@ -140,14 +140,14 @@ class Gold:
         return any(not np.isin(answers, each).all() for each in self.excluded)
 
     def negatives_at(self, question: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions of the articles at some places of the corpus without what is excluded.
+        """Positions of the articles at some places of the corpus, leaving out the excluded ones.
 
         Args:
             question: Whose negatives they are.
             places: int64 `[n]`, from 0 to below its `n_negatives`, in any order.
         """
         excluded = self.excluded[question]
-        # Before the i-th excluded article stand this many others.
+        # This many others precede the i-th excluded article.
         others = excluded - np.arange(len(excluded))
         positions: NDArray[np.int64] = places + np.searchsorted(others, places, side="right")
         return positions
@@ -156,7 +156,7 @@ class Gold:
 def flattened(
     positions: Sequence[NDArray[np.int64]], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The positions of some questions end to end.
+    """The positions of some questions, concatenated.
 
     Args:
         positions: Positions of each question, such as `Gold.positives`.

@@ -36,8 +36,8 @@ class View(Protocol):
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
         """Difficulty of every article for some questions.
 
-        A question's row must not depend on what other rows are asked for with it: the caller may
-        split the questions into blocks of any size.
+        A question's row must not depend on the other rows in the call: the caller may split the
+        questions into blocks of any size.
 
         Args:
             rows: int64 `[n_rows]`, which questions.
@@ -50,10 +50,10 @@ class View(Protocol):
 
 @runtime_checkable
 class DynamicView(View, Protocol):
-    """A view that ranks by the current model: it receives the model's vectors at each draw."""
+    """A view that ranks by the current model, whose vectors it receives at each draw."""
 
     def refresh(self, questions: Tensor, articles: Tensor) -> None:
-        """Take the vectors that the next difficulties are computed from.
+        """Take the vectors from which the next difficulties are computed.
 
         Args:
             questions: float32 `[n_questions, dim]`, of unit length, on any device.
@@ -74,36 +74,36 @@ _CHOICES = {
 
 @dataclass(frozen=True, kw_only=True)
 class CurriculumSettings:
-    """The curriculum of negatives (CuSINeS, section 3); the settings of a training inherit it.
+    """The curriculum of negatives (CuSINeS, section 3); training settings inherit it.
 
     Args:
         views: Where a negative's difficulty comes from: tree, sequence, semantic, bm25, or run (a
-            ranking of your own, run_file); in Python also a `View`. None draws uniformly at random.
-            Paper: tree, sequence, semantic (static: bm25 in place of semantic; baseline: bm25
-            alone).
-        negatives_per_question: Negatives drawn for each question and epoch; 0 leaves a batch's
-            other articles as the only negatives. Paper: not given.
+            ranking of your own, run_file); in Python also a `View`. An empty list draws uniformly
+            at random. Paper: tree, sequence, semantic (static: bm25 in place of semantic; baseline:
+            bm25 alone).
+        negatives_per_question: Negatives drawn for each question and epoch; with 0 a batch's other
+            articles are the only negatives. Paper: not given.
         buckets: Parts of the ranking of negatives, from easy to difficult, 1 to 6. Paper: 3.
         schedule: How the shares of the buckets change: curriculum, constant, reversed, or fixed
             (the hardest ones from the start, the same in every epoch). Paper: curriculum.
         share_of: What the shares .7, .2, .1 are shares of: the negatives of a question, or
             literally per cent of the articles in each bucket (negatives_per_question is then not
             used). Paper: "0.7%, 0.2%, 0.1%", which can be read as either.
-        candidates: The hardest articles of a question's ranking that are cut into buckets and drawn
-            from; default: all, as in the paper.
-        ties: How equally difficult articles rank in a view: in the middle of their ranks, or in an
-            order of their own in each view. Paper: permutation.
+        candidates: How many of the hardest articles of a question's ranking are cut into buckets
+            and drawn from; default: all, as in the paper.
+        ties: How equally difficult articles rank in a view: all in the middle of their ranks, or in
+            a random order of each view's own. Paper: permutation.
         k: Constant of reciprocal rank fusion. Paper: not given (60 in Cormack et al.).
         cross_law: Distance in the tree between articles of two laws: farther than any two of one
             law, or that of their path over the root.
-        permute_tree: A control: every article stands at another one's place in the tree and the
+        permute_tree: A control: every article takes another one's place in the tree and the
             sequence.
         bm25_k1: Term saturation of the bm25 view. BSARD's: 2.5.
         bm25_b: Length normalisation of the bm25 view. BSARD's: 0.2.
-        run_file: TREC run of the training questions (with final: also of dev's) that the view "run"
-            ranks by.
-        text_rule: What of an article is read.
-        seed: Of everything that is drawn.
+        run_file: TREC run of the training questions (with final also of dev's) by which the view
+            "run" ranks.
+        text_rule: Which parts of an article are read.
+        seed: Seed of everything that is drawn.
 
     Raises:
         SettingsError: A value is out of its range, or two do not fit together.
@@ -129,7 +129,7 @@ class CurriculumSettings:
         known = tuple(sorted(module.name for module in iter_modules(views.__path__)))
         for view in self.views:
             if isinstance(view, str) and view not in known:
-                raise SettingsError(f"views: no view is called {view!r}; {_among(known)}.")
+                raise SettingsError(f"views: there is no view {view!r}; {_among(known)}.")
         if len(set(self.view_names)) < len(self.views):
             raise SettingsError(f"views: {', '.join(self.view_names)}: name each view once.")
         for name, kind in _CHOICES.items():
@@ -160,22 +160,22 @@ class CurriculumSettings:
 
     @property
     def view_names(self) -> tuple[str, ...]:
-        """What the views are called."""
+        """Names of the views."""
         return tuple(view if isinstance(view, str) else view.name for view in self.views)
 
     @property
     def draws_any(self) -> bool:
-        """Whether anything is drawn, or a batch's other articles are the only negatives."""
+        """Whether any negatives are drawn; else a batch's other articles are the only ones."""
         return self.negatives_per_question > 0 or self.share_of == "bucket"
 
     def list_lengths(self, gold: Gold) -> NDArray[np.int64]:
-        """How many of its negatives, the hardest, each question draws from, `[n_questions]`."""
+        """From how many of its hardest negatives each question draws, `[n_questions]`."""
         if self.candidates is None:
             return gold.n_negatives
         return np.minimum(gold.n_negatives, self.candidates)
 
     def check(self, gold: Gold) -> None:
-        """Refuse a corpus that cannot give the negatives.
+        """Refuse a corpus that does not have enough negatives.
 
         Raises:
             SettingsError: No question has a negative, or one has too few.
@@ -192,7 +192,7 @@ class CurriculumSettings:
                 "negatives_per_question is 0, and every article that answers a question answers "
                 "all others: no pair has a negative. Draw some, or give more questions."
             )
-        # Every bucket is in focus once, or all have the same share: the largest share decides.
+        # Every bucket is in focus once, or all have the same share, so the largest share decides.
         shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
         largest = max(shares, default=Fraction(0))
         lengths = self.list_lengths(gold)
@@ -245,14 +245,14 @@ class ViewInputs:
     """Inputs for building a view.
 
     Attributes:
-        settings: Of the curriculum.
-        articles: In their order, `n_articles`.
+        settings: Settings of the curriculum.
+        articles: The law, in order, `n_articles`.
         questions: `n_questions`.
         gold: Which articles answer which questions.
-        tree: Of the law.
-        device: Where difficulties are put.
-        permutation: Another article's place for each, int64 `[n_articles]`; None leaves the tree as
-            it is.
+        tree: Tree of the law.
+        device: Where difficulties are stored.
+        permutation: For each article the one whose place it takes, int64 `[n_articles]`; None
+            leaves the tree as it is.
     """
 
     settings: CurriculumSettings

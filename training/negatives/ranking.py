@@ -1,4 +1,4 @@
-"""Negatives ranked in each view, and the fused ranking (CuSINeS, section 3)."""
+"""Ranks negatives in each view and fuses the rankings (CuSINeS, section 3)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class TieKeys:
     two articles have the same key for a question only if their ids' hashes collide.
 
     Args:
-        seed: Another seed, another order.
+        seed: A different seed gives a different order.
         question_ids: Ids of the questions.
         article_ids: Ids of the articles by position.
-        device: Where the keys are made.
+        device: Where the keys are computed.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TieKeys:
 
         Args:
             rows: int64 `[n_rows]`, which questions.
-            purpose: What the keys are for; another purpose, another order.
+            purpose: What the keys are for; a different purpose gives a different order.
 
         Returns:
             int64 `[n_rows, n_articles]`.
@@ -58,7 +58,7 @@ class TieKeys:
 
 
 def descending(scores: Tensor, keys: Tensor) -> Tensor:
-    """Places by score, highest first, and of equal scores the smallest key first.
+    """Places by score, highest first; equal scores by key, smallest first.
 
     Args:
         scores: `[n_rows, n]`.
@@ -69,7 +69,7 @@ def descending(scores: Tensor, keys: Tensor) -> Tensor:
     """
     values, order = scores.sort(dim=1, descending=True)
     starts, ends = group_edges(values)
-    # Fused scores are seldom equal, and to sort all keys takes as long as to sort all scores.
+    # Fused scores are seldom equal, and sorting all keys would take as long as sorting the scores.
     tied = ~(starts & ends)
     group = starts.flatten().cumsum(0)[tied.flatten()]
     places = order[tied]
@@ -80,7 +80,7 @@ def descending(scores: Tensor, keys: Tensor) -> Tensor:
 
 
 def group_edges(values: Tensor) -> tuple[Tensor, Tensor]:
-    """Where in sorted rows a group of equal values starts, and where it ends.
+    """Where each group of equal values starts and ends in sorted rows.
 
     Args:
         values: `[n_rows, n]`, each row sorted.
@@ -106,7 +106,7 @@ def _mix(x: Tensor) -> Tensor:
 
 
 def _shifted(x: Tensor, bits: int) -> Tensor:
-    """Shift to the right that brings in zeros; torch's own brings in the sign."""
+    """Right shift that fills with zeros; torch's own fills with the sign."""
     return (x >> bits) & ((1 << (64 - bits)) - 1)
 
 
@@ -117,13 +117,19 @@ def _signed(constant: int) -> int:
 def fuse(ranks: Sequence[Tensor], keys: Tensor, k: int = 60) -> Tensor:
     """Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (k + rank).
 
-    In float64 division and addition are rounded alike on every device, so is the order.
+    `components.statutes.fusion` fuses the lists of retrievers at query time by the same formula.
+    It is not used here because this one fuses whole tensors of ranks on the device: every article
+    has a rank, ranks may be halves (ties), and equal sums are ordered by key. Its k differs too:
+    k = 60 is the published constant, and the difficulty of the whole list counts here; search
+    fuses short lists, in which the first ranks should stand out, with the measured k = 10.
+
+    Division and addition in float64 are rounded the same on every device, so the order is the same.
 
     Args:
         ranks: For each view float32 `[n_rows, n_articles]`, 1 is hardest, infinity where excluded.
         keys: int64 `[n_rows, n_articles]`; of equal sums the smallest key goes first.
-        k: How much less the first ranks count; 60 is what Cormack et al. found to be good, the
-            CuSINeS paper gives none.
+        k: The higher, the less the first ranks stand out. Cormack et al. recommend 60; the CuSINeS
+            paper gives none.
 
     Returns:
         int64 `[n_rows, n_articles]`: articles by fused difficulty, hardest first, the excluded
@@ -131,16 +137,16 @@ def fuse(ranks: Sequence[Tensor], keys: Tensor, k: int = 60) -> Tensor:
     """
     score = torch.zeros_like(keys, dtype=torch.float64)
     for view in ranks:
-        # The excluded have rank infinity and end with 0, less than any negative.
+        # Excluded articles have rank infinity and score 0, less than any negative.
         score += 1 / (view.double() + k)
     return descending(score, keys)
 
 
 def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
-    """Ranks in which the negatives of a tie group share the middle of the ranks they take up.
+    """Ranks in which tied negatives share the middle of the ranks that they occupy.
 
-    A tree has a handful of distinct distances, so nearly all negatives are tied. Mid-ranks bring no
-    noise of a tie-break into the fusion.
+    A tree has a handful of distinct distances, so nearly all negatives are tied. Mid-ranks keep
+    the noise of a tie-break out of the fusion.
 
     Args:
         difficulty: float32 `[n_rows, n_articles]`, finite; higher is harder.
@@ -148,7 +154,7 @@ def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns:
         Ranks, float32 `[n_rows, n_articles]`: 1 is the hardest negative, whole or half numbers,
-        infinity where excluded. And how many negatives of each row are tied, int64 `[n_rows]`.
+        infinity where excluded; and how many negatives of each row are tied, int64 `[n_rows]`.
     """
     values, order = difficulty.masked_fill(excluded, -torch.inf).sort(dim=1, descending=True)
     starts, ends = group_edges(values)
@@ -161,15 +167,15 @@ def mid_ranks(difficulty: Tensor, excluded: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def permutation_ranks(difficulty: Tensor, excluded: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Ranks in which every negative has its own; the smaller key goes first in a tie.
+    """Ranks in which every negative has its own; among tied ones the smaller key goes first.
 
-    The paper's words: each view ranks all negatives.
+    As in the paper: each view ranks all negatives.
 
     Args:
         difficulty: As for `mid_ranks`.
         excluded: As for `mid_ranks`.
-        keys: int64, same shape; should differ from view to view, so that one tie-break is not
-            counted as agreement between them.
+        keys: int64, same shape; should differ from view to view, so that a shared tie-break does
+            not count as agreement.
 
     Returns:
         As for `mid_ranks`; whole numbers.
@@ -207,8 +213,8 @@ class FusedRanking:
 
     Args:
         views: At least one.
-        gold: The questions; what is excluded there stands last.
-        settings: Say how ties and fusion are decided.
+        gold: The questions; articles that it excludes come last.
+        settings: They decide how ties are ranked and how views are fused.
         device: Where the negatives are ranked.
     """
 
@@ -233,7 +239,7 @@ class FusedRanking:
             rows: int64 `[n_rows]`, which questions.
 
         Raises:
-            ValueError: A view gave no finite float32 `[n_rows, n_articles]`; names it.
+            ValueError: A view did not return finite float32 `[n_rows, n_articles]`; names it.
         """
         excluded = torch.zeros(
             len(rows), self._gold.n_articles, dtype=torch.bool, device=self._device
@@ -256,13 +262,13 @@ class FusedRanking:
 
 
 def _checked(view: View, difficulty: Tensor, excluded: Tensor) -> Tensor:
-    """A view's difficulties; NaN would end in an order that means nothing."""
+    """A view's difficulties, checked: NaN would give a meaningless order."""
     if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
         raise ValueError(
             f"view {view.name!r} gave {difficulty.dtype} {list(difficulty.shape)}. It must give "
-            f"float32 {list(excluded.shape)}, a row a question"
+            f"float32 {list(excluded.shape)}, one row per question"
         )
-    # NaN comes through as both, in one pass.
+    # NaN becomes both minimum and maximum, so one pass finds it.
     if not all(map(math.isfinite, difficulty.aminmax())):
         raise ValueError(
             f"view {view.name!r} gave difficulties that are not finite. Give articles without a "

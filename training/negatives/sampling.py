@@ -1,4 +1,4 @@
-"""Negatives ranked by difficulty and drawn by a curriculum: the heart of CuSINeS."""
+"""Draws negatives by a curriculum of difficulty: the heart of CuSINeS."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from training.negatives.curriculum import (
     allot,
     allot_of_buckets,
     bucket_edges,
-    generator,
     phase_of,
     phase_shares,
+    random_generator,
 )
 from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.options import CurriculumSettings, DynamicView, View, ViewInputs, in_range
@@ -30,10 +30,10 @@ from training.negatives.ranking import FusedRanking
 
 
 class BucketDraws:
-    """Draws places by the schedule; what stands at a place is not known here.
+    """Draws places of a ranked list by the schedule, without knowing what is at a place.
 
     A list has the hardest negative at place 0 and as many places as its question has negatives,
-    or candidates, where only the hardest ones are drawn from.
+    or candidates if only the hardest ones are drawn from.
 
     Args:
         settings: Schedule, buckets, shares and seed.
@@ -57,13 +57,13 @@ class BucketDraws:
             int64 `[n_questions]`.
 
         Raises:
-            ValueError: A number is out of range, or they are too many or too few.
+            ValueError: A number is out of range, or there are too many or too few.
         """
         done = np.asarray(progress, dtype=np.float64)
         n_questions = len(self._question_ids)
         if done.shape not in ((), (n_questions,)):
             raise ValueError(
-                f"progress must be one number or {n_questions:,}, one a question, not of shape "
+                f"progress must be one number or {n_questions:,}, one per question, not of shape "
                 f"{done.shape}"
             )
         if not ((done >= 0) & (done < 1)).all():
@@ -74,7 +74,7 @@ class BucketDraws:
         """The places drawn for each question, each at most once.
 
         Args:
-            epoch: Another epoch, other places; but for "fixed", which takes the first.
+            epoch: Each epoch draws other places, except "fixed", which takes the first.
             phases: int64 `[n_questions]`.
         """
         if self._settings.schedule == "fixed":
@@ -82,51 +82,53 @@ class BucketDraws:
             return [hardest] * len(self._question_ids)
         counts = self.counts(epoch, phases)
         return [
-            self._drawn(generator(self._settings.seed, "draw", epoch, question), row, counts[row])
+            self._drawn(
+                random_generator(self._settings.seed, "draw", epoch, question), row, counts[row]
+            )
             for row, question in enumerate(self._question_ids)
         ]
 
     def counts(self, epoch: int, phases: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many each question draws from each bucket, int64 `[n_questions, n_buckets]`.
 
-        The questions of one phase share an apportionment, so that an epoch that a phase ends in has
-        the right shares before and after. Arguments as for `places`.
+        The questions of one phase are apportioned together, so that an epoch in which a phase ends
+        has the right shares before and after. Arguments as for `places`.
         """
         counts = np.zeros_like(self._sizes)
         for phase in np.unique(phases).tolist():
             (rows,) = np.nonzero(phases == phase)
             shares = self._phase_shares[phase]
-            chance = generator(self._settings.seed, "allot", epoch, phase)
+            rng = random_generator(self._settings.seed, "allot", epoch, phase)
             if self._settings.share_of == "bucket":
-                counts[rows] = allot_of_buckets(self._sizes[rows], shares, chance)
+                counts[rows] = allot_of_buckets(self._sizes[rows], shares, rng)
             else:
                 n = self._settings.negatives_per_question
-                counts[rows] = allot(len(rows), n, shares, chance)
+                counts[rows] = allot(len(rows), n, shares, rng)
         return counts
 
     def buckets_at(self, rows: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int8]:
-        """The bucket that a place of a question's list lies in, int8; 0 is the easiest.
+        """The bucket of a place in a question's list, int8; 0 is the easiest.
 
         Args:
             rows: int64 `[n_places]`, which question.
             places: int64 `[n_places]`.
         """
-        # As many buckets are easier as start behind the place.
+        # The buckets that start after the place are the easier ones.
         easier: NDArray[np.int8] = (self._starts[rows] > places[:, None]).sum(axis=1, dtype=np.int8)
         return easier
 
     def _drawn(
-        self, chance: np.random.Generator, row: int, counts: NDArray[np.int64]
+        self, rng: np.random.Generator, row: int, counts: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         buckets = zip(
             self._starts[row].tolist(), self._sizes[row].tolist(), counts.tolist(), strict=True
         )
         return np.concatenate(
-            [start + chance.choice(size, count, replace=False) for start, size, count in buckets]
+            [start + rng.choice(size, count, replace=False) for start, size, count in buckets]
         )
 
 
-# Questions are ranked in blocks of about so many (question, article) cells: some 100 MB.
+# Questions are ranked in blocks of about this many (question, article) cells: some 100 MB.
 BLOCK_CELLS = 1 << 20
 
 _IntArray = NDArray[np.int64]
@@ -135,14 +137,14 @@ _IntArray = NDArray[np.int64]
 class CurriculumNegatives:
     """Draws each question's negatives for an epoch (CuSINeS, section 3).
 
-    Every view ranks all articles but the question's positives; reciprocal ranks fuse the rankings;
-    the fused list is cut into equal buckets from easy to difficult; and the schedule says how many
-    negatives come from which bucket while training goes on. Within a bucket they are drawn at
-    random, each at most once.
+    Every view ranks all articles except the question's positives; reciprocal rank fusion joins the
+    rankings; the fused list is cut into equal buckets from easy to difficult; and the schedule says
+    how many negatives come from which bucket as training advances. Within a bucket they are drawn
+    at random, each at most once.
 
-    Neither a positive of the question, nor one of another question with the same text, nor an
-    article with a positive's text is ever drawn. The same seed draws the same negatives on every
-    device, however many threads there are, in every process.
+    A positive of the question is never drawn, nor one of another question with the same text, nor
+    an article with the text of a positive. The same seed draws the same negatives on every device,
+    however many threads there are, in every process.
 
     Example:
         ```python
@@ -162,7 +164,7 @@ class CurriculumNegatives:
         articles: The corpus, in the law's order.
         questions: Questions with at least one relevant article each.
         settings: Of the curriculum; by default `CurriculumSettings()`.
-        device: Where ranks are made, such as "cuda"; by default CUDA where there is one, else CPU.
+        device: Where ranks are computed, such as "cuda"; by default CUDA if available, else CPU.
         changes: Fields of `CurriculumSettings` by name, in place of those of `settings`.
 
     Attributes:
@@ -173,8 +175,8 @@ class CurriculumNegatives:
             draw that ranked.
 
     Raises:
-        ValueError: A setting is wrong, or corpus and questions do not allow it; nothing has been
-            computed then.
+        ValueError: A setting is wrong, or does not fit corpus and questions; raised before anything
+            is computed.
     """
 
     def __init__(
@@ -194,11 +196,13 @@ class CurriculumNegatives:
         self.tree = LegislativeTree(articles)
         self.tie_shares: dict[str, float] = {}
         target = resolve_device(None if device is None else str(device))
-        if target.type == "mps":  # Apple's GPUs have no float64, which the ranks are fused in.
+        if target.type == "mps":  # Apple's GPUs lack float64, in which ranks are fused.
             target = torch.device("cpu")
         permutation = None
         if self.settings.permute_tree:
-            permutation = generator(self.settings.seed, "leaves").permutation(self.n_articles)
+            permutation = random_generator(self.settings.seed, "leaves").permutation(
+                self.n_articles
+            )
         inputs = ViewInputs(
             self.settings, articles, questions, self.gold, self.tree, target, permutation
         )
@@ -214,16 +218,16 @@ class CurriculumNegatives:
 
     @property
     def view_names(self) -> tuple[str, ...]:
-        """The views, in the order that `DrawnNegatives.views` counts them in."""
+        """The views, in the order of the indices in `DrawnNegatives.views`."""
         return self.settings.view_names
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether `draw` must be given the vectors of questions and articles."""
+        """Whether `draw` needs the vectors of questions and articles."""
         return bool(self._dynamic) and self.settings.draws_any
 
     def phase(self, progress: float) -> int:
-        """The phase of the schedule, from 0, in which all draws have the same shares.
+        """The phase of the schedule, from 0; all draws in a phase have the same shares.
 
         Raises:
             ValueError: `progress` is not in [0, 1).
@@ -241,7 +245,7 @@ class CurriculumNegatives:
         """Draw the negatives of every question for one epoch.
 
         Args:
-            epoch: Number of the epoch, from 0; another epoch, other draws.
+            epoch: Number of the epoch, from 0; each epoch draws differently.
             progress: Share of the whole training that is done when a question's turn comes, in
                 [0, 1): one for all questions, or float64 `[n_questions]`.
             questions: float32 `[n_questions, dim]` unit vectors, on any device; for dynamic views
@@ -249,8 +253,8 @@ class CurriculumNegatives:
             articles: float32 `[n_articles, dim]` unit vectors, likewise.
 
         Raises:
-            ValueError: `epoch` or `progress` is out of range, or vectors are missing, no tensors,
-                or of a wrong number or length.
+            ValueError: `epoch` or `progress` is out of range, or vectors are missing, not tensors,
+                or of the wrong number or length.
         """
         in_range("epoch", epoch, 0, whole=True)
         chosen = self._draws.places(epoch, self._draws.phases(progress))
@@ -267,7 +271,7 @@ class CurriculumNegatives:
         return DrawnNegatives(drawn, starts, buckets, views.astype(np.int8))
 
     def _refresh(self, questions: Tensor | None, articles: Tensor | None) -> None:
-        """Give every dynamic view the vectors of this draw."""
+        """Pass the vectors of this draw to every dynamic view."""
         if questions is None or articles is None:
             names = " and ".join(view.name for view in self._dynamic)
             raise ValueError(
@@ -299,13 +303,13 @@ class CurriculumNegatives:
         return drawn, views
 
     def _from_corpus(self, chosen: Sequence[_IntArray]) -> _IntArray:
-        """The articles at places of the corpus without what is excluded."""
+        """The articles at places of the corpus, leaving out the excluded ones."""
         drawn = [self.gold.negatives_at(row, places) for row, places in enumerate(chosen)]
         return np.concatenate(drawn)
 
 
 def _opened(view: str | View, inputs: ViewInputs) -> View:
-    """A view by name, made by the function `of` of its module; an object is one already."""
+    """A view by name, made by the function `of` of its module; a `View` is returned as it is."""
     if not isinstance(view, str):
         return view
     made = import_module(f"training.negatives.views.{view}").of(inputs)

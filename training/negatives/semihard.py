@@ -1,4 +1,4 @@
-"""Negatives of a re-ranker, drawn from what a first stage ranks best (Le et al., SoICT 2024)."""
+"""Negatives of a re-ranker, drawn from what a first stage ranks best (Le et al., 2025)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from training.negatives.curriculum import generator
+from training.negatives.curriculum import random_generator
 from training.negatives.gold import Gold, QuestionNegatives
 
 Strategy = Literal["semi_hard", "hard", "easy"]
 
 SCORE_BOUNDS = (0.5, 0.8, 0.9)
-"""Where the parts of the paper's Table 3 end."""
+"""Upper bounds of the parts in the paper's Table 3."""
 
 _PARTS = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9")
 
 
 @dataclass(frozen=True)
 class MinedNegatives(QuestionNegatives):
-    """The negatives of all questions, and who got too few.
+    """The negatives of all questions, and the questions that got too few.
 
     Attributes:
         short: Ids of the questions that got fewer than were asked for, because no more were left.
@@ -35,9 +35,10 @@ def mine_negatives(
 ) -> MinedNegatives:
     """Draw n negatives for each question.
 
-    What is excluded by `gold` is never drawn: positives, those of questions with the same text, and
-    the twins of both. What a question gets depends on the seed, its id and its candidates, and on
-    nothing else; of a semi-hard draw, a smaller n gets the first ones of a larger.
+    Articles that `gold` excludes are never drawn: positives, those of questions with the same text,
+        and the twins of both. The draw depends only on the seed, the question's id and its
+        candidates; a semi-hard draw with a smaller n gets the first negatives of one with a larger
+        n.
 
     Args:
         gold: The questions' positives, `n_questions` of them.
@@ -45,17 +46,17 @@ def mine_negatives(
             `[n_questions, m]` (paper: m = 90); positives may be among them.
         strategy: semi_hard draws at random from `found`, hard takes its best, easy draws at random
             from the whole corpus. Paper: semi_hard.
-        n: Negatives of a question. Paper: 2, 5 or 10.
-        seed: Of what is drawn.
+        n: Negatives per question. Paper: 2, 5 or 10.
+        seed: Seed of the draw.
     """
     drawn = []
     for row, (question, candidates) in enumerate(zip(gold.question_ids, found, strict=True)):
-        random = generator(seed, "negatives", strategy, question)
+        rng = random_generator(seed, "negatives", strategy, question)
         if strategy == "easy":
-            drawn.append(_anywhere(random, gold, row, n))
+            drawn.append(_anywhere(rng, gold, row, n))
             continue
         allowed = candidates[~np.isin(candidates, gold.excluded[row])]
-        drawn.append((allowed if strategy == "hard" else random.permutation(allowed))[:n])
+        drawn.append((allowed if strategy == "hard" else rng.permutation(allowed))[:n])
     counts = [len(each) for each in drawn]
     return MinedNegatives(
         articles=np.concatenate([*drawn, np.empty(0, np.int64)]),
@@ -64,15 +65,15 @@ def mine_negatives(
     )
 
 
-def _anywhere(random: np.random.Generator, gold: Gold, question: int, n: int) -> NDArray[np.int64]:
-    """Positions from the whole corpus; only the n that are drawn cost anything."""
+def _anywhere(rng: np.random.Generator, gold: Gold, question: int, n: int) -> NDArray[np.int64]:
+    """Positions from the whole corpus, at the cost of the n that are drawn."""
     n_allowed = gold.n_articles - len(gold.excluded[question])
-    places = random.choice(n_allowed, size=min(n, n_allowed), replace=False)
+    places = rng.choice(n_allowed, size=min(n, n_allowed), replace=False)
     return gold.negatives_at(question, places)
 
 
 def score_statistics(scores: ArrayLike) -> dict[str, Any]:
-    """How high some negatives score, as the paper's Table 3 has it.
+    """How high some negatives score, as in the paper's Table 3.
 
     Args:
         scores: `[n]`, probabilities of a ranker or cosines of a bi-encoder.

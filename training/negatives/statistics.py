@@ -14,12 +14,12 @@ from components.statutes.question import Question
 from training.negatives.gold import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives
 
-# What was drawn for a few questions, for whoever wants to see a curriculum at work.
+# What was drawn for a few questions, to show a curriculum at work.
 
 
 EXAMPLES = 3
 MAX_CHARACTERS = 300
-# Where a share is a percentage of a bucket, a large law gives hundreds.
+# With share_of bucket a large law draws hundreds.
 MAX_NEGATIVES = 32
 
 
@@ -34,7 +34,7 @@ def examples(
     Args:
         drawn: The epoch's negatives.
         negatives: What drew them.
-        questions: Those that they were drawn for, in the same order.
+        questions: The questions, in the order for which they were drawn.
 
     Returns:
         For each question:
@@ -44,8 +44,8 @@ def examples(
         - `drawn`: how many negatives it got.
         - `negatives`: of each `article`, its id; `bucket`, 0 is the easiest; `view`, the name of
           the one that ranks it hardest, None without views; `tree_distance` to the nearest
-          positive, as in `statistics`. Of more than 32, 32 at even steps through the draw, which
-          is in the order of the buckets.
+          positive, as in `statistics`. If there are more than 32, 32 at even steps through the
+          draw, which is in the order of the buckets.
     """
     n_questions = len(questions)
     rows = sorted({(2 * part + 1) * n_questions // (2 * EXAMPLES) for part in range(EXAMPLES)})
@@ -56,7 +56,7 @@ def _example(
     row: int, drawn: DrawnNegatives, negatives: CurriculumNegatives, question: Question
 ) -> dict[str, Any]:
     ids, positives = negatives.gold.article_ids, negatives.gold.positives[row]
-    # -1 is no view.
+    # -1 means no view.
     view_names = (*negatives.view_names, None)
     cross_law = negatives.settings.cross_law
     distances = negatives.tree.min_distances(positives, cross_law=cross_law)
@@ -105,11 +105,11 @@ def statistics(
         - `views`: how many each view ranks harder than the others do; empty without views.
         - `mean_tree_distance`: to the question's nearest positive, in the true tree (also where its
           leaves are permuted) and by its `cross_law`; None where nothing was drawn.
-        - `overlap`: share of the pairs that were drawn in the epoch before too; None in the first.
+        - `overlap`: share of the pairs that were also drawn in the epoch before; None in the first.
         - `ties`: for each view, the share of all negatives that it ties with another.
         - `audit`: `above_best_positive` and `above_a_positive`, for each bucket the share of the
           drawn negatives that score above the question's best positive, or above its worst; None
-          for a bucket that gave none. The whole is None without vectors.
+          for an empty bucket. `audit` is None without vectors.
     """
     n_drawn = len(drawn.articles)
     n_buckets = negatives.settings.buckets
@@ -134,7 +134,7 @@ def statistics(
 
 
 def _pairs(drawn: DrawnNegatives, n_articles: int) -> NDArray[np.int64]:
-    """One number for each (question, article)."""
+    """A unique number for each (question, article)."""
     return drawn.questions * n_articles + drawn.articles
 
 

@@ -31,16 +31,15 @@ class EpochNegatives(TrainerCallback):
     """Gives a trainer rows whose negatives are those of the current epoch.
 
     At the start of each epoch it encodes questions and articles with the model being trained, where
-    the views need that, and draws. Where a phase of the curriculum begins within an epoch it
-    draws again; the batches that the trainer has read ahead by then, one or two, keep what they
-    have.
+    the views need that, and draws. Where a phase of the curriculum begins within an epoch it draws
+    again; the one or two batches that the trainer has already read ahead keep theirs.
 
-    A row's negatives never answer its question. In a batch, another row's article can be
-    one: `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart, and leaves out what it
-    cannot place: where few questions have many positives each, an epoch sees a part of the rows.
-    `training.cusines` masks every such pair instead, and sees all.
+    A row's negatives never answer its question, but another row's article in the batch may.
+    `BatchSamplers.NO_DUPLICATES` keeps rows of the same question apart and leaves out what it
+    cannot place, so where few questions have many positives each, an epoch sees only a part of the
+    rows. `training.cusines` masks every such pair instead and sees all rows.
 
-    The trainer must be given both: the dataset, and this object among its `callbacks`. Without the
+    Give the trainer both the dataset and this object as one of its `callbacks`. Without the
     callback nothing would be drawn again; rows are then refused once the model has changed.
 
     Example:
@@ -69,8 +68,8 @@ class EpochNegatives(TrainerCallback):
         dataset: A row for each (question, positive): anchor, positive, negative_1, negative_2, ...
 
     Raises:
-        ValueError: `negatives` was made of other data, or draws a varying number; or articles or
-            questions are no sequence.
+        ValueError: `negatives` was made from other data, or draws a varying number; or articles or
+            questions are not a sequence.
     """
 
     def __init__(
@@ -81,9 +80,9 @@ class EpochNegatives(TrainerCallback):
         questions: Sequence[Question],
     ) -> None:
         if [each.id for each in articles] != list(negatives.gold.article_ids):
-            raise ValueError("articles are not those that negatives was made of. Give the same")
+            raise ValueError("articles are not those from which negatives was made. Give the same")
         if [each.id for each in questions] != list(negatives.gold.question_ids):
-            raise ValueError("questions are not those that negatives was made of. Give the same")
+            raise ValueError("questions are not those from which negatives was made. Give the same")
         if negatives.settings.share_of == "bucket":
             raise ValueError("share_of must be 'negatives': all rows need the same columns")
         rule = negatives.settings.text_rule
@@ -95,15 +94,15 @@ class EpochNegatives(TrainerCallback):
         self._questions = [each.text for each in questions]
         self._vectors: dict[str, Tensor] = {}
         self._phase = 0
-        # Those that rows were read with before training began.
+        # Digest of the weights with which rows were read before training began.
         self._first_weights: int | None = None
 
     def on_train_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Refuse a model or settings under which rows would keep old negatives.
 
         Raises:
-            ValueError: Another model is trained; or rows would be read in other processes, or told
-                apart by the first epoch's negatives.
+            ValueError: Another model is trained; or rows would be read in other processes, or
+                compared by the first epoch's negatives.
         """
         if _unwrapped(kwargs["model"]) is not _unwrapped(self._model):
             raise ValueError("The trainer and EpochNegatives must have the same model")
@@ -113,7 +112,7 @@ class EpochNegatives(TrainerCallback):
             raise ValueError("batch_sampler must be 'no_duplicates': a hashed one reads rows once")
 
     def on_epoch_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Encode with the model as it is now, and draw."""
+        """Encode with the current model, and draw."""
         read_with, self._first_weights = self._first_weights, None
         if state.global_step == 0 and read_with == _digest(self._model):
             return
@@ -149,7 +148,7 @@ class EpochNegatives(TrainerCallback):
         """Texts in place of row numbers and positions."""
         drawn = self.drawn
         if drawn is None:
-            # A trainer looks at the first rows when it is made, for the model card.
+            # A trainer reads the first rows when it is made, for the model card.
             self._encode()
             drawn = self._draw(0, 0.0)
             self._first_weights = _digest(self._model)
@@ -169,10 +168,10 @@ class EpochNegatives(TrainerCallback):
 
 
 class _Rows:
-    """A transform that counts as another one for every dataset.
+    """A transform that is different for every dataset.
 
-    `datasets` pickles a transform to tell whether a cached result can be used again. These rows
-    change with every draw, so none can; and the model need not be pickled for it.
+    `datasets` pickles a transform to decide whether a cached result can be reused. These rows
+    change with every draw, so it never can; and the model need not be pickled.
     """
 
     def __init__(self, texts: Callable[[Columns], Columns]) -> None:
@@ -186,7 +185,7 @@ class _Rows:
 
 
 def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The model itself, where it is compiled or shared among processes."""
+    """The model itself, without the wrappers of compilation or of several processes."""
     unwrapped: torch.nn.Module = extract_model_from_parallel(model, keep_torch_compile=False)
     return unwrapped
 
@@ -194,7 +193,7 @@ def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
 def _digest(model: torch.nn.Module) -> int:
     """The sum of the weights' bits: exact, and the same on every device.
 
-    A count of changes will not do: PyTorch's fused optimizers do not raise a tensor's.
+    A tensor's version counter will not do: PyTorch's fused optimizers do not raise it.
     """
     weights = (each.detach() for each in model.parameters())
     return sum(int(each.view(_INTEGERS[each.element_size()]).sum()) for each in weights)

@@ -1,4 +1,4 @@
-"""Which examples make a batch, decided by seed and epoch alone."""
+"""What a ranker learns from: first-stage candidates, examples, and their order in batches."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class ArticlePairs:
     """The (question, passage) pairs of some (question, article) pairs.
 
     Attributes:
-        pairs: All of them, article after article.
-        starts: Where each article's begin, int64 `[n_articles]`.
+        pairs: All of them, one article after the other.
+        starts: Where each article's pairs begin, int64 `[n_articles]`.
     """
 
     pairs: Sequence[tuple[str, str]]
@@ -59,7 +59,7 @@ class ArticlePairs:
 
     @classmethod
     def of(cls, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> ArticlePairs:
-        """Join each question with the passages of the article beside it; every one has some."""
+        """Join each question with the passages of its article; every article has at least one."""
         counts = [len(each) for each in passages]
         return cls(
             pairs=[(q, p) for q, own in zip(questions, passages, strict=True) for p in own],
@@ -67,7 +67,7 @@ class ArticlePairs:
         )
 
     def logits(self, score: Score) -> NDArray[np.float32]:
-        """The logit of each article: its best passage's, float32 `[n_articles]`."""
+        """The logit of each article, which is its best passage's, float32 `[n_articles]`."""
         if not len(self.starts):
             return np.empty(0, np.float32)
         best: NDArray[np.float32] = np.maximum.reduceat(np.asarray(score(self.pairs)), self.starts)
@@ -81,7 +81,7 @@ def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 Passages = Callable[[str, Sequence[int]], list[list[str]]]
-"""From a question's text and positions of articles to the passages of each that are read."""
+"""From a question's text and articles' positions to the passages read of each article."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Examples:
     Attributes:
         questions: Rows of the questions, int64 `[n]`.
         articles: Positions of the articles, int64 `[n]`.
-        n_positives: How many of them, from the first, are positives.
+        n_positives: How many of them are positives; these come first.
     """
 
     questions: NDArray[np.int64]
@@ -123,12 +123,12 @@ class Examples:
 def read_passages(
     questions: Sequence[str], articles: Sequence[int], passages: Passages
 ) -> list[list[str]]:
-    """The passages that are read of each (question, article); each question is asked once.
+    """The passages read of each (question, article); passages are chosen once per question.
 
     Args:
         questions: `[n]`.
         articles: Positions, `[n]`.
-        passages: Chooses them.
+        passages: Chooses the passages.
     """
     places: dict[str, list[int]] = {}
     for place, question in enumerate(questions):
@@ -140,7 +140,7 @@ def read_passages(
     return chosen
 
 
-# What a bi-encoder finds for the questions of a run: the candidates of a ranker.
+# What the first stage finds for the questions of a run: the candidates of a ranker.
 
 
 _FOUND_FILE = "found.npz"
@@ -159,7 +159,7 @@ def open_network(model: str, device: str | None) -> LegislativeGraphEncoder | No
 
 
 def stage_digest(model: str) -> str:
-    """Digest of all that finds candidates: of the bi-encoder, and of the graph where there is one.
+    """Digest of what finds the candidates: the bi-encoder, and the graph network if any.
 
     Raises:
         ModelError: There is no such model within reach.
@@ -189,12 +189,12 @@ class Candidates:
 
 @dataclass(frozen=True)
 class FirstStage:
-    """A model's exact search over a law: a bi-encoder's, or a graph network's over it.
+    """Exact search over a law with a bi-encoder's vectors, or with a graph network's on top.
 
     Attributes:
         articles: Vectors of the articles, float32 `[n_articles, dim]`, of unit length.
-        train: What is found for the questions to learn from.
-        dev: What is found for the questions to choose by.
+        train: Candidates of the training questions.
+        dev: Candidates of the dev questions.
     """
 
     articles: NDArray[np.float32]
@@ -214,8 +214,8 @@ class FirstStage:
         Args:
             biencoder: The first stage.
             data: Law and questions.
-            m: Articles to find; a smaller law gives all that it has.
-            network: What the articles' vectors go through, as they do when the law is indexed.
+            m: How many articles to find; a smaller law gives all that it has.
+            network: The graph network that the articles' vectors pass through, as in indexing.
         """
         if network is None:
             texts = [
@@ -238,10 +238,10 @@ class FirstStage:
         return cls(articles, candidates(data.train), candidates(data.dev))
 
     def kept_in(self, work: Path) -> FirstStage:
-        """The same with what was found when the run began, which is written down where it is not.
+        """The same with the candidates found when the run began; saves them the first time.
 
-        Encoded again, near articles may change places on some devices; a run that is taken up again
-        must not learn from other negatives than before.
+        Encoded again, close articles may change places on some devices; a resumed run must not
+        learn from other negatives than before.
         """
         path = work / _FOUND_FILE
         if not path.exists():
@@ -257,7 +257,7 @@ class FirstStage:
     def cosines(
         self, questions: NDArray[np.int64], articles: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Similarity of training questions and articles, pair by pair.
+        """Cosines of training questions and articles, pair by pair.
 
         Args:
             questions: int64 `[n]`, rows of the training questions.
@@ -272,7 +272,7 @@ class FirstStage:
 # What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
 
 
-# As StatuteBM25Retriever has them by default.
+# The defaults of StatuteBM25Retriever.
 _K1, _B = 1.5, 0.75
 
 
@@ -281,15 +281,15 @@ def pipeline_candidates(
 ) -> Candidates:
     """The `RERANKED` best articles of each dev question by BM25 and the first stage, fused by rank.
 
-    As in the pipeline, but for what a question cites: that stands above the re-ranked there.
+    As in the pipeline, except that articles which a question cites come first there.
 
     Args:
         stage: The vectors of articles and dev questions.
         corpus: The law.
-        text_rule: What of an article the words are taken from.
+        text_rule: Which parts of an article are searched by words.
 
     Returns:
-        As many for each question; of a smaller law all that it has.
+        The same number for each question; a smaller law gives all that it has.
     """
     texts = (
         (position, indexed_text(article.headings, article.text, text_rule), article.language)
@@ -311,10 +311,10 @@ def _weight_of_words(question: str, first: Article) -> float:
 
 
 class EpochBatches(DefaultBatchSampler):
-    """The examples in an order of each epoch's own.
+    """Batches in a different order for each epoch, decided by seed and epoch alone.
 
-    The sampler of sentence-transformers draws from one stream of random numbers: taken up again in
-    its second epoch, a run would see the order of the first.
+    The sampler of sentence-transformers draws from one stream of random numbers: a run resumed in
+    its second epoch would see the order of the first.
     """
 
     def __iter__(self) -> Iterator[list[int]]:

@@ -1,4 +1,4 @@
-"""What is measured of a ranker while it is trained: its order on dev, how its negatives score."""
+"""Measurements of a ranker in training: its order on dev, and how its negatives score."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from training.plotting import figure_at
 from training.ranking.data import ArticlePairs, Score, probabilities
 from training.records import numbers_of
 
-# What a ranker's run has to show: metrics on dev and how its negatives score, by epoch.
+# The records of a ranker's run: metrics on dev and how its negatives score, by epoch.
 
 
 MEASURED = "eval_"
-"""What the Trainer puts before the name of everything that is measured."""
+"""The Trainer's prefix for the name of everything that is measured."""
 
 START_RANKS = "start_ranks"
 """In the record before the first step: whether training starts from a cross-encoder."""
@@ -37,13 +37,13 @@ _NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_seco
 
 
 def make_records(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One record for each measuring.
+    """One record for each measurement.
 
     Args:
-        history: What the Trainer logged, in its order; "/" in a name joins levels.
+        history: What the Trainer logged, in order; "/" in a name joins levels.
 
     Returns:
-        `step`; `epoch`, times that each example was seen; what was measured, such as `dev` (metric
+        `step`; `epoch`, how often each example was seen; what was measured, such as `dev` (metric
         to mean) and `negatives` (see `training.ranking.measuring`); after step 0 also `loss`, the
         mean of the training steps since the last record, and `learning_rate` of the last of them.
     """
@@ -59,7 +59,7 @@ def make_records(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _measured(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a logged entry was measured, by name."""
+    """The measured values of a log entry, by name."""
     return {
         name.removeprefix(MEASURED): value
         for name, value in entry.items()
@@ -80,10 +80,10 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
-    """The record of the highest `metric` on dev, the first of several; None where there is none.
+    """The record with the highest `metric` on dev, the first of several; None without one.
 
-    Before the first step a fresh head is chance, so that record does not count. What was a
-    cross-encoder before (`START_RANKS`) may be the best, where training does harm.
+    Before the first step a fresh head ranks at random, so that record does not count. A model that
+    was already a cross-encoder (`START_RANKS`) may be the best, if training does harm.
     """
     measured = [
         record
@@ -122,9 +122,9 @@ class DevLists:
 
     Attributes:
         questions: `n_questions` of them.
-        found: Ids of each one's candidates, best of the first stage first, `m` each.
+        found: Ids of each question's candidates in the first stage's order, `m` each.
         pairs: The first `depth` candidates of each question, question after question.
-        depth: How many are re-ranked.
+        depth: How many of them are re-ranked.
     """
 
     questions: Sequence[Question]
@@ -133,7 +133,7 @@ class DevLists:
     depth: int
 
     def logits(self, score: Score) -> NDArray[np.float32]:
-        """Of the candidates that are re-ranked, float32 `[n_questions, depth]`."""
+        """Logits of the candidates that are re-ranked, float32 `[n_questions, depth]`."""
         return self.pairs.logits(score).reshape(len(self.questions), self.depth)
 
     def re_ranked(
@@ -142,8 +142,8 @@ class DevLists:
         """Ids of each question's candidates, best first; beyond `depth` they stay as they were.
 
         Args:
-            logits: As `logits` gives them.
-            weight: Of the first stage's rank, see `rank_candidates`.
+            logits: As returned by `logits`.
+            weight: Weight of the first stage's rank, see `rank_candidates`.
         """
         return [
             [*(ids[place] for place in rank_candidates(own, weight).tolist()), *ids[self.depth :]]
@@ -155,16 +155,16 @@ class DevLists:
 
         Args:
             ranked: Ids by question, best first.
-            metric: Of a law with fewer articles than it looks at all are candidates.
+            metric: Name; in a law with fewer articles than it looks at, all are candidates.
         """
         return list(self._evaluated(ranked, [metric])[metric].values())
 
     def metrics(self, ranked: Sequence[Sequence[str]], select_by: str) -> dict[str, float]:
-        """Means over the questions: `select_by`, and what the candidates are deep enough for.
+        """Means over the questions: `select_by`, and the metrics that the candidates' depth allows.
 
         Args:
             ranked: Ids by question, best first.
-            select_by: Measured in any case; of a law with fewer articles all are candidates.
+            select_by: Always measured; in a law with fewer articles all are candidates.
         """
         usual = [name for name in METRICS if metric_depth(name) <= len(self.found[0])]
         names = list(dict.fromkeys((*usual, select_by)))
@@ -179,16 +179,16 @@ class DevLists:
 
 @dataclass(eq=False)
 class RankerMeasuring(BaseEvaluator):
-    """What the Trainer calls before the first step and after each epoch.
+    """The evaluator that the Trainer calls before the first step and after each epoch.
 
     Attributes:
-        score: Scores pairs with the model that is trained.
+        score: Scores pairs with the model in training.
         dev: Lists to re-rank; None where no question is of dev.
         negatives: The mined negatives, `n` of them or a sample.
-        cosines: The bi-encoder's of these, `[n]`.
+        cosines: The bi-encoder's cosines for them, `[n]`.
         select_by: Metric that chooses the best epoch.
-        start_ranks: Whether the model ranks before it is trained: it has a head already.
-        dev_logits: Of the dev lists when last measured.
+        start_ranks: Whether the model ranks before training, because it already has a head.
+        dev_logits: Logits of the dev lists when last measured.
     """
 
     score: Score
@@ -236,25 +236,25 @@ class RankerMeasuring(BaseEvaluator):
         return numbers_of(measured)
 
 
-# How much the order before a ranker counts beside its own.
+# How much the first stage's order counts next to the ranker's own.
 
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Weights of the first stage's rank among which dev chooses."""
+"""Weights of the first stage's rank from which dev chooses."""
 
 _FOLDS = 5
 
 
 @dataclass(frozen=True)
 class FusionWeight:
-    """The weight of the first stage's rank, and what was found in choosing it.
+    """The weight of the first stage's rank, and the results of choosing it.
 
     Attributes:
-        chosen: The one that is best on dev, the smallest of several.
-        tried: The metric of each, by `str(weight)`.
+        chosen: The best weight on dev, the smallest of several.
+        tried: The metric of each weight, by `str(weight)`.
         of_others: For each dev question the weight that is best on the other four fifths of them:
-            the best of several weights would flatter itself.
-        held_out: The metric of each dev question with that one.
+            a weight chosen on the question itself would flatter it.
+        held_out: The metric of each dev question with that weight.
     """
 
     chosen: float
@@ -269,7 +269,7 @@ class FusionWeight:
         Args:
             lists: The dev lists.
             logits: `[n_questions, depth]`.
-            metric: What decides.
+            metric: The metric that decides.
         """
         values = np.array(
             [lists.values(lists.re_ranked(logits, weight), metric) for weight in WEIGHTS]
@@ -289,25 +289,25 @@ class FusionWeight:
 
 
 def _best(values: NDArray[np.float64]) -> int:
-    """The first row of the highest mean; sums in one order, so that equal rows stay equal."""
+    """The first row with the highest mean; sums in a fixed order, so that equal rows stay equal."""
     return int(np.argmax(values.sum(axis=1)))
 
 
-# What dev says of a ranker's logits as probabilities.
+# Calibration: a ranker's logits as probabilities, fitted on dev.
 
 _BINS = 10
 _STEPS = 100
 
 
 def answers_among(found: NDArray[np.int64], gold: Gold) -> NDArray[np.bool_]:
-    """Which candidates answer their question, as what reads the same as one that does.
+    """Which candidates answer their question, or have the text of one that does.
 
-    Metrics count the articles that are marked; a ranker cannot tell their twins from them, which
-    are no negatives in training either.
+    Metrics count only the articles that are marked; but a ranker cannot tell twins apart, and
+    twins are not negatives in training either.
 
     Args:
         found: Positions, `[n_questions, depth]`.
-        gold: Of the same questions.
+        gold: Gold of the same questions.
 
     Returns:
         bool `[n_questions, depth]`.
@@ -317,18 +317,18 @@ def answers_among(found: NDArray[np.int64], gold: Gold) -> NDArray[np.bool_]:
 
 
 def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> Calibration | None:
-    """The a and b of p = sigmoid(a z + b) that make dev most likely (Platt 1999).
+    """The a and b of p = sigmoid(a z + b) that maximise the likelihood of dev (Platt 1999).
 
     The targets are Platt's (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, so that a is
-    finite where a bound parts the two without fault.
+    finite even where a threshold separates the two perfectly.
 
     Args:
-        logits: z, `[...]`, of all candidates of all questions: at their natural rate.
+        logits: z, `[...]`, of all candidates of all questions, at their natural base rate.
         answers: Of the same shape.
 
     Returns:
-        None where no candidate answers, all do, all have one logit, or a higher one speaks against
-        an article.
+        None if no candidate answers, all do, all have the same logit, or higher logits mean fewer
+        answers.
     """
     z = logits.astype(np.float64).ravel()
     positive = answers.ravel()
@@ -344,7 +344,7 @@ def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> 
         gradient = x.T @ (p - target)
         curvature = (x * (p * (1 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
-        # Newton's step, shortened until it does not make things worse.
+        # Newton's step, halved until it does not increase the cost.
         while _cost(x @ (weights - step), target) > _cost(x @ weights, target) + 1e-12:
             step /= 2
         weights = weights - step
@@ -357,11 +357,11 @@ def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> 
 
 
 def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
-    """How far probabilities are from what happens, in the mean (expected calibration error).
+    """How far probabilities are from observed frequencies (expected calibration error).
 
-    Candidates are put into ten bins of equal number by probability; of each the difference between
-    mean probability and share of answers counts by the bin's size. Where a bound parts candidates
-    of equal probability, each side has their mean share of answers.
+    Candidates are sorted by probability into ten bins of equal size; in each, the difference
+    between mean probability and share of answers is weighted by the bin's size. Where a bin's edge
+    separates candidates of equal probability, each side gets their mean share of answers.
 
     Args:
         predicted: Probabilities, `[...]`.
@@ -380,7 +380,7 @@ def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]
 def calibration_report(
     logits: NDArray[np.float32], answers: NDArray[np.bool_]
 ) -> dict[str, float] | None:
-    """The calibration error of questions that a calibration was not fitted on.
+    """The calibration error on questions that the calibration was not fitted on.
 
     Args:
         logits: `[n_questions, depth]`.
@@ -388,10 +388,10 @@ def calibration_report(
 
     Returns:
         `error` with a calibration fitted on the other four fifths of the questions, `uncalibrated`
-        that of sigmoid(z). Nearly all candidates answer nothing and are told apart with ease, so of
-        each question's best candidate, which thresholds look at, also the mean probability,
-        `best_probability`, and the share of them that answer, `best_answers`. None where one cannot
-        be fitted.
+        that of sigmoid(z). Nearly all candidates answer nothing and are easy to tell apart. So the
+        report also has, for each question's best candidate, which thresholds look at, the mean
+        probability, `best_probability`, and the share that answers, `best_answers`. None if a
+        calibration cannot be fitted.
     """
     fitted = np.empty(logits.shape)
     folds = np.arange(len(logits)) % _FOLDS

@@ -76,29 +76,28 @@ from training.ranking.measuring import (
 )
 from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import RERANKED, RankerTrainingSettings
-from training.start import set_dropout
+from training.starting_model import set_dropout
 
 
 def quiet_warnings() -> None:
-    """Leave out what sentence-transformers warns of."""
-    # Turning an encoder into a cross-encoder is intended; the warning about its fresh head says
-    # nothing new.
+    """Silence a warning of sentence-transformers."""
+    # Turning an encoder into a cross-encoder is intended; we know that its head is fresh.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 
 
 class BestPassageLoss(BinaryCrossEntropyLoss):
     """sentence-transformers' BinaryCrossEntropyLoss where a text may be several passages.
 
-    In use an article's logit is its best passage's, z = max_p z_p, and so it is here:
+    As in use, an article's logit is its best passage's, z = max_p z_p:
 
         loss = mean over (question, article) of -[y log sigmoid(z) + (1 - y) log(1 - sigmoid(z))]
 
-    Nothing is learnt from the other passage of an article that answers a question, which need not
-    answer it itself. Of articles of one passage it is the parent's loss.
+    Nothing is learnt from the other passages of an article that answers a question, since they need
+    not answer it themselves. For articles of one passage it is the parent's loss.
 
     Args:
         model: A CrossEncoder of one label.
-        as_read: From a question or passage to the text that its tokenizer reads.
+        as_read: Turns a question or passage into the text that the tokenizer reads.
 
     Inputs:
         | texts                            | labels                        |
@@ -120,7 +119,7 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
         """The loss, a float32 scalar.
 
         Args:
-            inputs: Questions, and the passages of the article beside each; every one has some.
+            inputs: Questions, and the passages of the article paired with each; at least one each.
             labels: `[n]`, 1 or 0.
             prompt: As for the parent.
             task: As for the parent.
@@ -138,14 +137,14 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
         return loss
 
 
-# What encoders of before 2019 call the weights of a LayerNorm; transformers renames them.
+# Names of LayerNorm weights in encoders from before 2019; transformers renames them.
 _RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 
 
-def start_folder(name: str) -> Path:
+def starting_folder(name: str) -> Path:
     """The folder of the encoder or cross-encoder that a name stands for.
 
-    Of a Lexarbor folder it is the ranker, or the tower of questions where there is none.
+    For a Lexarbor folder it is the ranker, or the question tower if there is no ranker.
 
     Raises:
         ModelError: There is no such model within reach.
@@ -157,14 +156,16 @@ def start_folder(name: str) -> Path:
     return folder / (RANKER_PART if RANKER_PART in parts else QUERY_PART)
 
 
-def start_reading(name: str) -> RankerSettings | None:
-    """What a ranker that training starts from reads of an article, and how; of a Lexarbor folder
-    without a ranker how its bi-encoder reads words. None for any other model.
+def starting_reading(name: str) -> RankerSettings | None:
+    """What the starting ranker reads of an article, and how.
+
+    For a Lexarbor folder without a ranker, how its bi-encoder segments words; None for any other
+    model.
 
     Raises:
         ModelError: There is no such model within reach, or its `ranker.json` is broken.
     """
-    folder = start_folder(name)
+    folder = starting_folder(name)
     if (folder / SETTINGS_FILE).exists():
         return RankerSettings.load(folder)
     whole = find_model(name)
@@ -174,12 +175,12 @@ def start_reading(name: str) -> RankerSettings | None:
 
 
 def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
-    """What the ranker will read of an article; by default its words as the start reads them.
+    """What the ranker reads of an article; by default its words as the starting model reads them.
 
     Raises:
-        ModelError: As `start_reading`, or what tells words apart is not installed.
+        ModelError: As `starting_reading`, or the word segmenter is not installed.
     """
-    before = start_reading(settings.start)
+    before = starting_reading(settings.start)
     return RankerSettings(
         passages=settings.passages,
         passage_tokens=settings.passage_tokens,
@@ -187,8 +188,8 @@ def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
     )
 
 
-def start_digest(folder: Path) -> str:
-    """sha256 that names what training starts from: weights, configuration and tokenizer.
+def starting_digest(folder: Path) -> str:
+    """sha256 of the starting model: weights, configuration and tokenizer.
 
     Raises:
         ModelError: The folder has no safetensors weights.
@@ -200,20 +201,20 @@ def start_digest(folder: Path) -> str:
 def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
     """Names of the parameters of a head that is still to be learnt, in the model's order.
 
-    Those that the start's folder lacks; where it lacks some, also the pooler below them: the
-    folder's, if it has one, was trained for another task, or is what was left when its encoder was
-    trained with mean pooling. Empty for a cross-encoder.
+    These are the parameters that the folder lacks. If there are any, the pooler below them is
+    included: a stored one was trained for another task, or left over when its encoder was trained
+    with mean pooling. Empty for a cross-encoder.
 
     Args:
-        model: As `open_start` gives it.
-        folder: What it was opened from.
+        model: As returned by `open_starting_model`.
+        folder: The folder that it was opened from.
     """
     stored: set[str] = set()
     for path in folder.rglob("*.safetensors"):
         with safe_open(path, framework="pt") as file:
             stored.update(_as_loaded(key) for key in file.keys())  # noqa: SIM118
     names = [name for name, _ in model.named_parameters()]
-    # An encoder's own names begin where the encoder of a cross-encoder does ("bert.").
+    # An encoder's own names lack the prefix of the encoder in a cross-encoder ("bert.").
     lacking = {
         name
         for name in names
@@ -228,40 +229,40 @@ def _as_loaded(key: str) -> str:
     return key
 
 
-def open_start(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
+def open_starting_model(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
     """A cross-encoder of one label in float32; a head that the folder lacks is made from `seed`.
 
     Raises:
-        ModelError: It cannot be opened, or its files do not hold exactly the encoder's weights (of
+        ModelError: It cannot be opened, or its files do not hold exactly the encoder's weights (for
             a cross-encoder, the head's too).
     """
     torch.manual_seed(seed)
     with opening(folder, "cross-encoder"):
         model: CrossEncoder = CrossEncoder(
             str(folder),
-            # What is trained and served are logits.
+            # Training and serving both use logits.
             activation_fn=nn.Identity(),
             **{**OPENED_SAFELY, "device": str(device)},
         )
         check_loaded(model, folder, fresh_head=True)
     reader: object = model[0]
     if isinstance(reader, Transformer):
-        # Where a tokenizer states no limit, the library takes RoBERTa's rows of positions for it,
-        # the first of which are the padding's.
+        # Where a tokenizer states no limit, the library uses the number of RoBERTa's positions, the
+        # first of which belong to padding.
         reader.max_seq_length = token_limit(reader)
     return model
 
 
-# From settings to what a ranker learns and is measured by.
+# From settings to examples and measurements.
 
 
-# Negatives whose scores are looked at; more say no more.
+# Negatives whose scores are measured; more would tell nothing new.
 _SCORED = 2_000
 
 
 @dataclass(frozen=True)
 class FirstStageSetup:
-    """What runs that differ in nothing but their negatives and seed have in common.
+    """What runs that differ only in their negatives and seed have in common.
 
     Attributes:
         biencoder: The first stage.
@@ -278,13 +279,13 @@ class FirstStageSetup:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run works with.
+    """Everything that a run works with.
 
     Attributes:
-        setup: First stage, what it finds, what is read.
-        ranker: What is trained.
+        setup: The first stage, what it finds, and what is read.
+        ranker: The ranker in training.
         examples: Columns `question`, `passages`, `label`.
-        measuring: What is measured.
+        measuring: The evaluator.
         mined: How many examples and negatives there are, and how many questions got too few.
     """
 
@@ -296,7 +297,7 @@ class Prepared:
 
 
 def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, Any]:
-    """What must be the same when a run is taken up again, by name.
+    """What must be the same when a run is resumed, by name.
 
     Raises:
         ModelError: A model cannot be found.
@@ -309,22 +310,22 @@ def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, 
         "device": device.type,
         "dtype": str(dtype).removeprefix("torch."),
         "model_sha256": stage_digest(settings.model),
-        "start_sha256": start_digest(start_folder(settings.start)),
+        "start_sha256": starting_digest(starting_folder(settings.start)),
         "segmentation": reading_of(settings).segmentation,
     }
 
 
 def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) -> Prepared:
-    """Search the law with the first stage, mine negatives, open what training starts from.
+    """Search the law with the first stage, mine negatives, open the starting model.
 
     Args:
         settings: Of the run.
         data: Law and questions.
-        work: Keeps what the first stage found.
+        work: Folder that keeps what the first stage found.
 
     Raises:
         ModelError: A model cannot be opened.
-        SettingsError: There is nothing to tell answers from.
+        SettingsError: No question has a negative.
     """
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     ranker = open_ranker(settings, biencoder)
@@ -339,20 +340,20 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
 def open_ranker(
     settings: RankerTrainingSettings, biencoder: BiEncoder, weights: Path | None = None
 ) -> CrossEncoderRanker:
-    """What training starts from, reading what of an article the bi-encoder reads.
+    """The starting ranker, which reads the same parts of an article as the bi-encoder.
 
     Args:
         settings: Of the run.
         biencoder: The first stage.
-        weights: Folder of an epoch's weights, in place of the start's.
+        weights: Folder of an epoch's weights, in place of the starting model's.
 
     Raises:
         ModelError: It cannot be opened, or scores no pairs of texts; the message names it.
     """
-    folder = weights or start_folder(settings.start)
+    folder = weights or starting_folder(settings.start)
     try:
         return CrossEncoderRanker(
-            open_start(folder, resolve_device(settings.device), settings.seed),
+            open_starting_model(folder, resolve_device(settings.device), settings.seed),
             reading_of(settings),
             text_rule=biencoder.text_rule,
             dtype=settings.dtype,
@@ -365,22 +366,22 @@ def open_ranker(
 
 
 def _say_what_is_read(settings: RankerTrainingSettings, ranker: CrossEncoderRanker) -> None:
-    """Say where that is not what was asked for, or not what the start learnt on."""
-    reading, before = ranker.settings, start_reading(settings.start)
+    """Report where that is not what was requested, or not what the starting model learnt on."""
+    reading, before = ranker.settings, starting_reading(settings.start)
     if reading.segmentation != settings.segmentation:
-        say(f"Words are read as the start reads them: segmentation {reading.segmentation}")
-    if (folder := start_folder(settings.start)).name == RANKER_PART and before is not None:
+        say(f"Words are read as the starting model reads them: segmentation {reading.segmentation}")
+    if (folder := starting_folder(settings.start)).name == RANKER_PART and before is not None:
         learnt, asked = (f"{each.passages} of {each.passage_tokens}" for each in (before, reading))
         if learnt != asked:
             say(
-                f"{folder} learnt on passages of an article, {learnt} tokens; here it reads "
+                f"{folder} learnt on {learnt} tokens of an article's passages; here it reads "
                 f"{asked} (passages, passage_tokens)"
             )
     if ranker.passage_tokens < reading.passage_tokens:
         say(
-            f"passage_tokens is {reading.passage_tokens}, and {settings.start} reads "
+            f"passage_tokens is {reading.passage_tokens}, but {settings.start} reads "
             f"{ranker.tokenizer.format.room} tokens of question and passage together: passages "
-            f"are of {ranker.passage_tokens}"
+            f"are cut to {ranker.passage_tokens}"
         )
 
 
@@ -390,16 +391,16 @@ def prepare_on(
     data: TrainingData,
     ranker: CrossEncoderRanker,
 ) -> Prepared:
-    """Mine negatives from what was found, and lay out what is learnt and measured.
+    """Mine negatives from the candidates; prepare examples and measurements.
 
     Args:
-        setup: Of these settings, but for `strategy`, `negatives` and `seed`.
+        setup: Made with these settings, except `strategy`, `negatives` and `seed`.
         settings: Of the run.
         data: Law and questions.
-        ranker: What training starts from.
+        ranker: The ranker that training starts from.
 
     Raises:
-        SettingsError: There is nothing to tell answers from.
+        SettingsError: No question has a negative.
     """
     stage = setup.stage
     try:
@@ -439,13 +440,13 @@ def prepare_on(
         negatives=_pairs(dataset.select(seen)),
         cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
         select_by=settings.select_by,
-        start_ranks=not head_parameters(ranker.encoder, start_folder(settings.start)),
+        start_ranks=not head_parameters(ranker.encoder, starting_folder(settings.start)),
     )
     return Prepared(setup, ranker, dataset, measuring, mined)
 
 
 def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:
-    """What the ranker reads of articles, in training and on dev as in use."""
+    """What the ranker reads of articles, the same in training, on dev and in use."""
     texts = [indexed_text(each.headings, each.text, ranker.text_rule) for each in data.corpus]
     chooser = PassageChooser(biencoder)
 
@@ -467,12 +468,12 @@ def _pairs(examples: Dataset) -> ArticlePairs:
 def candidate_lists(
     data: TrainingData, candidates: Candidates, depth: int, passages: Passages
 ) -> DevLists:
-    """The lists of some questions, with what is read of those that are re-ranked.
+    """The lists of some questions, with the passages of the candidates to re-rank.
 
     Args:
         data: The law.
-        candidates: What the first stage finds.
-        depth: How many of each question are re-ranked.
+        candidates: What the first stage found.
+        depth: How many per question are re-ranked.
         passages: Chooses what is read.
     """
     ids = list(data.corpus.ids)
@@ -493,16 +494,16 @@ _BEST = "best-"
 
 
 class RankerWatch(RunWatch):
-    """Watches over a run, and keeps the weights that were best on dev.
+    """Reports a run's progress and keeps the weights that were best on dev.
 
-    They lie in `best-STEP/model`, beside the logits of dev. An older one goes once a checkpoint
-    knows of the newer: a run that is killed before goes on from a checkpoint for which the older is
-    the best.
+    They are in `best-STEP/model`, with the logits of dev. An older folder is removed only once a
+    checkpoint names the newer one: a run that is killed before resumes from a checkpoint for which
+    the older one is the best.
 
     Args:
         work: Folder of the checkpoints.
-        select_by: Metric on dev that is the higher the better.
-        measuring: Has the logits of dev.
+        select_by: Metric on dev; higher is better.
+        measuring: The evaluator, which has the logits of dev.
         run: As for `RunWatch`.
     """
 
@@ -510,31 +511,31 @@ class RankerWatch(RunWatch):
         self, work: Path, *, select_by: str, measuring: RankerMeasuring, **run: Any
     ) -> None:
         super().__init__(work, label="Training", **run)
-        self._epoch_steps = -(-run["n_examples"] // run["examples_a_step"])
+        self._epoch_steps = -(-run["n_examples"] // run["examples_per_step"])
         self._select_by = select_by
         self._measuring = measuring
 
     def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Report the step; an epoch's last one is saved after it was measured, not before."""
-        # Going on from a checkpoint of an epoch's end, the Trainer begins with the next epoch.
+        """Report the step; an epoch's last step is saved after it is measured, not before."""
+        # A Trainer that resumes from an epoch's last checkpoint begins with the next epoch.
         step = state.global_step
         if step % self._epoch_steps == 0 or step >= state.max_steps:
             control.should_save = False
         super().on_step_end(args, state, control, **kwargs)
 
     def on_epoch_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Have the loss looked at, and what is measured now kept in a checkpoint."""
+        """Log and measure, then save a checkpoint with the measurement."""
         control.should_log = control.should_save = True
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Say how dev was ranked, and keep the weights where they are the best so far.
+        """Report the metric on dev, and keep the weights if they are the best so far.
 
         Raises:
             TrainingError: A logit is not finite.
         """
         logits = self._measuring.dev_logits
         if logits is not None:
-            # Finite weights may have products that are not, and nothing is ranked by NaN.
+            # Finite weights may give infinite products, and NaN cannot rank.
             self._check_finite("a logit of dev", float(np.abs(logits).sum()), state)
         records = make_records(state.log_history)
         if "dev" in records[-1]:
@@ -545,7 +546,7 @@ class RankerWatch(RunWatch):
         super().on_evaluate(args, state, control, **kwargs)
 
     def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Make the checkpoint count; then what was best before it can go."""
+        """Mark the checkpoint as complete; then remove the older best weights."""
         super().on_save(args, state, control, **kwargs)
         kept = best_folder(self._work, make_records(state.log_history), self._select_by)
         for folder in self._work.glob(f"{_BEST}*"):
@@ -561,7 +562,7 @@ class RankerWatch(RunWatch):
 
 
 def best_folder(work: Path, records: Sequence[dict[str, Any]], select_by: str) -> Path | None:
-    """Where the weights that were best on dev lie; None without dev."""
+    """The folder of the weights that were best on dev; None without dev."""
     best = best_record(records, select_by)
     return None if best is None else work / f"{_BEST}{best['step']}"
 
@@ -571,8 +572,8 @@ def train_ranker(
 ) -> list[dict[str, Any]]:
     """Train a cross-encoder, from the newest complete checkpoint if there is one.
 
-    It is measured before the first step and after each epoch. A run that was killed and taken up
-    again ends, on a CPU, with the weights of one left alone.
+    It is measured before the first step and after each epoch. On a CPU, a run that was killed and
+    resumed ends with the same weights as an undisturbed one.
 
     Args:
         settings: Of the run.
@@ -588,17 +589,20 @@ def train_ranker(
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)
     steps = settings.max_steps or settings.epochs * epoch_steps
-    head = head_parameters(model, start_folder(settings.start))
+    head = head_parameters(model, starting_folder(settings.start))
     if not head and settings.head_lr != RankerTrainingSettings.head_lr:
-        say("The start has a head already: head_lr is not used, learning_rate holds for all of it")
+        say(
+            "The starting model already has a head: learning_rate applies to all of it, and "
+            "head_lr is not used"
+        )
     if settings.dropout is not None:
         set_dropout(model, settings.dropout)
     checkpoint = newest_complete(work, say)
     if checkpoint is not None:
-        say(f"Going on from {checkpoint.name} of {steps:,} steps")
+        say(f"Resuming from {checkpoint.name} of {steps:,} steps")
     watch = RankerWatch(
         work,
-        examples_a_step=settings.batch_size,
+        examples_per_step=settings.batch_size,
         n_examples=len(examples),
         steps=steps,
         select_by=settings.select_by,
@@ -638,16 +642,16 @@ def publish(
     records: Sequence[dict[str, Any]],
     work: Path,
 ) -> None:
-    """Make the model folder.
+    """Write the model folder.
 
-    The ranker is the one that was best on dev, with the calibration and the weight of the order
-    before it that fit dev; the last one, without either, where there is no dev. All parts of the
-    first stage's folder are taken over as they are.
+    The ranker is the one that was best on dev, with the calibration and the weight of the first
+    stage's order that fit dev; without dev it is the last one, with neither. All parts of the first
+    stage's folder are copied unchanged.
 
     Args:
         settings: Of the run.
-        data: What it learnt from.
-        prepared: What it worked with.
+        data: What the ranker learnt from.
+        prepared: What the run worked with.
         records: What was measured.
         work: Holds the best weights.
     """
@@ -688,16 +692,16 @@ def publish(
 def _fitted(
     settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
 ) -> tuple[RankerSettings, dict[str, Any]]:
-    """How the best ranker is used, and what was found in fitting it.
+    """How the best ranker is to be used, and the results of fitting that.
 
-    It is fitted on what it is given in use, the fused candidates of `hybrid_rerank.yaml`: their
-    order is another than the first stage's own, and so is the share of answers among them.
+    It is fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`: their
+    order and their share of answers differ from the first stage's own.
     """
     setup = prepared.setup
     rule = prepared.ranker.text_rule
     found = pipeline_candidates(setup.stage, data.corpus, rule)
-    # As long as a measuring on dev of all candidates: nobody should think that it hangs.
-    say(f"Fitting how the ranker is used: {found.found.size:,} candidates of dev are re-ranked")
+    # This takes as long as measuring all candidates on dev, so announce it.
+    say(f"Fitting how the ranker is used: re-ranking {found.found.size:,} candidates of dev")
     lists = candidate_lists(data, found, RERANKED, setup.passages)
     ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
     logits = lists.logits(ranker.logits)
@@ -725,25 +729,26 @@ def _fitted(
 def _say_what_training_did(
     records: Sequence[dict[str, Any]], best: Mapping[str, Any], metric: str
 ) -> None:
-    """Say where training did harm, which nobody would look for."""
+    """Warn if training did harm, which nobody would look for."""
     if not best["step"]:
         trained = max(record["dev"][metric] for record in records if record["step"])
         say(
-            f"Training did not help: on dev the start has {metric} {best['dev'][metric]:.3f}, the "
-            f"best epoch {trained:.3f}. The model keeps the start's weights."
+            f"Training did not help: on dev the starting model has {metric} "
+            f"{best['dev'][metric]:.3f}, the best epoch {trained:.3f}. The starting model's "
+            "weights are kept."
         )
 
 
 def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings) -> None:
-    """Say how far scores are from probabilities, or that nothing makes them such."""
+    """Report how far scores are from probabilities, or that they cannot be calibrated."""
     if use.calibration is None:
         say(
             "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
-            "speak for answers (calibrated: true will be refused)"
+            "mean answers (calibrated: true will be refused)"
         )
     elif report is None:
         say(
-            "How far calibrated scores are from probabilities cannot be told: some fifths of dev "
+            "How far calibrated scores are from probabilities is unknown: some fifths of dev "
             "give no calibration for the others (calibrated: true is at your own risk)"
         )
     else:
@@ -756,17 +761,17 @@ def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings
 
 
 def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
-    """Say what the pipeline gains by the ranker, and where it gains nothing."""
+    """Report what the pipeline gains by the ranker, or that it gains nothing."""
     orders, gain = fitted["in_pipeline"], fitted["gain"]
     hybrid, alone, both = (orders[name][metric] for name in ("hybrid", "re_ranked", "fused"))
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone, {both:.3f} by both, as the model's folder says. On "
-        f"questions that did not choose their weight that is {gain['difference']:+.3f}, "
-        f"p {gain['p']:.4f}; all of them chose the epoch, so a test split tells it better."
+        f"{alone:.3f} by the ranker alone, {both:.3f} by both, with the model's own weight. On "
+        f"questions that did not choose the weight the difference is {gain['difference']:+.3f}, "
+        f"p {gain['p']:.4f}; all of them chose the epoch, so a test split is a better measure."
     )
     if gain["difference"] <= 0:
         say(
             "The ranker does not help there: hybrid finds no less and is faster. More questions or "
-            "epochs, or a start that is a cross-encoder, may help."
+            "epochs, or a cross-encoder to start from, may help."
         )

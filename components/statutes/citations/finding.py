@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from components.statutes.citations.hints import (
     LawReference,
     chinese_law_hint,
-    hint_behind,
+    hint_after,
     law_hint,
 )
 from components.statutes.citations.patterns import (
@@ -35,13 +35,13 @@ from components.statutes.citations.patterns import (
     next_marker,
 )
 
-# The numbers behind one marker, "articles 12, 13-1 and 15 to 18", and their levels, "§ 1er".
+# The numbers after one marker, "articles 12, 13-1 and 15 to 18", and their levels, "§ 1er".
 
 
 AND = rf"(?:{any_language('and')}|&)"
 """What joins two numbers of a list."""
 
-# Parts of a sentence or of a list: they are read past, since no article's number goes so deep.
+# Parts of a sentence or list. They are skipped, since no article number goes that deep.
 _SMALL = rf"(?:{any_language('small')})"
 _NOUN_LEVEL = rf"(?:{any_language('level')})"
 _ORDINAL_NAMES = (
@@ -72,7 +72,7 @@ _LEVEL = re.compile(
     r"|,?\s?(?P<degree>\d+)°"
     rf"|,?\s?(?P<ordinal>{_ORDINAL})(?:\s{AND}\s(?:the\s)?{_ORDINAL})?\s"
     rf"(?:(?P<small>{_SMALL})|alinéas?|paragraphe?s?|sub-?paragraphs?|sub-?sections?|absatz|comm[ai]|párrafo)\b"
-    # "..., second paragraph of section 13" is of that one.
+    # In "..., second paragraph of section 13" the paragraph is of section 13.
     r"(?!\s(?:of|de|du)\s(?:the\s|l['’]\s?|même\s|cet\s)?(?:art|sec|rule))"
     rf"|,?\s?(?P<part>{_SMALL}\s\d{{1,2}}\b|in\sfine\b)"
     # "article 4, I, du Code": but in "Articles I, II" it is an article.
@@ -96,15 +96,15 @@ _PLURAL_LEVEL = re.compile(
     r"|sentences|limbs|indents|tirets",
     re.IGNORECASE,
 )
-_BRACKET_REACH = 200  # characters in which an open bracket is looked for
+_BRACKET_REACH = 200  # characters that are searched for an open bracket
 
 
 class Item(NamedTuple):
     """One number of a list, or a range of them.
 
     Attributes:
-        start, end: Its span, with its paragraphs.
-        number: Canonical.
+        start, end: Its span, paragraphs included.
+        number: The canonical number.
         paragraph: As `Citation.paragraph`.
         through: As `Citation.through`.
         otherwise: As `Citation.otherwise`.
@@ -118,15 +118,15 @@ class Item(NamedTuple):
     otherwise: tuple[str, str | None] | None = None
 
 
-# A list stays on its line, but for French code numbers, which nothing else looks like. Behind a
-# number of it may stand "(deposits)" or a reference mark.
+# A list stays on its line, except for French code numbers, which are unmistakable. A number may
+# be followed by "(deposits)" or a reference mark.
 _SEPARATOR = re.compile(
     r"(?: ?(?:\([^()\n\d]{3,80}\)|[\[【][^\[\]【】\n]{1,24}[\]】]))?"
     rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{AND} +)?| {AND} +)",
     re.IGNORECASE,
 )
 _RANGE = re.compile(rf"\s?(?:\b(?:{any_language('to')})\b|–|—|\s-)\s?", re.IGNORECASE)
-# "article 12 to article 15": the unit may stand again, the same one.
+# "article 12 to article 15": the same unit may be repeated.
 _UNIT_AGAIN = {
     "article": re.compile(r"(?:l['’]\s?)?(?:art(?:icle|ikel|[íi]culo)?s?\b\.?|điều)\s*", re.I),
     "section": re.compile(r"(?:sections?|ss?\b\.?|secs?\b\.?|§§?)\s*", re.I),
@@ -137,11 +137,11 @@ _UNIT_AGAIN = {
 _HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
 _QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)", re.IGNORECASE)
 _SIGN = re.compile(r"§§?\s?")
-# An editor's note of the number that an article had before.
+# An editor's note of an article's earlier number.
 _RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
 # "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
 _YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
-_LIST_GOES_ON = re.compile(
+_LIST_CONTINUES = re.compile(
     rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
     r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
     re.IGNORECASE,
@@ -151,7 +151,7 @@ _PREFIXED = re.compile(r"([lrd]\d+(?:-\d+)*-)\d+")
 
 
 def items_of(text: str, marker: Marker) -> list[Item]:
-    """The numbers that a marker leads to."""
+    """The numbers that follow a marker."""
     items: list[Item] = []
     whole = ""  # the last number with more than digits
     position = marker.end
@@ -161,8 +161,8 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         closed = number.end() + marker.bracket  # "(5)"
         if items and not marker.bracket and _is_level_of_the_last(text, closed):
             break
-        paragraph, end, others = levels_behind(text, closed, sign=marker.sign, plural=marker.plural)
-        if items and not marker.plural and not _goes_on(text, end):
+        paragraph, end, others = levels_after(text, closed, sign=marker.sign, plural=marker.plural)
+        if items and not marker.plural and not _continues_list(text, end):
             break
         core = canonical_core(number[0])
         through: str | None = None
@@ -172,8 +172,8 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         last = to and NUMBER.match(text, (again or to).end())
         if to and last:
             through = canonical_core(last[0])
-            end = levels_behind(text, last.end(), sign=marker.sign)[1]
-            if to[0] in "–—":  # some print a number's own hyphen so
+            end = levels_after(text, last.end(), sign=marker.sign)[1]
+            if to[0] in "–—":  # some publishers print a number's own hyphen like this
                 otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
         elif marker.plural and (both := _HYPHENED.fullmatch(number[0])):
             otherwise = (canonical_core(both[1]), canonical_core(both[2]))
@@ -191,7 +191,7 @@ def items_of(text: str, marker: Marker) -> list[Item]:
 
 
 def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | None] | None:
-    """A number and its range with what they share with a number before; None for nothing."""
+    """A number and its range end with the prefix of an earlier number; None if they share none."""
     if core.isdigit() and (shared := _PREFIXED.fullmatch(before)):
         return f"{shared[1]}{core}", through and f"{shared[1]}{through}"
     if through and through.isdigit() and (shared := _PREFIXED.fullmatch(core)):
@@ -200,12 +200,12 @@ def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | No
 
 
 def _is_level_of_the_last(text: str, end: int) -> bool:
-    """Whether the number of a list that ends there is one like "7)", below the article before."""
+    """Whether a number of a list that ends at `end` is a level ("7)") of the article before."""
     return text.startswith(")", end) and not in_brackets(text, end)
 
 
 def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
-    """Whether a number is none of an article."""
+    """Whether a number is not an article's."""
     if marker.sign and number[0].endswith("er"):
         return True  # "§ 1er" is a paragraph of an article
     if number[0][-1].isupper() and marker.kind != "article" and number[0].isalpha():
@@ -215,23 +215,23 @@ def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
     return any(each.match(text, number.end()) for each in (_QUANTITY, _RENUMBERED))
 
 
-def _goes_on(text: str, end: int) -> bool:
-    """Whether a number that ends there is the list's, and counts no tenants."""
-    return _LIST_GOES_ON.match(text, end) is not None or hint_behind(text, end) is not None
+def _continues_list(text: str, end: int) -> bool:
+    """Whether a number that ends at `end` belongs to the list, and does not count something."""
+    return _LIST_CONTINUES.match(text, end) is not None or hint_after(text, end) is not None
 
 
-def levels_behind(
+def levels_after(
     text: str, position: int, *, sign: bool = False, plural: bool = False
 ) -> tuple[str | None, int, list[tuple[int, int, str]]]:
-    """The levels named behind a number, where they end, and further ones of the same article.
+    """The levels named after a number, where they end, and further ones of the same article.
 
     "48K(1)(b), (2)" gives "(1)(b)" and the further "(2)".
 
     Args:
         text: The text.
         position: Where the number ends.
-        sign: Whether the number's unit is "§": another one behind is then an article of its own.
-        plural: Whether the unit is of several articles: "§§ 5 Abs. 1 und 7" names § 7.
+        sign: Whether the number's unit is "§": a further "§" then begins another article.
+        plural: Whether the unit is plural: "§§ 5 Abs. 1 und 7" names § 7.
     """
     levels: list[str] = []
     others: list[tuple[int, int, str]] = []
@@ -247,10 +247,10 @@ def levels_behind(
         if value:
             levels.append(value.lower())
         if level["bracket"]:
-            behind = position
-            while more := _MORE_BRACKETS.match(text, behind):
+            bracket_end = position
+            while more := _MORE_BRACKETS.match(text, bracket_end):
                 others.append((more.start(1), more.end(), _replaced(levels, more[1])))
-                behind = more.end()
+                bracket_end = more.end()
         elif not (ordinal or level["closed"]):
             while more := _MORE_LEVELS.match(text, position):
                 if ("°" in more[0]) != bool(level["degree"]) or not _many(level, plural):
@@ -261,7 +261,7 @@ def levels_behind(
 
 
 def in_brackets(text: str, position: int) -> bool:
-    """Whether a bracket stands open there: "(see Articles 12, 13)" closes none of its numbers."""
+    """Whether a bracket is open at a position: in "(see Articles 12, 13)" none is a level."""
     depth = 0
     line = text.rfind("\n", max(0, position - _BRACKET_REACH), position) + 1
     for character in reversed(text[max(line, position - _BRACKET_REACH) : position]):
@@ -272,7 +272,7 @@ def in_brackets(text: str, position: int) -> bool:
 
 
 def _is_level(level: re.Match[str], text: str) -> bool:
-    """Whether the bracket behind a number or a letter makes it a level, and closes no other."""
+    """Whether the ")" after a number or letter makes it a level, rather than closing a bracket."""
     return not (level["closed"][0].isdigit() and in_brackets(text, level.start("closed")))
 
 
@@ -286,14 +286,14 @@ def _ordinal_value(level: re.Match[str]) -> str:
 
 
 def _many(level: re.Match[str], plural: bool) -> bool:
-    """Whether the level may be followed by others of its sort: "§§ 4 et 5", "Abs. 1 und 2"."""
+    """Whether others of the same sort may follow a level: "§§ 4 et 5", "Abs. 1 und 2"."""
     if level["degree"] or _PLURAL_LEVEL.search(level[0]):
         return True
     return not plural and bool(level["noun"] or level["part"]) and not level["sign"]
 
 
 def _replaced(levels: list[str], other: str) -> str:
-    """The levels with those of `other` put where the first one of its sort stands."""
+    """The levels, those of `other` in place of the first one of the same sort and all after it."""
     further = re.findall(r"\w+", other.lower())
     for index, level in enumerate(levels):
         if level[0].isdigit() == further[0][0].isdigit():
@@ -304,7 +304,7 @@ def _replaced(levels: list[str], other: str) -> str:
 # Citations in Chinese and Japanese text: 民法典第12条, 本法第三条第二款, 民法第三条の二第一項.
 
 
-# Behind the name of a law 第 may be left out, "民法典1079条"; not behind 依法 or 办法.
+# After the name of a law 第 may be left out, "民法典1079条"; not after 依法 or 办法.
 _ARTICLE = re.compile(
     rf"(?:第\s?{CHINESE_NUMERAL}|(?:(?<=[^依合非违执司方做办]法)|(?<=法典)|(?<=条例)|(?<=》))\d{{1,4}})\s?条"
     rf"(?:之{CHINESE_NUMERAL}|(?:の{CHINESE_NUMERAL}){{1,2}})?"
@@ -323,7 +323,7 @@ _MORE_CHINESE_LEVELS = re.compile(
 _NEXT = re.compile(
     rf"(?:{_CHINESE_SEPARATOR}|(?P<range>[至到]|から|ないし|乃至))(?=第\s?{CHINESE_NUMERAL}\s?条)"
 )
-# "第六条 各航空单位…" at the head of a line prints an article; it cites none.
+# "第六条 各航空单位…" at the beginning of a line is an article itself, not a citation.
 _PRINTED_HEAD = re.compile(r"(?:\n|[。；] ?)\s*$")
 
 
@@ -382,22 +382,22 @@ class Citation:
     """One cited article, or one range of articles.
 
     Attributes:
-        start, end: Span of the number in the text, with its paragraphs; marker excluded in the
-            middle of an enumeration.
+        start, end: Span of the number in the text, paragraphs included; the marker too, except
+            within an enumeration.
         text: text[start:end].
         number: Canonical: "1382-1", "l1221-1", "48f"; Chinese numerals in digits.
         paragraph: Levels below the article, from the outside in: "(2)(a)"; None where none is
             named. Abs. 1, § 1er, alinéa 3, khoản 2, 第一款 are levels alike.
-        law_hint: The words that name a law, as they stand; None where none do.
+        law_hint: The words that name a law, as written; None if there are none.
         kind: The unit that the marker names.
         reference: How the law is named: "none", "own" ("this Act"), "same" ("that Act": the one
             named before), "named".
         through: Last number of a range ("to 12"), canonical; None for a single article.
-        division: Canonical name of the schedule or annex that is named with the number;
+        division: Canonical name of the schedule or annex named with the number;
             `LISTED_PARAGRAPH` for "paragraph 25 above".
         group: Span of the whole enumeration, from its marker to its last number.
-        otherwise: `number` and `through` as the dash between them can be read too: "14–1" may be
-            printed for the number 14-1, and "articles 12-14" may mean a range.
+        otherwise: `number` and `through` if the dash is read the other way: "14–1" may be
+            the number 14-1, and "articles 12-14" may mean a range.
     """
 
     start: int
@@ -415,7 +415,7 @@ class Citation:
 
     @property
     def readings(self) -> list[tuple[str, str | None]]:
-        """Each (number, through) that it can mean, the likelier first."""
+        """Each (number, through) that the citation can mean, the likelier first."""
         return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
 
 
@@ -429,7 +429,7 @@ _PART_OF_ANOTHER = re.compile(
     r"(?:art|sec|rule|s\.)",
     re.IGNORECASE,
 )
-_NEAR = 160  # characters of a sentence in which a citation may go on
+_NEAR = 160  # characters of a sentence in which a list may continue
 _FURTHER = re.compile(
     rf"(?:,|\b{AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)", re.IGNORECASE
 )
@@ -443,10 +443,10 @@ _SCHEDULE = re.compile(
 _SCHEDULE_NUMBER = re.compile(
     r"\b(?P<unit>schedule|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b", re.IGNORECASE
 )
-_BEFORE = 400  # characters in which "that Schedule" was named
-# "paragraph 25 above" is an item of the list that it stands in.
+_BEFORE = 400  # characters that are searched for what "that Schedule" means
+# "paragraph 25 above" is an item of the same list.
 _NEARBY = re.compile(r"\s*,?\s*(?:above|below|ci-dessus|ci-dessous)\b", re.IGNORECASE)
-# Characters that print nothing or a space, and typographic hyphens, one for one: spans keep.
+# Invisible characters, spaces and typographic hyphens. One for one, so that spans stay valid.
 PLAIN_CHARACTERS = str.maketrans(
     dict.fromkeys("\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u202f\u2009\u2060\ufeff\u3000", " ")
     | dict.fromkeys("\u2010\u2011\u2012\u2212", "-")
@@ -454,12 +454,12 @@ PLAIN_CHARACTERS = str.maketrans(
 
 
 def find_citations(text: str, language: str | None = None) -> list[Citation]:
-    """The citations of a text in their order; an enumeration gives one for each article.
+    """The citations of a text in order; an enumeration gives one per article.
 
     Args:
         text: Any text.
         language: BCP 47 tag of the text, where known. In French "section 2" and "§ 2" are parts
-            of something else and not cited articles; without the tag they are told by context.
+            of something else, not cited articles; without the tag the context decides.
     """
     return read_citations(text, language)[0]
 
@@ -472,8 +472,8 @@ def read_citations(
     Args:
         text: Any text.
         language: As in `find_citations`.
-        most: How many citations are read, and how many words like "section" before a number that
-            may announce one; None reads the whole text.
+        most: The most citations to read, and the most markers (words like "section" before a
+            number) to try; None reads the whole text.
     """
     plain = text.translate(PLAIN_CHARACTERS)
     limit = len(plain) if most is None else most
@@ -482,7 +482,7 @@ def read_citations(
     read_end = len(plain)
     tried = 0
     french = (language or "").lower().startswith("fr")
-    group: list[Citation] = []  # the last one
+    group: list[Citation] = []  # the last enumeration
     position = taken = 0
     while True:
         marker = next_marker(plain, position)
@@ -512,7 +512,7 @@ def read_citations(
 
 
 def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:
-    """Whether a marker names a part of something else than a law."""
+    """Whether a marker names a part of something other than a law."""
     if (marker.kind == "paragraph" or marker.sign) and _PART_OF_ANOTHER.match(text, marker.end):
         return True
     if french:
@@ -524,11 +524,11 @@ def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:
 
 
 def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator[Citation]:
-    """What goes on behind the law of a citation, without a marker: "... and 13 of the Work Code".
+    """Citations without a marker after a citation's law: "... and 13 of the Work Code".
 
     Args:
         text: The text.
-        kind: Of the citation before.
+        kind: The kind of the citation before.
         position: Where that citation ends.
         end: Where the next one begins.
     """
@@ -543,7 +543,7 @@ def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator
 
 
 def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
-    """The citations behind one marker; the text up to `taken` belongs to others."""
+    """The citations after one marker; the text up to `taken` belongs to others."""
     start, kind = marker.start, marker.kind
     items = items_of(text, marker)
     if not items:
@@ -578,7 +578,7 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
 
 
 def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
-    """The division that is named behind paragraphs text[start:end], and where its name ends."""
+    """The division named after the paragraphs text[start:end], and where its name ends."""
     if _NEARBY.match(text, end):
         return LISTED_PARAGRAPH, end
     named = _SCHEDULE.match(text, end, end + 80)
@@ -586,7 +586,7 @@ def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
         return None, end
     if named["unit"]:
         return f"{named['unit'][:3].lower()} {named['number'].lower()}", named.end()
-    number = ""  # where none was named before, no division is meant that could be known
+    number = ""  # stays empty if no division was named before
     for last in _SCHEDULE_NUMBER.finditer(text, max(0, start - _BEFORE), start):
         if last["unit"][:3].lower() == named["same"][:3].lower():
             number = last["number"].lower()

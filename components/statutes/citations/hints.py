@@ -1,7 +1,7 @@
-"""What the words around a citation say of its law: nothing, "this Act", or a law by name.
+"""What the words around a citation say about its law: nothing, "this Act", or a law by name.
 
-Here no law is known yet; `LawNames` compares with the laws of a corpus. A name that belongs to
-no law of the corpus matters just as much: "section 5 of my contract" must find nothing.
+This module does not know the corpus; `LawNames` compares names with its laws. A name that is not
+of the corpus matters just as much: "section 5 of my contract" must find nothing.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _OWN = re.compile(
     rf"|\s*(?:của\s+)?(?:{_PUBLIC})\s+này\b",
     re.IGNORECASE,
 )
-_GENERIC = re.compile(  # "of the Act": whichever law is spoken of
+_GENERIC = re.compile(  # "of the Act": whichever law the text is about
     rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{any_language('the act')})"
     rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
-    # "of the Act require": a name would go on in capitals, or with "of".
+    # "of the Act require": a name would continue in capitals, or with "of".
     r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"
     r"|relating|concerning|respecting|governing|regarding|civil|p[ée]nal|du|de|des)\b)",
     re.IGNORECASE,
@@ -80,14 +80,14 @@ _ENGLISH_SOURCE = (
     r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
 )
 GENERIC_NAMES = frozenset({"Code", "Act", "Law"})
-"""By themselves they name whichever law is spoken of: "the Act, section 5"."""
-_LEAD = (  # words in capitals that begin a sentence and no name
+"""On their own they mean whichever law the text is about: "the Act, section 5"."""
+_LEAD = (  # capitalised words that begin a sentence, not a name
     r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With"
     r"|Both|According|Pursuant|The|Does|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut"
     r"|Im)"
 )
 _ENGLISH_NAME = (
-    # "Under the Housing Code": no name has "the" in it but behind "of" and "and".
+    # "Under the Housing Code": in names "the" only follows "of" and "and".
     rf"\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?){{0,9}}\b{_ENGLISH_SOURCE}\b"
     # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
     r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?"
@@ -101,7 +101,7 @@ _CONTINENTAL_NAME = (  # "Code civil", "code du travail", "loi du 29 juillet 188
     r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
     r"|\b(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?\b"
 )
-_BETWEEN = (  # what stands between a law's name and the citation behind it
+_BETWEEN = (  # what stands between a law's name and the citation after it
     r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
 )
 _BETWEEN_ALONE = re.compile(_BETWEEN)
@@ -122,14 +122,14 @@ _NAMED_BEFORE = (
 NAME_OF_A_LAW = re.compile(
     rf"《[^《》\n]{{1,40}}》|(?i:{_CONTINENTAL_NAME})|{_ENGLISH_NAME}|\b[A-Z][A-Z&]*[A-Z]{{2}}\b"
 )
-"""A law's whole name as far as it can be told, and words in capitals that can be one."""
+"""A law's whole name, as far as it can be recognised, or capitals that can be its initials."""
 
 OTHER_LAW = re.compile(
     r"\b[A-Z][A-Z&]*[A-Z]{2}\b|\b[A-Z][a-zäöü]{1,3}[A-Z]{1,3}\b|《"  # GDPR, StGB
     r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
     r"|\b[Cc]ode\s+(?:[Dd][eu]|[Dd]es|\w+[aei][lr]e?)\b|\b[Ll]oi\s+(?:du|n°|relative)\b"
 )
-"""A law by name, anywhere in a question: which of several is meant is then no longer sure."""
+"""A law by name, anywhere in a question: it is then uncertain which one a citation means."""
 
 _DIVISIONS = re.compile(
     r"(?:\s*,?\s*(?:of|in|du|de la|de l['’]|des)\s*(?:the\s+)?(?:part|chapter|title|book|division"
@@ -144,7 +144,7 @@ _ASIDE = re.compile(
 
 
 def after_divisions(text: str, end: int) -> tuple[int, bool]:
-    """Where the name of a law may begin, past "of Chapter 2"; whether one stood."""
+    """Where the name of a law may begin, past "of Chapter 2", and whether there was a division."""
     aside = _ASIDE.match(text, end, end + _NEXT_LINE)
     end = aside.end() if aside else end
     division = _DIVISIONS.match(text, end, end + _NEXT_LINE)
@@ -152,9 +152,9 @@ def after_divisions(text: str, end: int) -> tuple[int, bool]:
 
 
 def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
-    """The words by which a law is named around the citation text[start:end], and how."""
-    if behind := hint_behind(text, end):
-        return behind
+    """The words that name the law of the citation text[start:end], and the kind of reference."""
+    if following := hint_after(text, end):
+        return following
     opening = max(0, start - _NEXT_LINE)
     for pattern in (_PRIVATE_BEFORE, *_NAMED_BEFORE):
         if match := pattern.search(text, opening, start):
@@ -169,10 +169,10 @@ def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]
     return None, "none"
 
 
-def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
-    """How the law is named behind a citation that ends there; None where it is not.
+def hint_after(text: str, end: int) -> tuple[str | None, LawReference] | None:
+    """How the law is named after a citation that ends at `end`; None if it is not.
 
-    ("of the Act" names whichever law is spoken of.)
+    "of the Act" names whichever law the text is about.
     """
     end, _ = after_divisions(text, end)
     limit = min(len(text), end + _NEXT_LINE)
@@ -191,11 +191,11 @@ def hint_behind(text: str, end: int) -> tuple[str | None, LawReference] | None:
 
 
 def is_of_something(text: str, end: int) -> bool:
-    """Whether a citation that ends there is said to be of something, which may be no law at all.
+    """Whether a citation that ends at `end` is of something that may not be a law.
 
-    "Section 13 of the consent form" is; "of the Act" and "of the PDPA" tell a law.
+    "Section 13 of the consent form" is; "of the Act" and "of the PDPA" name a law.
     """
-    if hint_behind(text, end) is not None:
+    if hint_after(text, end) is not None:
         return False
     return _OF_SOMETHING.match(text, after_divisions(text, end)[0]) is not None
 
@@ -214,7 +214,7 @@ _CHINESE_NAMED = re.compile(
 
 
 def chinese_law_hint(text: str, start: int) -> tuple[str | None, LawReference]:
-    """The same for a Chinese citation, whose law stands in front."""
+    """As `law_hint`, for a Chinese citation, whose law precedes it."""
     opening = max(0, start - 80)
     if closing := _BRACKETED.search(text, opening, start):
         return bracketed_name(text[: closing.start() + 1]), "named"
@@ -228,7 +228,7 @@ def chinese_law_hint(text: str, start: int) -> tuple[str | None, LawReference]:
 
 
 def bracketed_name(text: str) -> str:
-    """The name in the Chinese title brackets that end a text, inner brackets left out."""
+    """The name in the Chinese title brackets that end a text, without inner brackets."""
     closing, opening = ("》", "《") if text.endswith("》") else ("〉", "〈")
     depth = 0
     for index in range(len(text) - 1, -1, -1):

@@ -15,8 +15,8 @@ from components.statutes.citations.places import (
     chinese_place_ending,
     is_of,
     is_place_of,
+    place_after,
     place_before,
-    place_behind,
     place_ending,
 )
 from components.statutes.languages import STOP_WORDS
@@ -63,33 +63,33 @@ _ABBREVIATIONS = {
 }
 # "Housing Act 1996" is not the Housing Act 1988.
 YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-# The year of the act stands behind it, not that of its edition: "(2020 Rev. Ed.)".
-_YEAR_BEHIND = re.compile(
+# The year after a name is the act's, unless it is of an edition: "(2020 Rev. Ed.)".
+_YEAR_AFTER = re.compile(
     r"(?:[^\S\n]|[,(\[])*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b"
     r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
     re.IGNORECASE,
 )
 _BRACKET = r"\s*\((?!(?:Part|Book|Livre|Titre|Chap)\b)(?P<words>[A-Z]\w*(?:\s+[A-Z]\w*){0,3})\)"
-_BRACKET_BEHIND = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
+_BRACKET_AFTER = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
 BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
-# A name goes on: the "Code pénal" is not the "Code pénal social".
-_GOES_ON = re.compile(
+# How a longer name continues: the "Code pénal" is not the "Code pénal social".
+_CONTINUES = re.compile(
     r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
     # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
     r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
     r"|Law|Ordinance)\b(?!\s+\d)"
-    # "Companies Act 2006 (Amendment) Regulations 2009": behind brackets no citation begins
+    # "Companies Act 2006 (Amendment) Regulations 2009": after brackets no citation begins
     r"|\([A-Z][^()]{1,80}\)\s+(?:Order|Regulations|Rules|Act)\s+(?:1[5-9]|20)\d\d\b)"
 )
-# Only English names put what tells them apart in front, in capitals.
+# Only English names put distinguishing words, capitalised, in front.
 _ENGLISH_NAME = re.compile(r".*[a-z].*\b(?:Act|Order|Regulations?|Rules|Code|Law|Ordinance)\b.*")
 _CAPITALS = re.compile(r"(?:(?:[A-ZÀ-Ý][\w’'-]*|(?:1[5-9]|20)\d\d)\s+){1,4}$")
 _IN_FRONT = re.compile(r"([^\W\d][\w’'-]*|(?:1[5-9]|20)\d\d\b) +")
-_NEAR = 80  # characters in which they stand
-# What leads to a name: the words behind it belong to the name.
+_NEAR = 80  # characters that are searched for them
+# After these the words in capitals belong to the name.
 _FIRM = frozenset({"the", "under", "per"})
 _LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
-# Words that do not tell laws apart, and others that begin a sentence or lead to a name.
+# Words that do not distinguish laws, and others that begin a sentence or introduce a name.
 _QUALIFIERS = frozenset(
     re.findall(r"\w+", "current present new amended applicable relevant whole entire said")
 )
@@ -105,17 +105,17 @@ _LEADS = _QUALIFIERS.union(*STOP_WORDS.values()) | frozenset(
     )
 )
 LONGEST_NAME = 14
-"""Words of a name that are compared."""
+"""How many words of a name are compared."""
 
 KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
-"""Compared words of which one alone names no law."""
+"""Words that do not name a law on their own, in compared form."""
 
 _WORD = re.compile(r"\w+|&")
-# Words that stand in a name and beside it, and tell no two laws apart.
-_UNHEARD = frozenset(
+# Words that occur in names and next to them, and do not distinguish laws.
+_IGNORED_WORDS = frozenset(
     re.findall(r"\w+", "the de du des la le les l d der die das dem den von vom zum zur")
 )
-# In brackets they tell whose law it is, and are no name of it.
+# In brackets these say whose law it is; they are not its initials.
 _OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
 # "Act 1988", "Act, 1872", "Act of 1996", "Act 66 of 1995"
 _DATE = re.compile(r",?\s+(?:(?:No\.?\s*)?\d{1,3}\s+)?(?:of\s+)?\d{4}$")
@@ -129,8 +129,8 @@ class NamedLaws:
     """The laws that a name next to a citation can mean.
 
     Attributes:
-        laws: Theirs; () where no law of the corpus is named.
-        sure: Whether the name is no part of a longer one, as far as can be told.
+        laws: The full names of the laws; () if no law of the corpus is named.
+        sure: Whether the name is not part of a longer one, as far as the text shows.
     """
 
     laws: tuple[str, ...] = ()
@@ -142,12 +142,12 @@ class LawNames:
 
     Names are compared word by word without case, accents, articles and endings, so
     "des Bürgerlichen Gesetzbuchs" is the "Bürgerliches Gesetzbuch". A law also goes by its name
-    without brackets, without its year (but not with another one) or its place ("Housing Code" for
-    "Housing Code of Aldermere (invented)", but not for that of Norway), and by its initials
-    ("PDPA"), in small letters where these can be no other word; 中华人民共和国 may be left out.
-    Its place may stand in front ("Aldermere Housing Code"); with other words there it is
-    another law, the "Social Housing Code". Where one law's full name is another one's shorter, the
-    full wins; laws that share a name are found together.
+    without brackets, without its year (but not with a different one) or its place ("Housing Code"
+    for "Housing Code of Aldermere (invented)", but not for Norway's), and by its initials ("PDPA"),
+    in lower case only if they cannot be another word; 中华人民共和国 may be left out. The place may
+    come first ("Aldermere Housing Code"); other words there make it a different law, such as the
+    "Social Housing Code". If one law's full name is a short name of another, the full name wins.
+    Laws that share a name are found together.
     """
 
     def __init__(self, laws: Iterable[str]) -> None:
@@ -172,10 +172,10 @@ class LawNames:
             if _UNMISTAKABLE.fullmatch(initials) and initials.lower() not in _FUNCTION_WORDS:
                 self._words.setdefault(words_of(initials), named)
         civil = self._words.get(words_of("code civil"))
-        if civil is not None and len(civil[1]) == 1:  # elsewhere it may stand for another one
+        if civil is not None and len(civil[1]) == 1:  # otherwise "CC" may mean another one
             self._initials.setdefault("CC", civil)
             self._words.setdefault(words_of("c c"), civil)
-        # Most citations stand beside words that begin or end no name: told by one look.
+        # Most citations are next to words that neither begin nor end a name: one look-up shows it.
         self._last_chinese = {name[-1:] for name in self._chinese}
         self._first = {words[0] for words in self._words}
         self._last = {words[-1] for words in self._words}
@@ -187,7 +187,7 @@ class LawNames:
         laws, _ = self._beginning(text, begin, tokens_of(text, begin, begin + _REACH))
         if laws:
             return NamedLaws(laws)
-        close = lead is None or not re.search(r"\w", lead[0])  # nothing like "of" stands between
+        close = lead is None or not re.search(r"\w", lead[0])  # there is no "of" in between
         for start, words in names_in_front(text, begin):
             laws, end = self._beginning(text, start, tokens_of(text, start, start + _REACH))
             if own := with_words(laws, words):
@@ -210,14 +210,14 @@ class LawNames:
             return named
         if (start := place_ending(text, begin, end)) is not None:
             named = self._ending(text, begin, start)
-            return NamedLaws(of_place(named.laws, place_behind(text, start)), named.sure)
+            return NamedLaws(of_place(named.laws, place_after(text, start)), named.sure)
         if bracket := BRACKET_ENDING.search(text, begin, end):
             named = self._ending(text, begin, bracket.start())
             return NamedLaws(with_bracket(named.laws, bracket["words"]), named.sure)
         return NamedLaws()
 
     def anywhere(self, text: str) -> set[str]:
-        """Every law that a text names."""
+        """All laws that a text names."""
         found: set[str] = set()
         tokens = list(tokens_of(text, 0, len(text)))
         for index, (_, start, _) in enumerate(tokens):
@@ -229,7 +229,7 @@ class LawNames:
         return found
 
     def _ending(self, text: str, begin: int, end: int) -> NamedLaws:
-        """The laws with the longest name that a part of a text ends with."""
+        """The laws with the longest name that ends at text[end], from text[begin] on."""
         tokens = list(tokens_of(text, begin, end))
         if not tokens or (
             tokens[-1][0] not in self._last and text[tokens[-1][1] : end] not in self._initials
@@ -251,7 +251,7 @@ class LawNames:
     def _beginning(
         self, text: str, begin: int, tokens: Iterable[tuple[str, int, int]]
     ) -> tuple[tuple[str, ...], int]:
-        """The laws with the longest name that the tokens begin with at `begin`, and its end."""
+        """The laws with the longest name that begins at `begin`, and where it ends."""
         found: tuple[str, ...] = ()
         ending = begin
         words: tuple[str, ...] = ()
@@ -265,8 +265,8 @@ class LawNames:
                 break
             words += (word,)
             if laws := self._named(words, text[begin:end]):
-                found = () if goes_on(text, end) else of_year(laws, text, begin, end)
-                found = of_bracket(of_place(found, place_behind(text, end)), text, end)
+                found = () if continues(text, end) else of_year(laws, text, begin, end)
+                found = of_bracket(of_place(found, place_after(text, end)), text, end)
                 found = of_place(found, place_before(text, begin))
                 in_front, firm = words_before(text, begin, end)
                 found = with_words(found, in_front) or (() if firm else found)
@@ -299,13 +299,13 @@ class LawNames:
 
 
 def _of_chinese_place(laws: list[str], before: str) -> tuple[str, ...]:
-    """Those of some laws that can be meant behind a text: 德国民法典 is not China's."""
+    """The laws that can be meant after some text: 德国民法典 is not China's."""
     place = chinese_place_ending(before)
     return tuple(law for law in laws if place is None or place in law)
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
-    """Notes a name; a fuller one (lower rank) of another law takes it over."""
+    """Add a name of a law; of several laws, those with the lowest rank keep it."""
     kept = names.get(name)
     if kept is None or rank < kept[0]:
         names[name] = (rank, [law])
@@ -314,64 +314,64 @@ def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: 
 
 
 def of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
-    """Those of some laws that can be meant where their name text[begin:end] has a year behind it.
+    """The laws that can be meant given the year after their name text[begin:end].
 
-    A name without a year fits any year, unless another law is of that year.
+    A law without a year fits any year, unless another law has exactly that year.
     """
-    behind = _YEAR_BEHIND.match(text, end)
-    if behind is None or YEAR.search(text, begin, end):
+    year = _YEAR_AFTER.match(text, end)
+    if year is None or YEAR.search(text, begin, end):
         return laws
     years = {law: YEAR.findall(law) for law in laws}
-    of_it = tuple(law for law in laws if behind[1] in years[law])
+    of_it = tuple(law for law in laws if year[1] in years[law])
     return of_it or tuple(law for law in laws if not years[law])
 
 
 def names_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
-    """Whether the year of these laws stands in or behind their name text[begin:end]."""
-    behind = _YEAR_BEHIND.match(text, end)
-    years = YEAR.findall(text, begin, end) + ([behind[1]] if behind else [])
+    """Whether the year of one of the laws is in, or follows, its name text[begin:end]."""
+    year = _YEAR_AFTER.match(text, end)
+    years = YEAR.findall(text, begin, end) + ([year[1]] if year else [])
     return any(set(years).intersection(YEAR.findall(law)) for law in laws)
 
 
 def of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
-    """Those of some laws that can be meant where a place stands beside their common name."""
+    """The laws that can be meant given a place next to their common name."""
     return laws if place is None else tuple(law for law in laws if is_of(law, place))
 
 
 def of_bracket(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
-    """Those that can be meant where words in brackets stand behind their name: "(Qld)"."""
-    bracket = _BRACKET_BEHIND.match(text, end)
+    """The laws that can be meant given the words in brackets after their name: "(Qld)"."""
+    bracket = _BRACKET_AFTER.match(text, end)
     return with_bracket(laws, bracket["words"]) if bracket else laws
 
 
 def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
-    """Those whose names contain the words of a bracket, or have them for initials."""
+    """The laws whose names contain the bracketed words, or have them as initials."""
     return tuple(law for law in laws if words in initials_of(law) or _has_words(law, words.split()))
 
 
 def with_words(laws: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
-    """Those of some laws whose names or places are in the words before their common name."""
+    """The laws whose name or place includes all words before their common name."""
     return tuple(law for law in laws if not words or _has_words(law, words))
 
 
 def _has_words(law: str, words: Sequence[str]) -> bool:
-    """Whether a law's full name has some words, or their place: "Aldermere", "Singaporean"."""
+    """Whether a law's full name contains the words, or the place that they mean: "Singaporean"."""
     own = {word for word, _, _ in tokens_of(law, 0, len(law))}
     others = [word for word in words if as_compared(word) not in own]
     return not others or is_place_of(law, " ".join(others))
 
 
-def goes_on(text: str, end: int) -> bool:
-    """Whether a name that ends there goes on: "Housing Code Enforcement Act"."""
-    return _GOES_ON.match(text, end) is not None
+def continues(text: str, end: int) -> bool:
+    """Whether a name continues after `end`: "Housing Code Enforcement Act"."""
+    return _CONTINUES.match(text, end) is not None
 
 
 def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
     """The words in capitals, and years, in front of the English name text[start:end].
 
     Returns:
-        The words, and whether they belong to the name for certain: behind "the" they do, at the
-        beginning of a sentence they may be what it is about, "Rent Increase Housing Code, art. 5".
+        The words, and whether they certainly belong to the name. After "the" they do; at the
+        beginning of a sentence they may be its topic: "Rent Increase Housing Code, art. 5".
 
     >>> words_before("Does the Social Housing Code apply?", 16, 28)
     (['Social'], True)
@@ -390,7 +390,7 @@ def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
 
 
 def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
-    """Where a name may begin, behind one to four words that say whose or which law it is.
+    """Where a name may begin after one to four distinguishing words, and these words.
 
     >>> next(names_in_front("Aldermere Housing Code", 0))
     (10, ['Aldermere'])
@@ -407,7 +407,7 @@ def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def may_be_topic(words: list[str]) -> bool:
-    """Whether words between a number and a name may say what it is about: "notice", not "GDPR"."""
+    """Whether words between a number and a name can be a topic: "notice" can, "GDPR" cannot."""
     return all(
         word.isalpha() and not word.isupper() and as_compared(word) not in KINDS_OF_LAW
         for word in words
@@ -436,7 +436,7 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
 
 
 def initials_of(law: str) -> Iterator[str]:
-    """Capitals that stand for a law: printed in brackets, or the first letters of its words."""
+    """A law's initials: those printed in brackets, and the first letters of its words."""
     printed = re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
     yield from (each for each in printed if each not in _OF_PLACES)
     capitals = re.findall(r"\b[A-ZÀ-Ý]", re.sub(r"\s*[(\[].*", "", law))
@@ -456,12 +456,12 @@ def chinese_aliases_of(law: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words that tell names apart, as they are compared, in their order."""
+    """The distinguishing words of a name in order, in compared form."""
     return tuple(word for word, _, _ in tokens_of(text, 0, len(text)))[:LONGEST_NAME]
 
 
 def tokens_of(text: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """(word as compared, start, end) of the words that tell names apart."""
+    """(compared form, start, end) of each distinguishing word."""
     for word in _WORD.finditer(text, begin, min(end, len(text))):
         if compared := as_compared(word[0]):
             yield compared, word.start(), word.end()
@@ -469,12 +469,12 @@ def tokens_of(text: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]
 
 @lru_cache(maxsize=65_536)
 def as_compared(word: str) -> str:
-    """A word without case, accents and ending; "" for an article or preposition."""
+    """A word's compared form: no case, accents or ending; "" for an article or preposition."""
     letters = unicodedata.normalize("NFKD", word.lower())
     folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
-    if folded in _UNHEARD:
+    if folded in _IGNORED_WORDS:
         return ""
     if folded == "&":
         return "and"
-    # Enough for the case and number of a name's words: Gesetzbuchs, Bürgerlichen, Regulations.
+    # Strips enough for case and number: Gesetzbuchs, Bürgerlichen, Regulations.
     return re.sub(r"(?<=\w{4})[esnrm]+$", "", folded)

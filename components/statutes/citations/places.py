@@ -1,7 +1,7 @@
 """Places next to the name of a law: the "Code civil suisse" is not any other Code civil.
 
-The names of countries and languages are Babel's. Names in capitals are known as such; the list is
-for what is of a place ("suisse", "Norwegian") and for questions in small letters.
+The names of countries and languages come from Babel. A capitalised name is recognised without
+them; they serve for adjectives ("suisse", "Norwegian") and for questions in lower case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from babel import Locale
 from babel.core import get_global
 
 _LANGUAGES = ("en", "fr", "de", "nl", "es")
-# What Babel does not list, or lists under another name; and the home of widely spoken languages.
+# What Babel does not list, or lists under another name.
 _MORE_NAMES = {
     **dict.fromkeys(("uk", "britain", "great britain", "british"), "GB"),
     "belge": "BE",
@@ -30,7 +30,7 @@ _MORE_NAMES = {
     **{name: name for name in ("england", "scotland", "wales", "quebec", "california", "texas")},
     **{name: name for name in ("louisiana", "new york", "new south wales", "queensland")},
 }
-_HOMES = {"en": "england", "pt": "PT"}
+_HOMES = {"en": "england", "pt": "PT"}  # of languages that are spoken in many countries
 # "belg-e" of Belgique, "Canad-ian", "österreich-isch".
 _STEM_ENDING = re.compile(r"(?:ique|ium|[aeiou]+)$")
 _OF_A_PLACE = re.compile(
@@ -40,10 +40,10 @@ _ENGLISH_ADJECTIVE = re.compile(r"\w*(?:an|ish|ese)")
 _MOST_WORDS = 4  # of a place: "New South Wales"
 _OF = r"(?:(?:of|in|du|des|de|del|der|von|van)\b|d['’]|de l['’])"
 _LINK = rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?"
-_LINK_BEHIND = re.compile(_LINK, re.IGNORECASE)
+_LINK_AFTER = re.compile(_LINK, re.IGNORECASE)
 _LINK_BEFORE = re.compile(rf"{_LINK}$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?!s\b)(?=\w))*")
-# "of Norway", "du Valais"; "of Part 2" and "of May 2001" are of no place.
+# "of Norway", "du Valais"; but not "of Part 2" or "of May 2001".
 _CAPITAL_WORD = (
     r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
     r"|April|May|June|July|August|September|October|November|December|Mme?|Mrs?|Ms|Dr)\b)"
@@ -55,18 +55,18 @@ _CAPITAL = re.compile(
 )
 # "Northern Ireland" is not Ireland, nor New Mexico Mexico.
 _LONGER = re.compile(r"(?:new|north(?:ern)?|south(?:ern)?|east(?:ern)?|west(?:ern)?)")
-_NEAR = 60  # characters in which the place is named
+_NEAR = 60  # characters that are searched for the place
 
 
-def place_behind(text: str, end: int) -> str | None:
-    """The place, or what is of a place, that stands behind a law's name ending there.
+def place_after(text: str, end: int) -> str | None:
+    """The place, or the adjective of one, that follows a law's name ending at `end`.
 
-    >>> place_behind("Housing Code of Norway", 12), place_behind("Code civil suisse", 10)
+    >>> place_after("Housing Code of Norway", 12), place_after("Code civil suisse", 10)
     ('Norway', 'suisse')
     """
     if capital := _CAPITAL.match(text, end):
         return capital["place"]
-    link = _LINK_BEHIND.match(text, end)
+    link = _LINK_AFTER.match(text, end)
     if link is None:
         return None
     words = list(_WORD.finditer(text, link.end(), link.end() + _NEAR))[:_MOST_WORDS]
@@ -75,22 +75,22 @@ def place_behind(text: str, end: int) -> str | None:
     for last in reversed(words):
         place = text[link.end() : last.end()]
         if _territory(place):
-            # English puts adjectives in front of a name; behind it, "Housing Code British tenants"
-            # and "Code civil in English", they are of what follows, or name a language.
+            # English puts adjectives before a name. After it they belong to the next word
+            # ("Housing Code British tenants") or name a language ("Code civil in English").
             english = _ENGLISH_ADJECTIVE.fullmatch(place) or folded(place) in _english_languages()
             return None if english and link[0].strip() in ("", "in") else place
     return None
 
 
 def place_before(text: str, start: int) -> str | None:
-    """The same in front of a name: "Norwegian Housing Code", "Norway's Housing Code"."""
+    """As `place_after`, before a name: "Norwegian Housing Code", "Norway's Housing Code"."""
     before = re.sub(r"['’]s?(?=\s+$)", "", text[max(0, start - _NEAR) : start])
     place = _last_place(before.rstrip()) if before[-1:].isspace() else None
     return None if place is None else before[place:].rstrip()
 
 
 def place_ending(text: str, start: int, end: int) -> int | None:
-    """Where the place begins, with what leads to it, that text[start:end] ends with."""
+    """Where the place that ends text[start:end] begins, its "of" included; None without one."""
     part = text[max(start, end - _NEAR) : end].removesuffix(")")
     place = _last_place(part)
     link = None if place is None else _LINK_BEFORE.search(part, 0, place)
@@ -98,38 +98,38 @@ def place_ending(text: str, start: int, end: int) -> int | None:
 
 
 def chinese_place_ending(text: str) -> str | None:
-    """The place that ends a Chinese text in front of a law's name: 德国 of 德国民法典."""
+    """The place that ends a Chinese text before a law's name: 德国 in 德国民法典."""
     known = _chinese_places().search(text[-_NEAR:])
     return known[1] if known else None
 
 
 def is_place_of(law: str, words: str) -> bool:
-    """Whether words are nothing but a known place, and a law's name contains it."""
+    """Whether the words are a known place, and nothing else, that a law's name contains."""
     territory = _territory(words)
     return territory is not None and territory in _territories(law)
 
 
 def is_of(law: str, place: str) -> bool:
-    """Whether a law's full name contains that place: "Code civil (Belgique)" is "belge"."""
+    """Whether a law's full name contains a place: "Code civil (Belgique)" is "belge"."""
     sought = re.findall(r"[\w-]+", folded(place).casefold())
     if any(is_place_of(law, " ".join(sought[:n])) for n in range(1, _MOST_WORDS + 1)):
         return True
     words = re.findall(r"[\w-]+|[^\w\s]", folded(law).casefold())
     for index, word in enumerate(words):
         if word == sought[0] and not (index and _LONGER.fullmatch(words[index - 1])):
-            # "New Zealand" is not New York; what stands behind "Aldermere" may be the next word.
-            behind = words[index + 1 : index + len(sought)]
-            return not behind or not behind[0].isalpha() or behind == sought[1:]
+            # "New Zealand" is not New York, but what follows "Aldermere" may not be part of it.
+            following = words[index + 1 : index + len(sought)]
+            return not following or not following[0].isalpha() or following == sought[1:]
     return False
 
 
 def folded(text: str) -> str:
-    """A text without accents, one character for one."""
+    """A text without accents, of the same length."""
     return "".join(unicodedata.normalize("NFKD", character)[:1] or " " for character in text)
 
 
 def _last_place(text: str) -> int | None:
-    """Where the longest known place begins that ends a text."""
+    """Where the longest known place that ends a text begins."""
     words = list(_WORD.finditer(text))[-_MOST_WORDS:]
     if not words or words[-1].end() != len(text):
         return None
@@ -149,7 +149,7 @@ def _territories(law: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _territory(words: str) -> str | None:
-    """The code of the place that some words name or are of."""
+    """The code of the place that the words name, or are the adjective of."""
     words = " ".join(folded(words).casefold().replace("’", "'").split())
     names, stems = _places()
     if words in names:

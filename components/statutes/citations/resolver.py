@@ -21,7 +21,7 @@ from components.statutes.citations.hints import (
     OTHER_LAW,
     PRIVATE_PAPER,
     after_divisions,
-    hint_behind,
+    hint_after,
     is_of_something,
 )
 from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
@@ -31,7 +31,7 @@ from components.statutes.languages import STOP_WORDS
 from components.statutes.lexical import folded
 
 LONGEST_RANGE = 200
-"""Articles that are taken of a range in one law."""
+"""The most articles taken from a range in one law."""
 
 _PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
 
@@ -43,10 +43,10 @@ class Fitting(NamedTuple):
     """The articles of a law that fit a citation.
 
     Attributes:
-        positions: Theirs, in the corpus's order.
-        absent: The end of a range that the law lacks, where the rest of it is there.
-        known: Whether the law holds what is cited, be it too much to name.
-        rest: What is left out of a range of more than `LONGEST_RANGE` articles: its first and
+        positions: The articles' positions, in the corpus's order.
+        absent: The end of a range that the law lacks, if it has the rest.
+        known: Whether the law holds what is cited, even if too much to list.
+        rest: What is left out of a range of more than `LONGEST_RANGE` articles: the first and
             last number, as printed ("201–900").
     """
 
@@ -63,18 +63,18 @@ class NumberIndex:
     """Finds articles by law and number.
 
     Attributes:
-        ids: Of the articles, in the corpus's order.
-        position: Of each id.
-        law: Of each position.
-        laws: All of them, in the order of their first articles.
+        ids: The articles' ids, in the corpus's order.
+        position: The position of each id.
+        law: The law at each position.
+        laws: All laws, in the order of their first articles.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str, str]], *, whole: bool) -> None:
-        """Reads (id, law, number as printed) of every article, in the corpus's order.
+        """Index the articles of a corpus, or some of them.
 
         Args:
-            entries: Those of a corpus, or of some of its articles.
-            whole: Whether a number that is not among them is none of its law's.
+            entries: (id, law, number as printed) of each article, in the corpus's order.
+            whole: Whether the entries are complete: a law then has no other numbers.
         """
         self.ids: list[str] = []
         self.position: dict[str, int] = {}
@@ -89,8 +89,8 @@ class NumberIndex:
         self._printing: dict[str, set[str]] = {}
         # (law, division) -> its positions, ascending
         self._places: dict[tuple[str, str], list[int]] = {}
-        # (law, division, row) -> (parts, position) of its numbers, ascending: ranges are cut out
-        # of it by bisection, so that no question computes the keys again.
+        # (law, division, row) -> (parts, position) of its numbers, ascending. Ranges are found by
+        # bisection, so that no question computes the keys again.
         self._rows: dict[tuple[str, str, _Row], list[tuple[_Parts, int]]] = {}
         for position, (article_id, law, printed) in enumerate(entries):
             number = parse_number(printed)
@@ -114,9 +114,9 @@ class NumberIndex:
         self.laws = tuple(self._numbers)
 
     def printing(self, citation: Citation, laws: Sequence[str]) -> list[str]:
-        """Those of some laws that print a number of a citation; no other one has a fitting article.
+        """The laws that print a number of a citation; no other law has a fitting article.
 
-        (Of "12.3", 12 may be printed.)
+        For "12.3", a law may print 12.
         """
         cores = {core for reading in citation.readings for core in reading if core}
         if part := _PART.fullmatch(citation.number):
@@ -125,16 +125,16 @@ class NumberIndex:
         return [law for law in laws if law in printing]
 
     def is_range(self, citation: Citation) -> bool:
-        """Whether a citation is a range, and not a printed number that has a dash ("13–1")."""
+        """Whether a citation is a range, rather than a printed number with a dash ("13–1")."""
         single = [number for number, through in citation.readings if through is None]
         return len(single) < len(citation.readings) and not any(
             number in self._printing for number in single
         )
 
     def fitting(self, citation: Citation, law: str, here: int | None) -> Fitting:
-        """The articles of a law that fit a citation, which stands in the article at `here`."""
+        """The articles of a law that fit a citation in the article at `here` (None: a question)."""
         division = citation.division
-        near = division in (None, LISTED_PARAGRAPH)  # "paragraph 2 above" may be of a schedule
+        near = division in (None, LISTED_PARAGRAPH)  # "paragraph 2 above" may be in a schedule
         if near and here is not None and citation.kind == "paragraph":
             division = self._division[here] or division
         for number, through in citation.readings:
@@ -147,7 +147,7 @@ class NumberIndex:
                 of_range = self._part_of_range(citation, law, (number, through), division, here)
                 if of_range is not _NOTHING:
                     return of_range
-        # Article and paragraph of "art. 12.3", in a law whose numbers have no dots.
+        # "art. 12.3" is article 12, paragraph 3 in a law whose numbers have no dots.
         if here is None and self._whole and law not in self._dotted and citation.through is None:
             part = _PART.fullmatch(citation.number)
             if part and citation.kind in ("article", "section"):
@@ -157,11 +157,11 @@ class NumberIndex:
     def _numbered(
         self, citation: Citation, law: str, number: str, division: str | None, *outer: str
     ) -> list[int]:
-        """Positions of a law's articles of a number, at the cited levels below `outer`."""
+        """Positions of a law's articles with a number, at the cited levels below `outer`."""
         entries_of_number = self._numbers[law].get(number)
         if entries_of_number is None:
             return []
-        if len(entries_of_number) == 1 and not entries_of_number[0][1]:  # most numbers, and fast
+        if len(entries_of_number) == 1 and not entries_of_number[0][1]:  # most numbers: a shortcut
             place, _, position = entries_of_number[0]
             return [position] if _reaches(citation, place, division) else []
         places: dict[str, list[tuple[tuple[str, ...], int]]] = {}
@@ -172,7 +172,7 @@ class NumberIndex:
         return [p for entries in places.values() for p in _at_levels(entries, levels)]
 
     def _span(self, law: str, found: list[int], through: str | None) -> list[int] | None:
-        """Positions from the first found through the last of a number, None where none lies so."""
+        """Positions from the first found to the last numbered `through`; None if there are none."""
         if not found or through is None:
             return found or None
         first, division = found[0], self._division[found[0]]
@@ -184,7 +184,7 @@ class NumberIndex:
         return positions[bisect_left(positions, first) : bisect_right(positions, last)]
 
     def _cut(self, span: list[int], here: int | None, absent: str | None = None) -> Fitting:
-        """What is taken of a range; in a law's own text, a very long one speaks of a book."""
+        """What is taken of a range. Of a very long one in a law's text, a whole book: nothing."""
         if len(span) <= LONGEST_RANGE:
             return Fitting(span, absent, known=True)
         if here is not None:
@@ -200,7 +200,7 @@ class NumberIndex:
         division: str | None,
         here: int | None,
     ) -> Fitting:
-        """What a law holds of a range that it does not hold from end to end."""
+        """What a law holds of a range of which it lacks an end, or whose ends are out of order."""
         first, last = (self._numbered(citation, law, end, division) for end in ends)
         doubtful = citation.otherwise is not None  # "13–1" may be a number
         if not (first or last) or (doubtful and here is not None):
@@ -218,7 +218,7 @@ class NumberIndex:
             return _NOTHING
         absent = ends[0] if last else ends[1]
         inside: list[int] = []
-        if low[0] == high[0]:  # of one row: "6.2.7" stands between no two of "6" and "8"
+        if low[0] == high[0]:  # same row: "6.2.7" is not between "6" and "8"
             numbers = self._rows.get((law, self._division[(first or last)[0]], low[0]), [])
             begin = bisect_left(numbers, low[1], key=itemgetter(0))
             end = bisect_right(numbers, high[1], key=itemgetter(0))
@@ -230,17 +230,17 @@ class NumberIndex:
 
 @lru_cache(maxsize=4096)  # most laws have the same numbers
 def _key(core: str) -> tuple[_Row, _Parts]:
-    """Where a number stands among others: its row (letters before it, how many dots), its parts."""
+    """Sort key of a number: its row (leading letters, number of dots) and its parts."""
     prefix = re.match(r"[a-z]*", core)
     letters = prefix[0] if prefix else ""
     parts = re.findall(r"(\d+)([a-z]*)", core[len(letters) :])
-    # Python refuses to convert some thousand digits; no law prints more than a few.
+    # Python refuses to convert thousands of digits; no law prints more than a few.
     numbers = tuple((int(digits) if len(digits) < 19 else inf, suffix) for digits, suffix in parts)
     return (letters, core.count(".")), numbers
 
 
 def _reaches(citation: Citation, place: str, division: str | None) -> bool:
-    """Whether a citation can mean an article printed in a place (`ArticleNumber.division`)."""
+    """Whether a citation can mean an article in a place (`ArticleNumber.division`)."""
     if division == LISTED_PARAGRAPH and "." in citation.number:
         return place in ("", division)
     if division is not None:
@@ -251,7 +251,7 @@ def _reaches(citation: Citation, place: str, division: str | None) -> bool:
 
 
 def _at_levels(entries: list[tuple[tuple[str, ...], int]], levels: tuple[str, ...]) -> list[int]:
-    """The entries at the cited levels; else those below; else the nearest that hold them."""
+    """The entries at the cited levels; else those below them; else the nearest above."""
     if exact := [position for paragraphs, position in entries if paragraphs == levels]:
         return exact
     depth = len(levels)
@@ -266,9 +266,9 @@ def _at_levels(entries: list[tuple[tuple[str, ...], int]], levels: tuple[str, ..
 
 
 MOST_CITATIONS = 30
-"""Citations that are read of a question."""
+"""The most citations read from a question."""
 MOST_RANGES = 8
-"""Ranges that are followed of a question."""
+"""The most ranges followed for a question."""
 _MOST_LOOKUPS = 6_000  # laws looked into and articles found for a question
 
 _OF = re.compile(rf"\s*(?:(?:{any_language('of')})\b|(?:de l|d)['’])", re.IGNORECASE)
@@ -285,23 +285,23 @@ class ResolvedCitation:
     """A citation and the articles that fit it.
 
     Attributes:
-        citation: What the text says.
-        ids: Ids of the articles that fit, in the corpus's order; () where none does.
-        certain: Whether it names the one article of `ids` without doubt: its law is named next to
-            it; or named elsewhere in the text, or the only one of the corpus, while the text
-            speaks of no contract and no other law.
-        laws: Laws of the corpus that are named next to it; () where none is.
-        clear: Whether it would be certain if `ids` were one. They may be wordings of one article:
-            only their dates show it.
+        citation: The citation as written.
+        ids: Ids of the articles that fit, in the corpus's order; () if there are none.
+        certain: Whether it names the one article of `ids` without doubt. Its law is named next to
+            it; or the law is named elsewhere in the text or is the corpus's only one, and the
+            text mentions neither a contract nor another law.
+        clear: Whether it would be certain if `ids` were one article. They may be versions of one
+            article, which only their dates show.
+        laws: Laws of the corpus that are named next to it; () if there are none.
         missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
-            text speaks of no contract.
-        absent: The end of a range that the corpus does not hold, canonical, where `ids` are
-            those of the range that it does; else None.
-        doubtful: Whether other words next to their name may make it another law's: "National" in
-            front of "Housing Code".
-        unfollowed: What of it was not looked up, being too much: the citation's text, or, of a
-            range of one law, the numbers behind its first `LONGEST_RANGE` articles; None where
-            all of it was.
+            text does not mention a contract.
+        absent: The end of a range that the corpus does not hold, canonical, if `ids` are the
+            part that it holds; else None.
+        doubtful: Whether other words next to the law's name may make it another law: "National"
+            before "Housing Code".
+        unfollowed: The part that was too much to look up: the citation's text or, for a
+            range in one law, the numbers after its first `LONGEST_RANGE` articles; None if
+            everything was.
     """
 
     citation: Citation
@@ -319,8 +319,8 @@ class ResolvedQuestion(NamedTuple):
     """The citations of a question, as far as they were followed.
 
     Attributes:
-        citations: At most `MOST_CITATIONS`, in their order.
-        unread: The question from the first further citation on; "" where there is none.
+        citations: At most `MOST_CITATIONS`, in order.
+        unread: The question from the next citation on; "" if there is none.
     """
 
     citations: list[ResolvedCitation]
@@ -342,14 +342,14 @@ class _Context:
 
     Attributes:
         text: The text, in plain characters.
-        here: Position of the article whose text it is, None for a question.
-        ranges: How many ranges may still be followed.
-        lookups: How many laws and articles may still be looked at.
-        previous: The laws of the last citation that named one; () where the corpus lacks it.
+        here: Position of the article whose text it is; None for a question.
+        ranges: How many more ranges may be followed.
+        lookups: How many more laws and articles may be looked at.
+        previous: The laws of the last citation that named one; () if the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
-        spoken: The laws named anywhere in the text; None until it was searched for them.
-        foreign: Whether a law is named next to a citation that the corpus lacks.
-        found: What was looked up already: a text of ten thousand "art. 1" is one search.
+        spoken: The laws named anywhere in the text; None until it is searched for them.
+        foreign: Whether a law that the corpus lacks is named next to a citation.
+        found: What was already looked up: a text with ten thousand "art. 1" needs one search.
     """
 
     text: str
@@ -364,7 +364,7 @@ class _Context:
 
     @cached_property
     def private(self) -> bool:
-        """Whether a question speaks of a contract, whose sections have numbers too."""
+        """Whether a question mentions a contract, whose sections have numbers too."""
         return self.here is None and bool(_PRIVATE_PAPER.search(self.text))
 
     @cached_property
@@ -376,12 +376,12 @@ class _Context:
 class CitationResolver:
     """Finds the articles that a text cites.
 
-    Numbers are compared in one form ("L. 1221-1", "l1221-1"). A citation more precise than the
-    printed numbers finds the article that holds it ("article 12(3)", and "12.3" where no number
-    has a dot, find 12); a less precise one finds every part ("section 2" finds "s.2(1)",
-    "s.2(2)"). A range finds what there is of it. A citation of a law that the corpus lacks, or of
-    a private paper ("section 5 of my contract"), finds nothing. One that names no law fits the
-    laws that the text names elsewhere, else every law with that number.
+    Numbers are compared in canonical form ("L. 1221-1" is "l1221-1"). A citation more precise than
+    the printed numbers finds the article that contains it ("article 12(3)" finds 12, as does
+    "12.3" if no number has a dot); a less precise one finds every part ("section 2" finds
+    "s.2(1)" and "s.2(2)"). A range finds the part of it that exists. A citation of a law that the
+    corpus lacks, or of a private paper ("section 5 of my contract"), finds nothing. One without a
+    law fits the laws that the text names elsewhere, else every law with that number.
     """
 
     def __init__(
@@ -391,12 +391,12 @@ class CitationResolver:
         *,
         whole: bool = True,
     ) -> None:
-        """Reads the corpus's directory.
+        """Index the articles of a corpus.
 
         Args:
-            entries: (id, law, number as printed) of every article, in the corpus's order.
-            names: of the corpus's laws, where they are at hand already.
-            whole: whether a number that is not in the directory is none of its law's.
+            entries: (id, law, number as printed) of each article, in the corpus's order.
+            names: The names of the corpus's laws, if they were already read.
+            whole: Whether the entries are complete: a law then has no other numbers.
         """
         self._index = NumberIndex(entries, whole=whole)
         self._names = LawNames(self._index.laws) if names is None else names
@@ -408,22 +408,22 @@ class CitationResolver:
 
         Args:
             text: A question, an answer or an article's text.
-            within: Id of the article whose text it is: "this Act" and citations without a law
-                then mean that article's law. None for a question.
+            within: Id of the article whose text it is; "this Act", and citations without a law,
+                then mean its law. None for a question.
             language: BCP 47 tag of the text, where known.
 
         Raises:
-            KeyError: `within` is no id of the corpus.
+            KeyError: `within` is not an id of the corpus.
         """
         here = None if within is None else self._index.position[within]
         context = _Context(text.translate(PLAIN_CHARACTERS), here)
         return self._resolved(find_citations(text, language), context)
 
     def resolve_question(self, question: str) -> ResolvedQuestion:
-        """The citations of a question from outside, with a bound on the work.
+        """The citations of a user's question, with a bound on the work.
 
-        `MOST_CITATIONS` are read and `MOST_RANGES` ranges followed; what is not followed is named
-        in `unread` and in the citations' `unfollowed`.
+        At most `MOST_CITATIONS` are read and `MOST_RANGES` ranges followed; `unread` and the
+        citations' `unfollowed` hold the rest.
         """
         cited, end = read_citations(question, most=MOST_CITATIONS)
         plain = question.translate(PLAIN_CHARACTERS)
@@ -448,7 +448,7 @@ class CitationResolver:
                 and (one or (len(ids) > 1 and citation.through is None))
                 and self._is_certain(citation, context, named)
             )
-            # A paragraph may be one within an article.
+            # A paragraph may be part of an article.
             silent = citation.kind == "paragraph" or context.private
             resolved.append(
                 ResolvedCitation(
@@ -466,18 +466,18 @@ class CitationResolver:
         return resolved
 
     def _named_laws(self, citation: Citation, context: _Context) -> NamedLaws | None:
-        """The laws named beside a citation, of which the corpus may have none; None for no name."""
+        """The laws named next to a citation, which the corpus may lack; None without a name."""
         start, end = citation.group
         if citation.reference == "same":
-            # A question may begin with "that Act"; a law means another one by it.
+            # A question may begin with "that Act"; in a law it means another one.
             begins = context.here is None and not context.previous_end
             return None if begins else NamedLaws(context.previous)
         if citation.reference == "own":
             return None
         after, _ = after_divisions(context.text, end)
-        behind = self._names.after(context.text, after)
+        following = self._names.after(context.text, after)
         before = self._names.before(context.text, start)
-        # "Housing Code § 12, Work Code § 13": the name behind the comma is the next one's.
+        # "Housing Code § 12, Work Code § 13": the name after the comma is the next citation's.
         joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
         if (
             before.laws
@@ -485,21 +485,21 @@ class CitationResolver:
             and _APART.match(context.text, after)
         ):
             return before
-        if behind.laws and (behind.sure or not before.laws):
-            # "Does article 12 apply to the Work Code?" has another citation beside the name.
-            return behind if behind.sure or citation.reference == "named" else None
+        if following.laws and (following.sure or not before.laws):
+            # "Does article 12 apply to the Work Code?" has another citation next to the name.
+            return following if following.sure or citation.reference == "named" else None
         if before.laws:
             of_it = _OF.match(context.text, after) is None or _may_be_of(context.text, end, before)
             return before if of_it else NamedLaws()
         if citation.reference == "named":
             return NamedLaws()
-        # A further article in a Chinese sentence is of the same law: 刑法第二条规定…，第九条规定….
+        # A later article in a Chinese sentence is of the same law: 刑法第二条规定…，第九条规定….
         between = context.text[context.previous_end : citation.start]
         in_one_sentence = citation.text.startswith("第") and not re.search(r"[。；;\n]", between)
         return NamedLaws(context.previous) if context.previous_end and in_one_sentence else None
 
     def _supposed_laws(self, context: _Context) -> tuple[str, ...]:
-        """The laws that a citation without one can mean."""
+        """The laws that a citation can mean if it names none."""
         if context.here is not None:
             return (self._index.law[context.here],)
         if context.spoken is None:
@@ -508,7 +508,7 @@ class CitationResolver:
         return context.spoken or self._index.laws
 
     def _is_certain(self, citation: Citation, context: _Context, named: NamedLaws | None) -> bool:
-        """Whether nothing speaks against the one article found."""
+        """Whether nothing suggests that another article is meant."""
         if citation.kind == "paragraph":
             return False
         if citation.kind == "section" and after_divisions(context.text, citation.group[1])[1]:
@@ -551,7 +551,7 @@ class CitationResolver:
         # Article 12.3 of one law is not a paragraph of another's article 12.
         each = [fitting for fitting in each if fitting.known] or each
         positions = sorted(p for fitting in each for p in fitting.positions)
-        # A range of several laws lacks an end where none of them holds both.
+        # Across several laws a range lacks an end only if none of them holds both.
         absent = {fitting.absent for fitting in each if fitting.known}
         if unfollowed is None and any(fitting.rest for fitting in each):
             unfollowed = each[0].rest if len(each) == 1 else citation.text
@@ -564,15 +564,15 @@ class CitationResolver:
 
 
 def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:
-    """Whether what a citation is said to be of behind it can be the law that is named before it.
+    """Whether what follows "of" after a citation can be the law that is named before it.
 
-    "Under the Housing Act, section 5 of my lease" is of the lease; "Housing Code, article 12 of
-    Aldermere" is of that code, as is "article 12 of the Code".
+    In "Under the Housing Act, section 5 of my lease" it is not; in "Housing Code, article 12 of
+    Aldermere" and "Housing Code, article 12 of the Code" it is.
     """
-    told = hint_behind(text, end)
-    if told is None or told[1] != "named":
+    hint = hint_after(text, end)
+    if hint is None or hint[1] != "named":
         return True
-    return any(is_of(law, told[0] or "") for law in named.laws)
+    return any(is_of(law, hint[0] or "") for law in named.laws)
 
 
 # Words that ask for an article's text, in folded form.
@@ -595,7 +595,7 @@ _ASKING = """
     规定 规定什么 规定了什么 是什么 的内容是什么 说什么 说了什么 怎么规定
     是怎么规定的 的规定是什么 什么意思
 """
-# What is somebody's own is a paper of his: "What does article 5 say in my will?".
+# What belongs to somebody is a private paper: "What does article 5 say in my will?".
 _OWN = """
     my mine our ours your yours his her hers their theirs mon ma mes ton ta tes son sa ses notre nos
     votre vos leur leurs mein meine meinem meinen meiner sein seine seinem seinen seiner ihr ihre
@@ -607,17 +607,17 @@ _EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values()) - frozenset(_OWN
 def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
     """Whether a question asks for the articles that it cites, and for nothing else.
 
-    Next to the citations stand at most the names of their laws and words without content of their
-    own: those of "What does ... say?".
+    Apart from the citations it may contain the names of their laws, and words without content of
+    their own, such as "What does ... say?".
 
     Args:
         question: The question.
-        citations: All that it cites.
+        citations: All its citations.
     """
     if not citations:
         return False
     lawless = [each for each in citations if not each.laws]
-    # A citation without a law may be of one that is named and not there.
+    # A citation without a law may be of one that is named but not in the corpus.
     if any(each.citation.reference == "named" for each in lawless) and any(
         each.ids for each in lawless
     ):
@@ -632,10 +632,10 @@ def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
 
 
 def _words_of_names(resolved: ResolvedCitation) -> list[str]:
-    """The words that name a citation's law, by its whole name or by another, as "GDPR"."""
-    # What stands behind a citation may go on beyond the name: "of the Housing Code bind me".
-    behind = re.findall(r"[^\W_]+", resolved.citation.law_hint or "")
-    other = [word for word in behind if not word.islower()]
+    """The words that name a citation's law: of its full name or of another, such as "GDPR"."""
+    # The words after a citation may run past the name: "of the Housing Code bind me".
+    hint_words = re.findall(r"[^\W_]+", resolved.citation.law_hint or "")
+    other = [word for word in hint_words if not word.islower()]
     short = [initials for law in resolved.laws for initials in initials_of(law)]
     return _words(" ".join([*resolved.laws, *short, *other]))
 

@@ -1,11 +1,11 @@
-"""What the check of a reply found.
+"""The result of checking a reply.
 
-Three states, never two: what was looked up and stands there is verified, what was looked up and
-does not is not found, and what there was no way to look up is not checked. That a citation is
-verified means that it names an article that was given, not that the article says so.
+There are three states, not two: what was looked up and is there is verified, what was looked up and
+is not there is not found, and what could not be looked up is not checked. A verified citation names
+an article that was given; it does not mean that the article supports the sentence.
 """
 
-# No postponed annotations: Haystack's tools make a schema of them where these names are not known.
+# No postponed annotations: Haystack's tools resolve them where these names are not known.
 import json
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -21,8 +21,8 @@ class CheckedCitation:
         start, end: Its span in the reply.
         text: Its words.
         state: Whether it names an article that was given.
-        ids: Of the articles that it names.
-        why: What speaks against it; "" when verified.
+        ids: Ids of the articles that it names.
+        why: What speaks against it; "" if verified.
     """
 
     start: int
@@ -40,10 +40,10 @@ class CheckedQuotation:
     Attributes:
         start, end: Its span in the reply, with its marks.
         text: What is quoted.
-        state: Whether it stands, in one piece, in the article cited for it; "[...]" may stand for
-            whole sentences of it.
-        id: The article that it was looked for in; None where none is cited.
-        passage: Where it stands in that article's text.
+        state: Whether it is, in one piece, in the article cited for it; "[...]" may stand for whole
+            sentences of it.
+        id: The article in which it was looked up; None if none is cited.
+        passage: Its span in that article's text.
         why: What speaks against it; "" when verified.
     """
 
@@ -63,9 +63,9 @@ class CheckedStatement:
     Attributes:
         start, end: Its span in the reply.
         text: Its words.
-        cited: Whether a verified citation stands in it.
-        uncited: Whether it says something, and names no article at all.
-        citations, quotations: Those that stand in it, in their order.
+        cited: Whether it contains a verified citation.
+        uncited: Whether it makes a statement without naming any article.
+        citations, quotations: Those within it, in order.
     """
 
     start: int
@@ -82,8 +82,8 @@ class CheckedReply:
     """A reply, sentence by sentence.
 
     Attributes:
-        text: As it was written.
-        statements: Its sentences, in their order.
+        text: As written.
+        statements: Its sentences, in order.
     """
 
     text: str
@@ -113,10 +113,10 @@ class CheckedReply:
 
     @property
     def citations(self) -> list[CheckedCitation]:
-        """All citations, in their order."""
+        """All citations, in order."""
         return [each for statement in self.statements for each in statement.citations]
 
     @property
     def quotations(self) -> list[CheckedQuotation]:
-        """All quotations, in their order."""
+        """All quotations, in order."""
         return [each for statement in self.statements for each in statement.quotations]

@@ -1,4 +1,4 @@
-"""A reply checked against the articles that it was written from."""
+"""Checks a reply against the articles that it was written from."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from components.statutes.replies.text import (
 
 SHORTEST_QUOTATION = 12
 TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
-# In some styles the sentence's own punctuation goes inside the closing mark.
+# In some styles the sentence's punctuation goes inside the closing mark.
 _ENDING = ".,;:!?。，；：！？、 "
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _SENTENCES_LEFT_OUT = re.compile(r"\s*\[ ?\.\.\. ?\]\s*")
 _LEFT_OUT = re.compile(r"^(?:\[?\s?\.\.\.\s?\]?\s*)|(?:\s*\[?\s?\.\.\.\s?\]?)$")
-# What may stand between a quotation and the citation that is attached to it.
+# Text that may come between a quotation and the citation attached to it.
 _ATTACHING = re.compile(
     r"(?:[\s.,;:!?()*_\"'”’»]|\b(?:as|in|of|under|see|per|the|cf|according|to|says|laut|gemäß|nach|vgl"
     r"|selon|voir|dans|theo|pursuant)\b)*",
@@ -61,7 +61,7 @@ def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
     citations = checked_citations(reply, sources, quotations)
     cited = [(each.start, each.end) for each in citations]
     quoted = [(each.start, _with_source(each, cited)) for each in quotations]
-    # A block may begin with blanks, a sentence does not.
+    # A block may begin with blanks, but a sentence does not.
     begun = [(each, trimmed(reply, each.start, each.end)[0]) for each in quotations]
     texts = _Texts(sources)
     statements = []
@@ -86,7 +86,7 @@ def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
 
 
 def _with_source(quotation: Quotation, cited: Sequence[tuple[int, int]]) -> int:
-    """Where a quotation ends, with the line behind it where that cites an article."""
+    """Where a quotation ends, with the line after it where that cites an article."""
     end, source_end = quotation.end, quotation.source_end
     if source_end is None or not any(end <= first < source_end for first, _ in cited):
         return end
@@ -113,7 +113,7 @@ class _Texts:
         id_: str | None = None
         passage: tuple[int, int] | None = None
         words = _LEFT_OUT.sub("", plain_text(_EMPHASIS.sub("", quotation.text)).text)
-        # Law may hold such signs itself: "R. *231-1".
+        # The law itself may contain such signs: "R. *231-1".
         as_written = _LEFT_OUT.sub("", plain_text(quotation.text).text)
         if len(words.rstrip(_ENDING)) < SHORTEST_QUOTATION:
             why = TOO_SHORT
@@ -136,7 +136,7 @@ class _Texts:
     def _elsewhere(
         self, as_written: str, words: str, id_: str | None, doubt: str
     ) -> tuple[CheckState, str]:
-        """State of a quotation that does not stand where it should, and why."""
+        """State of a quotation that is not in the article cited for it, and why."""
         for source in self._sources.values():
             if self._passage(source.id, as_written) or self._passage(source.id, words):
                 place = f"{source.law}, {source.number}"
@@ -203,13 +203,13 @@ def articles_of(
 ) -> list[tuple[tuple[str, ...], str]]:
     """Ids of the article cited for each quotation of a sentence, and what makes it doubtful.
 
-    It is the citation right behind the quotation (or behind a second one joined to it), else the
-    last one before it, else the only one of the sentence. Where two name different articles, nobody
-    knows.
+    It is the citation right after the quotation (or after a second one joined to it), else the
+    last one before it, else the only one of the sentence. If two name different articles, it is
+    unknown.
 
     Args:
-        quotations: Of the sentence, in their order.
-        citations: Of the sentence, in their order.
+        quotations: Quotations of the sentence, in order.
+        citations: Citations of the sentence, in order.
         reply: What was written.
 
     Returns:
@@ -218,14 +218,14 @@ def articles_of(
     attached = _attached(quotations, citations, reply)
     taken = {id(each) for each in attached if each is not None}
     free = [each for each in citations if id(each) not in taken]
-    # Behind the last quotation, and attached to none.
+    # After the last quotation, and attached to none.
     trailing = [each for each in free if quotations and each.start >= quotations[-1].end]
     found = []
     for quotation, own in zip(quotations, attached, strict=True):
         before = next((each for each in reversed(free) if each.end <= quotation.start), None)
         claims = [each for each in (own, before, *trailing) if each is not None]
         if not claims:
-            # What is cited for another quotation is not cited for this one.
+            # A citation attached to another quotation does not count for this one.
             claims = [each for each in free if each.start >= quotation.end][:1]
         found.append(_agreed(claims))
     return found
@@ -246,7 +246,7 @@ def _agreed(claims: Sequence[CheckedCitation]) -> tuple[tuple[str, ...], str]:
 def _attached(
     quotations: Sequence[Quotation], citations: Sequence[CheckedCitation], reply: str
 ) -> list[CheckedCitation | None]:
-    """The citation right behind each quotation, or behind the next where "and" joins the two."""
+    """The citation right after each quotation, or after the next where "and" joins the two."""
     starts = [each.start for each in citations]
     attached: list[CheckedCitation | None] = [None] * len(quotations)
     for place in reversed(range(len(quotations))):

@@ -1,7 +1,7 @@
-"""The citations of a reply, each looked up among the articles that were given.
+"""The citations of a reply, each looked up among the given articles.
 
-Retrieval reads a citation kindly, so that its article is found; here it is read strictly, since
-what is verified must name an article that was given and nothing else.
+Retrieval reads a citation leniently, so that its article is found. Here it is read strictly, since
+a verified citation must name a given article and nothing else.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from components.statutes.replies.text import MARK, find_reference_marks
 
 # The paragraphs that an article has, as laws print them: "(5)", "5.", "5)", "5°", "§ 5", "a)".
 #
-# A figure alone is not a paragraph: "5 %", "thirty (30) days" and "subsection (7) of section 12"
-# number nothing of the article. An unclear case counts as no paragraph, which leaves a doubt.
+# A figure alone is not a paragraph: "5 %", "thirty (30) days" and "subsection (7) of section 12" do
+# not number parts of the article. An unclear case does not count as a paragraph, which leaves a
+# doubt.
 
 
 _AND = r"(?:and|or|to|et|ou|à|und|oder|bis|và|hoặc)"
 _BRACKETS = r"\(\w{1,6}\)"
-# Paragraphs that the article speaks of: "48K(1), (3) and (4)", "subsections (1) and (7)".
+# Paragraphs that the article mentions: "48K(1), (3) and (4)", "subsections (1) and (7)".
 _REFERENCE = re.compile(
     r"(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|(?:article|rule|regulation|point|clause|item|part"
     r"|alinéa|paragraphe)s?|abs(?:atz|ätzen?)|nummern?|satz|buchstaben?|khoản|điểm)\b\s?"
@@ -38,7 +39,7 @@ _REFERENCE = re.compile(
     rf"{_BRACKETS}(?:[ ,]{{0,2}}(?:{_AND} )?{_BRACKETS})*",
     re.IGNORECASE,
 )
-# "Paragraph 7 of", "L'alinéa 7 de l'", "Abs. 7 des", "Les §§ 2 et 3 de l'": in front of an article.
+# "Paragraph 7 of", "L'alinéa 7 de l'", "Abs. 7 des", "Les §§ 2 et 3 de l'": before an article.
 _UNIT = (
     r"(?:(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|paragraphes?|paras?|subs|points?|alinéas?|al"
     r"|abs(?:atz)?|buchst(?:abe)?|lit)\b\.?|§§?) ?)"
@@ -58,10 +59,10 @@ _MARK = re.compile(
     r"|(?m:^)[ \t]*(?P<bare>\d{1,3}) (?-i:(?=[A-ZÀ-ÝĐ]))",  # "1 Der Vermieter", in Swiss laws
     re.IGNORECASE,
 )
-_WINDOW = 16  # characters in front of a mark
+_WINDOW = 16  # characters before a mark
 _LISTED = re.compile(rf",(?: {_AND})?$|; {_AND}$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(\w+)\.$")
-# A full stop behind these ends no sentence: "under Art. 5. The".
+# A full stop after these ends no sentence: "under Art. 5. The".
 _ABBREVIATED = frozenset(
     re.findall(
         r"\w+",
@@ -72,7 +73,7 @@ _ABBREVIATED = frozenset(
 
 
 def has_paragraph(number: str, text: str, named: str) -> bool:
-    """Whether an article prints the paragraphs that a citation names, one behind the other.
+    """Whether an article prints the paragraphs that a citation names, in sequence.
 
     Args:
         number: The article's, as printed; "s.2(1)" has its paragraph in it.
@@ -86,7 +87,7 @@ def has_paragraph(number: str, text: str, named: str) -> bool:
 
 
 def paragraphs_in_front(text: str, start: int) -> list[str]:
-    """The paragraphs in front of an article whose citation starts there: ["(2)", "(3)"].
+    """The paragraphs before an article whose citation starts there: ["(2)", "(3)"].
 
     "§ 1er, alinéa 2, de l'" names two, each of which the article must have.
     """
@@ -104,7 +105,7 @@ def paragraphs_in_front(text: str, start: int) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _marks(text: str) -> tuple[str, ...]:
-    """The marks of an article's paragraphs and points, in their order."""
+    """The marks of an article's paragraphs and points, in order."""
     plain = text.translate(PLAIN_CHARACTERS)
     plain = _REFERENCE.sub(lambda match: " " * len(match[0]), plain)
     marks: list[str] = []
@@ -135,7 +136,7 @@ def _marks(text: str) -> tuple[str, ...]:
 
 
 def _begins(before: str) -> bool:
-    """Whether a line or a sentence begins behind these characters."""
+    """Whether a line or a sentence begins after these characters."""
     if not before.strip(" \t") or before.rstrip(" \t").endswith("\n"):
         return True
     before = before.rstrip()
@@ -149,7 +150,7 @@ def _begins(before: str) -> bool:
 _EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
 _AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
 _BESIDE = re.compile(r"[\s()*_,]*")
-# The name of a law behind a citation: words in capitals, and what joins them.
+# The name of a law after a citation: words in capitals, and what joins them.
 _NAME_BEHIND = re.compile(
     r"\s*(?:(?:of|the|in|under|du|de|des|la|le|l['’]|der|des|dem|von|của)\s*)*"
     r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
@@ -160,8 +161,8 @@ _NO_PARAGRAPH = "its paragraph was not found in the article"
 _SEVERAL = "it fits several of the articles given"
 SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _SENTENCE = 300  # characters of it that are read on either side of a citation
-_HINT_WITHIN = 200  # characters behind a citation, in which its law is named
-# How the name of a law may go on behind what retrieval has read of it: "(Northern Ireland)". What
+_HINT_WITHIN = 200  # characters after a citation, in which its law is named
+# How the name of a law may go on after what retrieval has read of it: "(Northern Ireland)". What
 # names a part of the article does not belong to it.
 _NAME_GOES_ON = re.compile(
     r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
@@ -177,13 +178,13 @@ _NO_NAME = frozenset(
 def checked_citations(
     reply: str, sources: Sequence[Article], quotations: Sequence[Quotation]
 ) -> list[CheckedCitation]:
-    """Every citation of a reply, in their order.
+    """Every citation of a reply, in order.
 
     Args:
         reply: What was written.
         sources: The articles that it was written from.
-        quotations: What it quotes: what stands cited within is the law's affair, but for marks at
-            a quotation's end, which are the writer's.
+        quotations: Its quotations: a citation within one belongs to the law, except marks at the
+            quotation's end, which are the writer's.
     """
     marks = [
         _of_mark(mark.start, mark.end, mark.numbers, reply, sources)
@@ -215,14 +216,14 @@ def checked_citations(
 
 
 def _quotes_mark(quotation: Quotation, end: int, reply: str) -> bool:
-    """Whether a mark that ends there stands within a quotation, and words of it behind."""
+    """Whether a mark that ends there is within a quotation that continues after it."""
     if not quotation.closed or not quotation.start < end < quotation.end:
         return False
     return any(each.isalnum() for each in MARK.sub("", reply[end : quotation.end]))
 
 
 def _behind(end: int, marks: Sequence[CheckedCitation], reply: str) -> CheckedCitation | None:
-    """The mark right behind a citation in words that ends there: "Article 12 [1]"."""
+    """The mark right after a citation in words that ends there: "Article 12 [1]"."""
     mark = next((each for each in marks if each.start >= end), None)
     near = mark is not None and _BESIDE.fullmatch(reply[end : mark.start])
     return mark if near else None
@@ -278,7 +279,7 @@ def _named(
                 plain, citation, of[fitting[0]].law, names
             ):
                 ids = fitting
-                state, why = _state(replace(resolved, ids=ids), plain, of, told=True)
+                state, why = _state(replace(resolved, ids=ids), plain, of, law_known=True)
         if state == "verified":
             known[key] = ids[0]
         words = reply[citation.start : citation.end]
@@ -291,7 +292,7 @@ def _named(
 def _ids_of_next_mark(
     position: int, marks: Sequence[CheckedCitation], plain: str
 ) -> tuple[str, ...]:
-    """What the next mark of the same sentence names."""
+    """The articles that the next mark of the same sentence names."""
     mark = next((each for each in marks if each.start >= position), None)
     if mark is None or SENTENCE_END.search(plain, position, mark.start):
         return ()
@@ -304,7 +305,7 @@ def _state(
     of: dict[str, Article],
     more: str = "",
     *,
-    told: bool = False,
+    law_known: bool = False,
 ) -> tuple[CheckState, str]:
     """State of a citation in words, and what speaks against it.
 
@@ -312,8 +313,8 @@ def _state(
         resolved: With the articles that fit it.
         plain: The reply.
         of: The sources by id.
-        more: How the name of its law goes on behind its hint.
-        told: Whether the law is known from elsewhere.
+        more: How the name of its law goes on after its hint.
+        law_known: Whether the law is known from elsewhere.
     """
     citation = resolved.citation
     if not resolved.ids:
@@ -323,7 +324,7 @@ def _state(
     if len(resolved.ids) > 1:
         return "not checked", _SEVERAL
     source = of[resolved.ids[0]]
-    if not told:
+    if not law_known:
         if citation.law_hint is None:
             return "not checked", _WHICH_LAW
         named = is_name(citation.law_hint, source.law) and name_goes_on(more, source.law)
@@ -354,7 +355,7 @@ def _is_paragraph(
 
 
 def _ids_before(position: int, cited: Sequence[CheckedCitation]) -> tuple[str, ...]:
-    """What the last citation before a position names."""
+    """The articles that the last citation before a position names."""
     before = [each for each in cited if each.end <= position and each.ids]
     return max(before, key=lambda each: each.end).ids if before else ()
 
@@ -370,7 +371,7 @@ def _state_of_paragraph(
 
 
 def more_of_name(citation: Citation, reply: str, plain: str) -> str:
-    """How the name of a citation's law goes on behind its hint; initials are names by themselves.
+    """How the name of a citation's law goes on after its hint; initials are names by themselves.
 
     It is read with its emphasis, which ends a name: "**Section 12 Housing Code** Tenants ...".
     """
@@ -387,9 +388,9 @@ def speaks_of_another_law(plain: str, citation: Citation, law: str, names: LawNa
 
     Args:
         plain: What was written.
-        citation: Of it.
-        law: The one that it is taken for.
-        names: Of the laws that were given.
+        citation: One of its citations.
+        law: The law that it is taken to mean.
+        names: Names of the given laws.
     """
     start, end = citation.group
     begin = max(0, start - _SENTENCE)
@@ -417,7 +418,7 @@ def name_goes_on(more: str, law: str) -> bool:
 
 
 def is_name(hint: str, law: str) -> bool:
-    """Whether every word that names a law stands in its full name, whatever its ending."""
+    """Whether every word of a hint is in a law's full name, whatever its ending."""
     if _CHINESE.search(hint):
         return hint.strip("《》") in law
     if hint.isupper() and len(hint.split()) == 1:
@@ -426,7 +427,7 @@ def is_name(hint: str, law: str) -> bool:
     for written in re.findall(r"\w+", hint):
         word = _words(written)[0]
         if word not in _NO_NAME and not any(_alike(word, each) for each in known):
-            # The sentence may go on behind the name, but a name goes on with a capital.
+            # The sentence may go on after the name, but a name continues with a capital.
             return str(written)[0].islower()
     return True
 

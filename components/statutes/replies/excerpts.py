@@ -1,4 +1,4 @@
-"""The excerpts of an article that bear on a question, word for word."""
+"""Excerpts of an article that bear on a question, word for word."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import pairwise
 from components.statutes.lexical import analyzer
 from components.statutes.replies.text import ArticleSentence, article_sentences, trimmed
 
-SHORT_ARTICLE = 500  # characters; such an article is shown whole
-LONGEST_PARAGRAPH = 1_500  # characters; of a longer one sentences are shown
+SHORT_ARTICLE = 500  # characters; a shorter article is shown whole
+LONGEST_PARAGRAPH = 1_500  # characters; a longer one is shown in sentences
 LEFT_OUT = "[...]"
 _ENOUGH = 350  # characters of a longer article
 
@@ -19,7 +19,7 @@ class Excerpt:
     """A part of an article: whole paragraphs, or whole sentences of one.
 
     Attributes:
-        text: Its words, with " [...] " wherever some of the paragraph are left out.
+        text: Its words, with " [...] " wherever parts of the paragraph are left out.
         start, end: The span from its first word to its last.
     """
 
@@ -36,17 +36,17 @@ def bearing_excerpts(
 ) -> list[Excerpt]:
     """The excerpts of an article that bear on a question, in the article's order.
 
-    A short article is one excerpt. Of a longer one those paragraphs are taken whose sentences share
-    most words with the question (each word once, those that few sentences have count more), until
-    there is enough to read; where none shares a word, its beginning. A long paragraph gives those
-    sentences alone. No sentence stands without the next one where that may restrict it ("unless",
-    "within"), be it of the next paragraph.
+    A short article is one excerpt. From a longer one come the paragraphs whose sentences share most
+    words with the question (each word counts once, rare ones count more), until there is enough to
+    read; if none shares a word, its beginning. A long paragraph gives only those sentences. A
+    sentence is always shown with the next one if that may restrict it ("unless", "within"), even
+    across paragraphs.
 
     Args:
         question: In plain words.
         article: The article's text.
         language: BCP 47 tag of the article, where known.
-        best: Span of the passage that was found best already: its sentences are taken.
+        best: Span of the passage already found best: its sentences are taken.
     """
     if len(article) <= SHORT_ARTICLE:
         start, end = trimmed(article, 0, len(article))
@@ -70,7 +70,7 @@ def _sharing_words(
     worth = [sum(1 / frequency[term] for term in each) for each in held]
     chosen: set[int] = set()
     taken: set[int] = set()
-    # Equal sentences stand in the article's order; its first says what it is about.
+    # Equal sentences keep the article's order; the first says what it is about.
     for place in sorted(range(len(sentences)), key=lambda each: (-worth[each], each)):
         length = sum(sentences[each].end - sentences[each].start for each in taken)
         if length >= _ENOUGH or (chosen and not worth[place]):
@@ -82,7 +82,7 @@ def _sharing_words(
 
 
 def _within(best: tuple[int, int], sentences: list[ArticleSentence]) -> set[int]:
-    """The sentences that stand in a passage by more than half, or fill more than half of it."""
+    """The sentences more than half inside a passage, or filling more than half of it."""
     shares = [
         (min(best[1], each.end) - max(best[0], each.start))
         / max(1, min(best[1] - best[0], each.end - each.start))
@@ -93,7 +93,7 @@ def _within(best: tuple[int, int], sentences: list[ArticleSentence]) -> set[int]
 
 
 def _with_exceptions(sentences: list[ArticleSentence], chosen: set[int]) -> set[int]:
-    """The chosen sentences, the rest of their paragraphs where short, and what restricts them."""
+    """The chosen sentences, the rest of their paragraphs if short, and what restricts them."""
     of_paragraph: dict[int, list[int]] = {}
     for place, each in enumerate(sentences):
         of_paragraph.setdefault(each.paragraph, []).append(place)

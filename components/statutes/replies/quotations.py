@@ -1,8 +1,8 @@
 """Find the quotations in a reply; every quotation mark is accounted for.
 
-Each of them either opens or closes a quotation that is handed out, or is an apostrophe, or
-stands in what is handed out as a quotation that does not end. What is quoted without marks (in
-italics, say) is not heard.
+Each of them opens or closes a quotation that is returned, is an apostrophe, or lies within a
+quotation that is returned as one without an end. Text quoted without marks (in italics, say) is not
+recognised.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _NESTING = "“«‹「『„❝｢﹁﹃⟪"
 _MOST_UNPAIRED = 100  # each costs a search to the end of its paragraph
 _LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
 _SINGLE_CLOSING = re.compile(rf"[{_SINGLE_CLOSERS}](?![^\W_])")
-_ALONE = "”」』›»❞〞〟｣﹂﹄⟫"  # may close what was never opened
+_ALONE = "”」』›»❞〞〟｣﹂﹄⟫"  # may close a quotation that was never opened
 _PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
-# A block goes on with the lines below it, as Markdown has it, until an empty one or a list's item.
+# As in Markdown, a block continues with the next lines, until an empty one or a list item.
 _LIST_ITEM = r"[ \t]*(?:[-*+•–—]|\d{1,9}[.)])[ \t]"
 _LINES = rf"[^\n]*(?:\n(?![ \t]*(?:\n|>)|{_LIST_ITEM})[^\n]+)*(?:\n|\Z)"
 _BLOCK = re.compile(rf"^{_ITEM}>{_LINES}(?:^[ \t]*>{_LINES})*", re.MULTILINE)
 _FIRST_SIGNS = re.compile(rf"{_ITEM}(?:>[ \t]?)+[ \t]*")
 _SIGNS = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
-# What stands behind a fence's first signs is quoted too, unless it only says what follows.
+# Text after a fence's first signs is quoted too, unless it is an info string.
 _FENCE = re.compile(
     r"^[ \t]*(```+|~~~+)(?:[ \t]*(?:te?xt|plaintext|quote|law|markdown|md)?[ \t]*\n)?"
     r"(?P<inner>.*?)(?:^[ \t]*\1[^\n]*$|\Z)",
@@ -56,10 +56,10 @@ class Quotation:
 
     Attributes:
         start, end: Its span with its marks; a block quotation's lines, without a label in bold
-            before it and a line with a dash behind it, which are the writer's own words.
+            before it and a line with a dash after it, which are the writer's own words.
         text: What is quoted, without marks, and without reference marks at its end.
         closed: Whether it ends.
-        source_end: Where the line with a dash behind a block quotation ends, if there is one.
+        source_end: Where the line with a dash after a block quotation ends, if there is one.
     """
 
     start: int
@@ -72,10 +72,10 @@ class Quotation:
 def find_quotations(reply: str) -> list[Quotation]:
     """What a reply puts between quotation marks, into a block quotation or a fence, in its order.
 
-    A quotation within a quotation is part of it. Marks pair within a paragraph; one that is opened
-    and not closed goes to the paragraph's end, or where it is of a sort that tells its end from its
-    beginning, to the end in a later paragraph. After 100 marks of a paragraph that do not pair, its
-    rest is one quotation that does not end.
+    A quotation within a quotation is part of it. Marks pair within a paragraph. One that is not
+    closed extends to the paragraph's end or, if its closing mark differs from the opening one, to
+    the closing mark in a later paragraph. After 100 unpaired marks the rest of a paragraph is one
+    quotation without an end.
     """
     blocks = [_of_block(reply, *block.span()) for block in _BLOCK.finditer(reply)]
     blocks += [
@@ -130,7 +130,7 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
         only_closes = mark in _ALONE and (mark not in _PAIRS or _ends_something(reply, place))
         closing = None if only_closes else _closing(reply, place + width, mark, end)
         if closing and mark in _ALONE and not _inner(reply[place + width : closing[0]]):
-            closing, only_closes = None, True  # both close something, and quote nothing between
+            closing, only_closes = None, True  # both are closing marks, with nothing quoted between
         unpaired += closing is None and not only_closes
         if unpaired > _MOST_UNPAIRED:
             found.append(Quotation(place, end, _inner(reply[place + width : end]), closed=False))
@@ -141,9 +141,9 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
                 found.append(Quotation(place, closing[1], text))
             place = begun = closing[1]
         elif (mark in _SINGLE and mark != "‘") or mark in _ONLY_DOUBLED:
-            place += width  # apostrophes are no quotation that lacks its end
+            place += width  # apostrophes are not a quotation without an end
         elif _closes(reply, place) and reply[begun:place].strip():
-            # What it closes was never opened: nobody knows where that began.
+            # The quotation that it closes was never opened: where it began is unknown.
             found.append(Quotation(begun, place + width, _inner(reply[begun:place]), closed=False))
             place = begun = place + width
         else:
@@ -183,7 +183,7 @@ def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int
     """As `_closing` for single marks, which are apostrophes too.
 
     The last one that can close it does, before the next one that can open: "'the tenants' right'"
-    is one quotation. Where blanks stand inside the first mark, it is the first such mark.
+        is one quotation. If the opening mark is followed by a blank, it is the first such mark.
     """
     within_blanks = reply[position : position + 1].isspace()
     stop = min(end, position + _LONGEST_SINGLE)
@@ -195,7 +195,7 @@ def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int
         character = reply[place]
         straight += character == '"'
         depth += (character in "“«「") - (character in "”»」")
-        # It may hold quotations within, but none that goes on behind it.
+        # It may hold quotations within, but none that goes on after it.
         if character not in _SINGLE_CLOSERS or straight % 2 or depth:
             continue
         if character in _PAIRS[mark] and _closes(reply, place):
@@ -213,9 +213,9 @@ def _single_closing(reply: str, position: int, mark: str, end: int) -> tuple[int
 
 
 def _opens(reply: str, place: int, width: int = 1) -> bool:
-    """Whether a single mark can open: it stands behind no letter, and before something.
+    """Whether a single mark can open: it stands after no letter, and before something.
 
-    Behind a colon or a comma it opens before a letter, and between two blanks.
+    After a colon or a comma it opens before a letter, and between two blanks.
     """
     if _ELISION.match(reply, place):
         return False
@@ -230,7 +230,7 @@ def _opens(reply: str, place: int, width: int = 1) -> bool:
 
 
 def _ends_something(reply: str, place: int) -> bool:
-    """Whether a mark stands right behind something, and before no letter."""
+    """Whether a mark stands right after something, and before no letter."""
     return place > 0 and not reply[place - 1].isspace() and _closes(reply, place)
 
 
@@ -252,17 +252,17 @@ def _of_block(reply: str, start: int, end: int) -> Quotation:
         place = stop + 1
     while len(lines) > 1 and lines[-1][0] >= lines[-1][1]:
         lines.pop()
-    said = [reply[slice(*line)] for line in lines]
+    quoted = [reply[slice(*line)] for line in lines]
     source_end = None
-    # Whose words they are stands outside: a list of the law's, each line with a dash, does not.
-    if len(lines) > 1 and _ATTRIBUTION.match(said[-1]) and not _ATTRIBUTION.match(said[-2]):
+    # An attribution is outside the quotation; a list of the law, with a dash in each line, is not.
+    if len(lines) > 1 and _ATTRIBUTION.match(quoted[-1]) and not _ATTRIBUTION.match(quoted[-2]):
         source_end = lines.pop()[1]
-        said.pop()
-    label = _LABEL.match(said[0])
-    if label and (len(lines) > 1 or label.end() < len(said[0])):
+        quoted.pop()
+    label = _LABEL.match(quoted[0])
+    if label and (len(lines) > 1 or label.end() < len(quoted[0])):
         start = lines[0][0] + label.end()
-        said[0] = said[0][label.end() :]
-    text = _inner("\n".join(said))
+        quoted[0] = quoted[0][label.end() :]
+    text = _inner("\n".join(quoted))
     if text and text[0] in _PAIRS and text[-1] in _PAIRS[text[0]]:
         inner = text[1:-1]
         if not any(character in _PAIRS and character not in _SINGLE for character in inner):

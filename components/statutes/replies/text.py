@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from components.statutes.languages import known_language
 
 # Reference marks in a reply are [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹.
-# The match is possessive: a reply can hold thousands of blanks behind "[1".
+# The match is possessive: a reply can hold thousands of blanks after "[1".
 _AND = r"(?:[,;、/&\s–-]|and|or|und|oder|et|ou|和|to|à|bis)++"
 _NUMBER = r"[#^]?\d{1,5}"
-# Behind these a raised figure is a power, as in m², mg/m³ and 10³.
+# After these a raised figure is a power, as in m², mg/m³ and 10³.
 _POWER = "".join(
     f"(?<!(?<!{before}){unit})"
     for before, unit in (
@@ -24,7 +24,7 @@ _POWER = "".join(
         (r"[^\W\d_]", "(?:ft|yd)"),
     )
 )
-# Emphasis, escapes and invisible characters may stand around what is meant.
+# Emphasis, escapes and invisible characters may surround a mark.
 _LOOSE = r"[\s*_\\\u200b-\u200d\u2060\ufeff]*"
 MARK = re.compile(
     rf"[\[［【{{]{_LOOSE}(?P<list>{_NUMBER}(?:{_AND}{_NUMBER})*){_LOOSE}(?:†[^\]】]{{0,40}})?"
@@ -44,7 +44,7 @@ class ReferenceMark:
     Attributes:
         start, end: Its span in the reply, brackets included.
         numbers: The numbers that it names; of a range that is too long or turned round, its ends.
-            () for brackets that hold a number among words, whose meaning nobody knows.
+            () for brackets with a number among words, whose meaning is unknown.
     """
 
     start: int
@@ -53,9 +53,9 @@ class ReferenceMark:
 
 
 def find_reference_marks(reply: str) -> Iterator[ReferenceMark]:
-    """The reference marks of a reply, in their order."""
+    """The reference marks of a reply, in order."""
     position = 0
-    # Of two that begin alike min takes the first, which is the one that can be read.
+    # Of two that begin at the same place min takes the first, which can be read.
     while found := min(
         filter(None, (MARK.search(reply, position), _UNREAD.search(reply, position))),
         key=lambda match: match.start(),
@@ -81,12 +81,12 @@ def _numbers(listed: str) -> tuple[int, ...]:
 # Single or double, straight or curved: a quotation within a quotation changes its marks.
 QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″"
 _DASHES = "-‐‑‒–—―−﹘﹣－"
-# French puts a blank there, other languages none, and who copies law either.
+# French puts a blank there, other languages do not, and copied law may do either.
 _NO_BLANK_BEFORE = "-»›;:!?%"
 _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
 # "non-|refundable", "(un)|lawful", "-|50"; and "non|-refundable".
 _JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
-# A line may end behind the hyphen: "non-\n|refundable", "non|-\nrefundable".
+# A line may end after the hyphen: "non-\n|refundable", "non|-\nrefundable".
 _BROKEN_BEFORE = re.compile(rf"(\w[{_DASHES}])\s+\Z")
 _BROKEN_AFTER = re.compile(rf"^([{_DASHES}])\s+")
 _JOINED_AFTER = re.compile(rf"[{_DASHES}]\w")
@@ -108,13 +108,13 @@ _REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """A text as it is compared, and where each of its characters stands in the original.
+    """A text in its form for comparison, with the position of each character in the original.
 
     Attributes:
         original: The text as it is.
         text: Unicode's NFC; every run of blanks a space, every quotation mark `'`, every run of
             dashes `-`; without invisible characters but those that reorder what is shown, and
-            without blanks beside a dash, inside guillemets and before `;`, `:`, `!`, `?` and `%`.
+            without blanks next to a dash, inside guillemets and before `;`, `:`, `!`, `?` and `%`.
         starts, ends: `[len(text)]`, each character's span in the original.
     """
 
@@ -124,7 +124,7 @@ class PlainText:
     ends: tuple[int, ...]
 
     def find(self, words: str, begin: int = 0) -> tuple[int, int] | None:
-        """Span in the original of the first place from `begin` on where some words stand, or None.
+        """Span in the original of the first occurrence of some words from `begin` on, or None.
 
         They must begin and end between words and numbers: "lawful to keep" does not stand in
         "unlawful to keep", "refundable" not in "non-refundable", "000 crowns" not in "1,000 crowns"
@@ -132,7 +132,7 @@ class PlainText:
         in 不得扣留, and 十日 not in 二十日.
 
         Args:
-            words: As `plain_text` makes them.
+            words: As made by `plain_text`.
             begin: A place in the original.
         """
         place = self.text.find(words, bisect_left(self.starts, begin))
@@ -165,7 +165,7 @@ def _cuts(text: str, place: int) -> bool:
 
 
 def _seen(text: str) -> str:
-    """A text without the signs that are not seen: "un\u00adlawful" is one word."""
+    """A text without invisible characters: "un\u00adlawful" is one word."""
     return "".join(each for each in text if unicodedata.category(each) != "Cf")
 
 
@@ -177,7 +177,7 @@ def plain_text(text: str) -> PlainText:
             if characters and character in " -" and characters[-1][0] == character:
                 characters[-1] = (character, characters[-1][1], end)
             elif characters and character == " " and characters[-1][0] in "-«‹":
-                continue  # a blank there is a matter of typesetting
+                continue  # a blank there is only typesetting
             else:
                 if character in _NO_BLANK_BEFORE and characters and characters[-1][0] == " ":
                     characters.pop()
@@ -229,7 +229,7 @@ def _spaced(character: str) -> bool:
     )
 
 
-# A full stop behind these ends nothing: before a number, and anywhere.
+# A full stop after these ends nothing: before a number, and anywhere.
 _BEFORE_NUMBER = re.compile(
     r"\b(?:arts?|secs?|sects?|ss?|paras?|pars?|regs?|nos?|nr|ch|chap|abs|al|pp?|[LRD])\.\Z",
     re.IGNORECASE,
@@ -249,7 +249,7 @@ _END = re.compile(
 
 _RULE = re.compile(r"[-=*_\s|:]+\Z")
 _BELOW_TABLE_HEAD = re.compile(r"\s*\|?[ \t]*:?-++[-:| \t]*+(?:\n|\Z)")
-# A heading tells what follows; one with a verb of the law, or a full stop, tells the law.
+# A heading announces what follows; with a verb of law, or a full stop, it asserts law.
 _TELLS_LAW = re.compile(
     r"\b(?:must|shall|may|can|cannot|is|are|has|have|needs?|doit|doivent|peut|peuvent|est|sont"
     r"|muss|müssen|kann|können|darf|dürfen|ist|sind|hat|haben|debe|deben|puede|pueden|es|son|phải"
@@ -264,8 +264,8 @@ def sentence_spans(
 ) -> list[tuple[int, int]]:
     """Spans of the sentences of a reply, without the blanks around them.
 
-    A line's end ends a sentence, but behind a colon. Citations behind a full stop, and by
-    themselves in a sentence, belong to the sentence before.
+    The end of a line ends a sentence, except after a colon. Citations after a full stop that are
+    alone in a sentence belong to the sentence before.
 
     Args:
         reply: the text.
@@ -323,11 +323,11 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def says_something(sentence: str, behind: str) -> bool:
-    """Whether a sentence can assert law: no rule, no mere lead to what follows, no bare heading.
+    """Whether a sentence can assert law: not a ruler, a mere introduction or a bare heading.
 
     Args:
-        sentence: Of a reply.
-        behind: The reply's text behind it.
+        sentence: A sentence of a reply.
+        behind: The reply's text after it.
     """
     lines = sentence.splitlines()
     return any(
@@ -388,7 +388,7 @@ _LIST_ITEM = re.compile(
     r"|(?P<chinese>[一二三四五六七八九十]{1,3})、|(?P<dash>[-–—•·*])\s)\s*",
     re.IGNORECASE,
 )
-_PARAGRAPH_MARKS = ("section", "figure")  # what is behind them up to the next one is theirs
+_PARAGRAPH_MARKS = ("section", "figure")  # the text up to the next one belongs to them
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +397,7 @@ class ArticleSentence:
 
     Attributes:
         start, end: Its span.
-        paragraph: Which of the article's paragraphs it stands in, from 0.
+        paragraph: Its paragraph in the article, from 0.
         qualifies: Whether it may restrict the sentence before: it says "unless" or "within".
     """
 
@@ -408,11 +408,11 @@ class ArticleSentence:
 
 
 def article_sentences(article: str, language: str | None = None) -> list[ArticleSentence]:
-    """The sentences of an article, in their order.
+    """The sentences of an article, in order.
 
-    A list is one sentence with what leads to it ("The tenant must:"), over all its lines and
-    whatever its items hold. "(2)" and "§ 2" begin a paragraph, also within a line; where no number
-    does, each line that follows a full stop is one.
+    A list is one sentence with its introduction ("The tenant must:"), over all its lines and
+    whatever its items contain. "(2)" and "§ 2" begin a paragraph, even within a line; if there are
+    no such numbers, each line after a full stop is a paragraph.
 
     Args:
         article: Its text.
@@ -460,6 +460,6 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
 
 
 def _kind(text: str) -> str:
-    """How the text that begins here is numbered: "figure" for "(2)"; "" where it is not."""
+    """How the text that begins here is numbered: "figure" for "(2)"; "" if it is not."""
     item = _LIST_ITEM.match(text)
     return (item.lastgroup or "") if item else ""

@@ -25,7 +25,7 @@ from components.stores.filters import check_filters
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 
-# Haystack's metadata filters in the form that every engine understands alike.
+# Haystack's metadata filters in a form that every engine understands in the same way.
 #
 # Engines differ where Haystack is exact: a missing field, a date held as text, a NOT of several
 # conditions. So each article is written with all its fields (a missing one as "", a missing day
@@ -72,7 +72,7 @@ def compared(field: str, operator: str, value: Any) -> Condition:
 
 
 def both(*conditions: Condition | bool) -> Condition | bool:
-    """What holds where all the conditions hold."""
+    """The conjunction of the conditions."""
     return _joined("AND", list(conditions))
 
 
@@ -138,7 +138,7 @@ def _ordering(field: str, operator: str, value: Any, condition: Condition) -> Co
         if value is None:
             return False
         day, clock = _moment(value, condition)
-        if clock != time_of_day():  # a moment within a day lies after that day's beginning
+        if clock != time_of_day():  # a moment within a day is after that day's beginning
             operator = {">=": ">", "<": "<="}.get(operator, operator)
         found = compared(f"{field}_day", operator, day)
         if operator.startswith("<"):
@@ -148,7 +148,7 @@ def _ordering(field: str, operator: str, value: Any, condition: Condition) -> Co
         if value is None:
             return False
         if isinstance(value, int | float) and not isinstance(value, bool):
-            # Farther than any article stands; an engine's numbers end there.
+            # Beyond any article's position; an engine's integers end there.
             return compared(field, operator, max(-_FAR, min(_FAR, value)))
     elif field not in TEXT_FIELDS:
         raise _unknown(condition)
@@ -195,7 +195,7 @@ def as_row(document: Document, text_digest: str) -> dict[str, Any]:
 
     Args:
         document: with the metadata that `as_document` gives.
-        text_digest: of the text that its vector stands for.
+        text_digest: digest of the text that its vector encodes.
     """
     meta = document.meta
     row: dict[str, Any] = {key: meta[key] for key in _ALWAYS}
@@ -236,8 +236,8 @@ class EngineRecord:
 
     Attributes:
         model: whose vectors it holds.
-        average_length: mean number of terms of the texts of the first indexing; words are weighed
-            by it ever after, so that all weights can be compared.
+        average_length: mean number of terms of the texts at the first indexing; it stays the same,
+            so that all weights are comparable.
         languages: of the articles; questions are analysed by the rules of each.
         analysis: version of the rules that make terms of text.
         format: version of what is kept and how.
@@ -305,11 +305,11 @@ class ArticleEngine(Protocol):
     most_terms: int | None
 
     def exists(self) -> bool:
-        """Whether the collection is there; also says whether the engine is fit for use."""
+        """Whether the collection exists; also checks that the engine can be used."""
         ...
 
     def create(self, dim: int) -> None:
-        """Make what is missing of the two collections."""
+        """Create the two collections, or what is missing of them."""
         ...
 
     def count(self) -> int:
@@ -325,11 +325,11 @@ class ArticleEngine(Protocol):
         ...
 
     def drop_state(self, kind: str, key: str) -> None:
-        """Let go of one value."""
+        """Remove one value."""
         ...
 
     def listed(self, law: str) -> dict[str, Listed]:
-        """What is there of each article of a law, by id."""
+        """What the engine has of each article of a law, by id."""
         ...
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
@@ -349,7 +349,7 @@ class ArticleEngine(Protocol):
         ...
 
     def settle(self) -> None:
-        """Have everything written so far on disk and in the engine's indexes."""
+        """Bring everything written so far to the disk and into the engine's indexes."""
         ...
 
     def nearest(
@@ -373,14 +373,14 @@ class ArticleEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the connection, where no one else holds it."""
+        """Close the connection, unless someone else holds it."""
         ...
 
 
 def by_score(documents: Sequence[Document]) -> list[Document]:
     """Best first, equal scores in the order of the law.
 
-    Engines keep float32: what a score has beyond is noise of its summing, and would part ties.
+    Engines store float32: further digits of a score are noise and would break ties.
     """
     rounded = [replace(each, score=float(np.float32(each.score or 0.0))) for each in documents]
     return sorted(rounded, key=lambda each: (-(each.score or 0.0), each.meta["position"]))
@@ -410,17 +410,17 @@ def tried(
     passes: Callable[[Exception], bool | None],
     pauses: Sequence[float],
 ) -> Value:
-    """A call's result, tried again after each pause while its error may pass.
+    """A call's result; the call is repeated after each pause while its error may be temporary.
 
     Args:
         call: what to do; repeated from the start.
         where: the engine, for the message.
-        passes: whether an error of the engine may pass by itself; None for an error of another
+        passes: whether an error of the engine is temporary; None for an error of another
             origin, which is raised as it is.
         pauses: seconds before the second try, the third, and so on.
 
     Raises:
-        StoreError: it failed to the last, or with an error that does not pass.
+        StoreError: it failed every time, or with a permanent error.
     """
     tries = Retrying(
         retry=retry_if_exception(
@@ -482,6 +482,6 @@ def check_version(where: str, version: str, least: tuple[int, int], why: str) ->
 
 
 def reason(error: Exception) -> str:
-    """The first line of what an error says, short."""
+    """The first line of an error's message, shortened."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else f"{text[:200]}..."

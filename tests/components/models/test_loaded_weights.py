@@ -21,8 +21,8 @@ from components.models.errors import ModelError
 from components.models.folder import digests_of_parts
 from components.models.graph import LegislativeGraphEncoder
 from components.models.head import HierarchicalArticleHead
-from training.pretraining import open_start as open_pretraining_start
-from training.ranking.run import open_start as open_ranking_start
+from training.pretraining import open_starting_model as open_pretraining_model
+from training.ranking.run import open_starting_model as open_ranking_model
 
 CPU = torch.device("cpu")
 TEXTS = ["tenant must pay the rent", "the court"]
@@ -80,7 +80,7 @@ def routed(source, folder):
 
 def lexarbor(source, folder):
     def ranker(part):
-        open_ranking_start(source, CPU, seed=0).save_pretrained(str(part), create_model_card=False)
+        open_ranking_model(source, CPU, seed=0).save_pretrained(str(part), create_model_card=False)
         RankerSettings().save(part)
 
     BiEncoder.load(source, device="cpu").save(folder, kept={"ranker": ranker})
@@ -145,7 +145,7 @@ def test_a_ranker_with_other_weights_is_refused_in_use_and_as_a_start(
         CrossEncoderRanker.load(folder, device="cpu")
     assert str(part) in str(refusal.value)
     with pytest.raises(ModelError, match=first):
-        open_ranking_start(part, CPU, seed=0)
+        open_ranking_model(part, CPU, seed=0)
 
 
 @pytest.mark.parametrize(("fault", "first"), FAULTS[1:])
@@ -153,9 +153,9 @@ def test_training_does_not_start_from_other_weights(fault, first, tiny_bert, tmp
     folder = plain(tiny_bert, tmp_path / "model")
     rewritten(folder, fault)
     with pytest.raises(ModelError, match=rf"bert\.{first}"):
-        open_ranking_start(folder, CPU, seed=0)
+        open_ranking_model(folder, CPU, seed=0)
     with pytest.raises(ModelError, match=first):
-        open_pretraining_start(folder, seed=0)
+        open_pretraining_model(folder, seed=0)
 
 
 @pytest.mark.parametrize("kind", [BertForMaskedLM, BertForTokenClassification])
@@ -172,7 +172,7 @@ def test_heads_of_another_task_and_a_pooler_do_not_matter(kind, tmp_path, caplog
         assert torch.equal(embedded(whole), embedded(bare))
     assert "LOAD REPORT" not in caplog.text
     if kind is not BertForTokenClassification:
-        start = open_ranking_start(whole, CPU, seed=0).state_dict()
+        start = open_ranking_model(whole, CPU, seed=0).state_dict()
         name = next(name for name in start if name.endswith(FIRST))
         assert torch.equal(start[name], base[FIRST])
     # The same heads in front of a second copy of the encoder.

@@ -19,16 +19,16 @@ from training.negatives.options import ViewInputs
 class BM25View:
     """Okapi BM25 of the question's words in the article (CuSINeS, section 3, static).
 
-    The scores are those of rank-bm25's `BM25Okapi`, its floor of the idf of frequent words
-    included.
+    The scores are those of rank-bm25's `BM25Okapi`, including its floor for the idf of frequent
+    words.
 
     Args:
         articles: The corpus.
         questions: The questions.
-        device: Where difficulties are put.
+        device: Where difficulties are stored.
         k1: Saturation of term frequency.
         b: Weight of length.
-        text_rule: What of an article is indexed.
+        text_rule: Which parts of an article are indexed.
 
     Raises:
         ValueError: No article has a word.
@@ -58,7 +58,7 @@ class BM25View:
 
 
 def of(inputs: ViewInputs) -> BM25View:
-    """With the options' k1 and b."""
+    """The view with the k1 and b of the settings."""
     settings = inputs.settings
     return BM25View(
         inputs.articles,

@@ -1,4 +1,4 @@
-"""Any ranking made elsewhere as a view, read from a TREC run file."""
+"""A view from any ranking made elsewhere, read from a TREC run file."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ _SHOWN = 5
 
 
 class RunView:
-    """The order of a run file's scores; what the run did not find is easier than all it found.
+    """The order of a run file's scores; articles that it did not find are the easiest.
 
     A line is `question Q0 article rank score tag`, as trec_eval reads it: the score decides. White
-    space in an id is percent-encoded. Questions of the run that are not trained on are left out.
+    space in an id is percent-encoded. Questions of the run that are not training questions are
+    ignored.
 
     Args:
         path: The run file.
         gold: The questions and articles.
-        device: Where difficulties are put.
+        device: Where difficulties are stored.
 
     Raises:
-        ValueError: A line cannot be read, names an article that is not in the corpus or stands
-            there twice for its question (each named with file and line); or a question found
-            nothing.
+        ValueError: A line cannot be read, names an article that is not in the corpus, or repeats
+            one for its question (named with file and line); or the run has no article for a
+            question.
         OSError: The file cannot be opened.
     """
 
@@ -56,7 +57,7 @@ class RunView:
                     if position is None:
                         raise ValueError(f"article {article!r} is not in the corpus")
                     if position in found[row]:
-                        raise ValueError(f"article {article!r} stands twice for {asked!r}")
+                        raise ValueError(f"article {article!r} is repeated for {asked!r}")
                     found[row][position] = float(score)
                     if not math.isfinite(found[row][position]):
                         raise ValueError(f"score {score!r} is not finite")
@@ -72,14 +73,14 @@ class RunView:
                 f"{', '.join(map(repr, missing[:_SHOWN]))}. Give a run of all training questions"
             )
         self._positions = [np.array(list(scores), dtype=np.int64) for scores in found]
-        # The order is what counts: 1, 2, ... from the lowest score, 0 for what was not found.
+        # Only the order counts: 1, 2, ... from the lowest score, 0 for what was not found.
         self._steps = [
             np.unique(np.array(list(scores.values())), return_inverse=True)[1].astype(np.int64) + 1
             for scores in found
         ]
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
-        """The steps from the lowest score up, float32 `[n_rows, n_articles]`."""
+        """The rank from the lowest score up, float32 `[n_rows, n_articles]`."""
         row, positions = (torch.from_numpy(each) for each in flattened(self._positions, rows))
         _, steps = flattened(self._steps, rows)
         difficulty = torch.zeros(len(rows), self._n_articles, device=self._device)
@@ -89,7 +90,7 @@ class RunView:
 
 
 def of(inputs: ViewInputs) -> RunView:
-    """From the settings' run file.
+    """The view of the settings' run file.
 
     Raises:
         ValueError: As for `RunView`, or the file cannot be read; names the setting.

@@ -12,7 +12,7 @@ from training.negatives.options import ViewInputs
 
 
 class SequenceView:
-    """Minus the difference of position to the nearest positive (CuSINeS, section 3).
+    """Minus the distance in position to the nearest positive (CuSINeS, section 3).
 
     Args:
         gold: The questions' positives.
@@ -34,7 +34,7 @@ class SequenceView:
         """Minus the distances, float32 `[n_rows, n_articles]`."""
         row, places = flattened(self._positives, rows)
         counts = np.bincount(row, minlength=len(rows))
-        # Each question's positives between two that are infinitely far.
+        # Each question's positives between two sentinels at infinity.
         bounds = np.full((len(rows), counts.max() + 2), np.inf, dtype=np.float32)
         bounds[:, 0] = -np.inf
         bounds[row, 1 + np.arange(len(row)) - (np.cumsum(counts) - counts)[row]] = places
@@ -47,5 +47,5 @@ class SequenceView:
 
 
 def of(inputs: ViewInputs) -> SequenceView:
-    """Of the law as it stands, or permuted."""
+    """The view of the law as it is, or permuted."""
     return SequenceView(inputs.gold, inputs.device, permutation=inputs.permutation)

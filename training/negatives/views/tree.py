@@ -19,21 +19,21 @@ class TreeView:
 
     d(a) = min over p in P of depth(a) + depth(p) - 2 depth(lowest common ancestor of a and p).
 
-    The lowest is the one of all common ancestors u that makes depth(p) - 2 depth(u) smallest, so
+    The lowest common ancestor is the common ancestor u with the smallest depth(p) - 2 depth(u), so
 
         d(a) = depth(a) + min over ancestors u of a of [min over p below u of depth(p) - 2 depth(u)]
 
-    The inner minimum is written into the few nodes above the positives, the outer one comes down
-    the tree level by level: one pass over the divisions, however many positives there are, and one
-    gather to the articles.
+    The inner minimum is written into the few nodes above the positives; the outer one is passed
+    down the tree level by level. That is one pass over the divisions, however many positives there
+    are, and one gather for the articles.
 
     Args:
         tree: The tree of the corpus.
         gold: The questions' positives.
         device: Where difficulties are computed.
         cross_law: As for `LegislativeTree.distances`.
-        permutation: int64 `[n_articles]`: article i stands at the place of article permutation[i].
-            A control: as many leaves in the same places, without what the places mean.
+        permutation: int64 `[n_articles]`: article i takes the place of article permutation[i]. A
+            control: the same tree, but places that mean nothing.
     """
 
     name = "tree"
@@ -52,7 +52,7 @@ class TreeView:
         self._device = device
         n_inner = tree.n_nodes - tree.n_articles
         inner_depth = tree.depth[:n_inner]
-        # Nodes above the articles in the order of their depth, so that a level is one slice.
+        # Nodes above the articles, sorted by depth, so that a level is one slice.
         by_depth = np.argsort(inner_depth, kind="stable")
         number = np.empty(n_inner, dtype=np.int64)
         number[by_depth] = np.arange(n_inner)
@@ -68,7 +68,7 @@ class TreeView:
         self._parents = tree.parent[tree.article_node][places]
         self._article_parents = torch.from_numpy(number[self._parents]).to(device)
         self._leaf_depth = inner_depth[self._parents] + 1
-        # Only the root is above two laws. No two articles of one law are as far apart as this adds.
+        # Only the root is above two laws. This adds more than any distance within one law.
         depths = np.arange(len(level_ends))
         self._from_ancestor = -2.0 * depths
         if cross_law == "farther":
@@ -90,7 +90,7 @@ class TreeView:
     def _above_positives(
         self, n_rows: int, places: NDArray[np.int64], positives: NDArray[np.int64]
     ) -> Tensor:
-        """The inner minimum, infinity above no positive, float32 `[n_rows, n_inner]`."""
+        """The inner minimum, infinity for nodes above no positive, float32 `[n_rows, n_inner]`."""
         ancestors = self._ancestors[self._parents[positives]]
         steps = self._leaf_depth[positives][:, None] + self._from_ancestor
         real = ancestors >= 0
@@ -106,7 +106,7 @@ class TreeView:
 
 
 def of(inputs: ViewInputs) -> TreeView:
-    """Of the law's tree, or with its leaves permuted."""
+    """The view of the law's tree, or with its leaves permuted."""
     return TreeView(
         inputs.tree,
         inputs.gold,

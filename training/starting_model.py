@@ -28,11 +28,11 @@ from training.settings import CusinesSettings, StartPooling, only_where
 
 
 def set_dropout(model: nn.Module, probability: float) -> None:
-    """Give every place of a model where something is dropped the same probability."""
+    """Set the dropout probability everywhere in a model."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = probability
-        # What drops within a function, as some attention does, keeps its probability as a number.
+        # Functional dropout, as in some attention, has its probability in an attribute.
         for name in ("dropout", "attention_dropout"):
             if isinstance(getattr(module, name, None), float):
                 setattr(module, name, probability)
@@ -43,14 +43,14 @@ _PROBE_TEXT = "law"
 
 
 def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
-    """Open the towers, with the pooling, length and head that are asked for.
+    """Open the towers, with the requested pooling, length and head.
 
     The same settings give the same model, weight for weight, if the caller has seeded torch.
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
-        SettingsError: More layers are to be frozen than a tower has, nothing is left to train, or
-            a rate is given for a head that is not there.
+        SettingsError: More layers are to be frozen than a tower has, nothing is left to train, or a
+            rate is given for a head that does not exist.
     """
     model = _opened(settings)
     towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
@@ -61,8 +61,8 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     head = model.head
     if head is not None and settings.head != "none":
         raise SettingsError(
-            f"head is {settings.head}, and {settings.start} has a head already, which training "
-            "goes on with. Leave head out, or start from a model without one."
+            f"head is {settings.head}, but {settings.starting_model} already has a head, and "
+            "training continues with it. Leave head out, or start from a model without one."
         )
     only_where(settings, head is not None or settings.head != "none", "a head", "head_lr")
     if settings.head != "none":
@@ -86,7 +86,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
         text_rule=settings.text_rule,
         segmentation=settings.segmentation or model.segmentation,
         dtype=settings.dtype,
-        name=settings.start,
+        name=settings.starting_model,
     )
     started.to(device)
     for tower in towers:
@@ -94,48 +94,48 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     started.eval()
     if settings.frozen_layers and not _learns(started):
         raise SettingsError(
-            f"frozen_layers is {settings.frozen_layers}, and nothing is left to train: the model "
+            f"frozen_layers is {settings.frozen_layers}, so nothing is left to train: the model "
             "has no more layers. Freeze fewer, or train a head."
         )
     return started
 
 
-def start_digests(settings: CusinesSettings) -> dict[str, str]:
+def starting_digests(settings: CusinesSettings) -> dict[str, str]:
     """Digest of each model that training starts from, by the setting that names it.
 
     Raises:
         ModelError: There is no such model.
     """
     names = {
-        "model": settings.start if settings.query_model is None else None,
+        "model": settings.starting_model if settings.query_model is None else None,
         "query_model": settings.query_model,
         "passage_model": settings.passage_model,
     }
     return {f"{key}_sha256": model_digest(find_model(n)) for key, n in names.items() if n}
 
 
-def kept_parts(start: str) -> dict[str, Path]:
-    """Parts of the starting model's folder that stay valid beside a newly trained bi-encoder.
+def kept_parts(starting_model: str) -> dict[str, Path]:
+    """Parts of the starting model's folder that stay valid with a newly trained bi-encoder.
 
-    A ranker reads texts, so it stays; a graph was trained on vectors that no longer exist.
+    A ranker reads texts, so it stays valid; a graph was trained on vectors that no longer exist.
 
     Args:
-        start: Name or folder of the starting model.
+        starting_model: Name or folder of the starting model.
     """
-    folder = find_model(start)
+    folder = find_model(starting_model)
     if not (folder / MANIFEST_FILE).exists() or "ranker" not in read_manifest(folder).parts:
         return {}
     return {"ranker": folder / "ranker"}
 
 
 def freeze(tower: Tower, n_layers: int) -> None:
-    """Keep the embeddings and the first layers of a tower as they are, dropout off.
+    """Freeze the embeddings and the first layers of a tower, without dropout.
 
-    All weights that these layers' states depend on: some encoders (MPNet, DeBERTa) have positions
-    that every layer uses, which then stay as they are for the others too.
+    All weights that these layers' outputs depend on are frozen. Some encoders (MPNet, DeBERTa) have
+    position weights that every layer uses; these are frozen for the other layers too.
 
     Raises:
-        SettingsError: The tower has fewer layers, or keeps them where they cannot be found.
+        SettingsError: The tower has fewer layers, or its layers cannot be found.
     """
     if n_layers == 0:
         return
@@ -152,7 +152,7 @@ def freeze(tower: Tower, n_layers: int) -> None:
 
 
 def _learns(model: BiEncoder) -> bool:
-    """Whether any vector has a gradient: weights that none depends on, as a pooler's, stay."""
+    """Whether any vector has a gradient; an unused pooler's weights do not count."""
     with torch.enable_grad():
         return any(
             encoder.embed(encoder.tokenize([_PROBE_TEXT])).requires_grad
@@ -161,7 +161,7 @@ def _learns(model: BiEncoder) -> bool:
 
 
 def _used_below(tower: Tower, layer: nn.Module) -> list[nn.Parameter]:
-    """The weights that a layer's output is computed from, found by way of its gradient."""
+    """The weights that a layer's output depends on, found through its gradient."""
     model = cast(PreTrainedModel, tower.encoder.transformers_model)
     outputs: list[Tensor] = []
 
@@ -181,7 +181,7 @@ def _used_below(tower: Tower, layer: nn.Module) -> list[nn.Parameter]:
 
 
 def train_mode(model: BiEncoder) -> None:
-    """Training mode, except in modules that are frozen as a whole: nothing there is random."""
+    """Switch to training mode, except in wholly frozen modules, where dropout stays off."""
     model.train()
     for module in _frozen(model):
         module.eval()
@@ -200,7 +200,7 @@ def stack_of(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
     """The embeddings of a Transformer, and its layers from the first to the last.
 
     Raises:
-        SettingsError: They are where they cannot be found.
+        SettingsError: They cannot be found.
     """
     model = cast(PreTrainedModel, tower.encoder.transformers_model)
     n_layers = getattr(model.config, "num_hidden_layers", None)
@@ -218,7 +218,7 @@ def stack_of(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
 
 def _opened(settings: CusinesSettings) -> BiEncoder:
     if settings.query_model is None or settings.passage_model is None:
-        return BiEncoder.load(settings.start, device="cpu", dtype=settings.dtype)
+        return BiEncoder.load(settings.starting_model, device="cpu", dtype=settings.dtype)
     towers: list[Tower] = []
     segmentation = None
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
@@ -231,7 +231,7 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
             folder = folder / manifest.towers.get(side, QUERY_PART)
         tower, second = open_towers(folder)
         if second is not None:
-            raise ModelError(f"{name}: holds two towers itself. Give it as model.")
+            raise ModelError(f"{name}: already holds two towers. Give it as model.")
         if has_head and settings.head == "none":
             raise ModelError(
                 f"{name}: has a head, which two towers do not take over. Name a head to train "
@@ -243,15 +243,15 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
 
 
 def _say_text_rule(settings: CusinesSettings) -> None:
-    """Say where articles are not read as the start has learnt to."""
-    folder = find_model(settings.start)
+    """Report where articles are not read as the starting model has learnt to."""
+    folder = find_model(settings.starting_model)
     if not (folder / MANIFEST_FILE).exists():
         return
     learnt = read_manifest(folder).text_rule
     if learnt != settings.text_rule:
         say(
-            f"text_rule is {settings.text_rule}, and {settings.start} was trained with {learnt}: "
-            f"it learns the other now. To go on as before give text_rule {learnt}"
+            f"text_rule is {settings.text_rule}, but {settings.starting_model} was trained with "
+            f"{learnt}. It now learns the new rule; to keep the old one, give text_rule {learnt}"
         )
 
 
