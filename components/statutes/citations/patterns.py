@@ -253,7 +253,8 @@ WORDS: dict[str, dict[str, str]] = {
         r"|numeral",
         "of": "del|de los|dell[ao]|d[ao]s?",
         "the": "el|los|las",
-        "law": r"c[óo]digo|codice|ley|lei|reglamento|constituci[óo]n|(?:real )?decreto",
+        "law": r"c[óo]digo|codice|ley|lei|legge|reglamento|regolamento|regulamento"
+        r"|constituci[óo]n|costituzione|constitui[çc][ãa]o|(?:real )?decreto(?:-le[iy])?",
         "the act": "ley|c[óo]digo",
         "paper": "contratos?|convenio colectivo",
         "mine": "mis?|nuestr[oa]s?",

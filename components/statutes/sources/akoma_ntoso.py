@@ -116,7 +116,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     ids = ArticleIds(act.id)
     for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
         if not text:
-            text = head.note
+            text = head.note()
             tally.add("without words but a title or note", "article")
         start, end = act.days(unit)
         number = head.number or unit.get("eId") or local_name(unit)
@@ -155,38 +155,39 @@ class _Head:
         number: Without the word for "article".
         printed: The number as it stands there.
         title: May be empty.
-        note: Footnotes of the number.
+        element: The number, which is no longer in the tree; None where there is none.
     """
 
     number: str
     printed: str
     title: str
-    note: str
+    element: Element | None
+
+    def note(self) -> str:
+        """The footnotes of the number."""
+        if self.element is None:
+            return ""
+        return " ".join(map(_NOTES.line, self.element.iter("{*}authorialNote")))
 
 
 def _head(unit: Element, act: _Act) -> _Head:
     """Takes number and title out of the unit."""
     found = child(unit, "num")
-    note = ""
-    if found is not None and len(found):
-        notes = list(found.iter("{*}authorialNote"))
-        note = " ".join(_NOTES.line(each) for each in notes)
-        for raised in found.iter("{*}sup"):
-            raised.text = (raised.text or "").translate(_SUPERSCRIPTS)
+    if found is not None:
+        for raised in found:
+            if local_name(raised) == "sup":
+                raised.text = (raised.text or "").translate(_SUPERSCRIPTS)
     printed = LAYOUT.line(found)
     if found is not None:
         remove(found)
     following = unit[0] if len(unit) else None
     # A second number is the EU's way to print a title.
-    title = LAYOUT.take(unit, "num" if _is(following, "num") else "heading")
+    second = "" if following is None else local_name(following)
+    title = LAYOUT.take(unit, second) if second in ("num", "heading") else ""
     number = _ARTICLE_WORD.sub("", printed, count=1).rstrip(". ") or printed
     if act.language == "en" and local_name(unit) == "section" and number[:1].isdigit():
         number = f"Section {number}"  # a bare number is an article's
-    return _Head(number, printed, title, note)
-
-
-def _is(element: Element | None, name: str) -> bool:
-    return element is not None and local_name(element) == name
+    return _Head(number, printed, title, found)
 
 
 # Divisions.
