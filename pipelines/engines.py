@@ -137,7 +137,7 @@ def scan(
     *,
     measure: bool,
     skip_bad: bool,
-    format: str | None,
+    format: str | None = None,
     say: Callable[[str], object],
 ) -> Scan:
     """Read the whole corpus once, and spool the shard's articles.

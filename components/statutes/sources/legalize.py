@@ -8,7 +8,8 @@ lines name the articles and divisions.
 Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes,
 signatures). Rows of tables become lines of text; articles quoted in an amendment stay text. The
 front matter's dates are of publication, not of entry into force: no article gets a date of them.
-An article without words has its title, or else its heading, for its text.
+An article without words has its title, or else its heading, for its text. A law whose status says
+that it is repealed is read, and counted.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ _LANGUAGES = {
     "no": "no", "pl": "pl", "ro": "ro", "se": "sv", "si": "sl", "sk": "sk", "tr": "tr", "ua": "uk",
     "vn": "vi",
 }  # fmt: skip
+
+_REPEALED = ("repealed", "annulled", "expired")
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _QUOTED = re.compile(r"[*_]*[«“„\"‘']")
@@ -146,6 +149,7 @@ class _Law:
     identifier: str
     language: str | None
     source: str | None
+    repealed: bool
 
 
 def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | None:
@@ -178,7 +182,8 @@ def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | N
     source = _text(fields.get("source"))
     url = source if source.startswith(("http://", "https://")) else None
     law_id = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
-    return _Law(str(path), title, law_id.strip("/"), language, url)
+    repealed = _text(fields.get("status")) in _REPEALED
+    return _Law(str(path), title, law_id.strip("/"), language, url, repealed)
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -395,6 +400,7 @@ class _Reading:
         )
 
     def _report(self, problems: list[Problem]) -> None:
+        self._tally.add("no longer in force, on a day that is not given", "law", self._law.repealed)
         self._tally.add("left out", "preamble or annex paragraph", self._passages)
         self._tally.add("repaired", "division", self._path.repaired)
         self._tally.add("unknown", "division", self._path.unknown)
