@@ -56,7 +56,7 @@ BOMB = "\n".join(
             r"made.yaml:2: components.x: tag '.*os.system'",
         ),
         ("a: 1\n---\nb: 2", "second YAML document"),
-        ("components: {}\nconnections: []\ncomponents: {}", "3: key 'components' stands twice"),
+        ("components: {}\nconnections: []\ncomponents: {}", "3: key 'components' is repeated"),
         ("components:\n  on: {}", "2: a key must be plain text"),
         ("? [a]\n: b", "a key must be plain text"),
         ("<<: {a: 1}", "a key must be plain text"),
