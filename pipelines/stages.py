@@ -223,7 +223,8 @@ def _stage(
 
 def parts_of(pipeline: Pipeline) -> Iterator[Any]:
     """The components of a pipeline, and the retrievers and the embedder inside a hybrid one."""
-    for _, instance in pipeline.walk():
+    for _, each in pipeline.walk():
+        instance: Any = each
         yield instance
         if generate_qualified_class_name(type(instance)) == _HYBRID:
             yield from (instance.citation, instance.bm25, instance.dense, instance.embedder)
