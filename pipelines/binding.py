@@ -378,11 +378,8 @@ def _recorded_model(
         with store_with_articles(parameters["path"]) as store:
             if store.has_vectors():
                 return store.model, set()
-            if (
-                fields["type"] == _HYBRID
-                and model is None
-                and not fields["init_parameters"]["model"]
-            ):
+            asked_for = model or fields["init_parameters"].get("model")
+            if fields["type"] == _HYBRID and not asked_for and not _needs_a_model(components):
                 return None, {name}
             raise LoadingError(
                 f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
@@ -392,6 +389,14 @@ def _recorded_model(
                 "without a model."
             )
     return None, set()
+
+
+def _needs_a_model(components: dict[str, dict[str, Any]]) -> bool:
+    """Whether a ranker takes its model from the store."""
+    return any(
+        fields["type"] == _RANKER and not fields.get("init_parameters", {}).get("model")
+        for fields in components.values()
+    )
 
 
 def default_pipeline(store: str | Path, model: str | None) -> str:

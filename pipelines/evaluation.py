@@ -139,7 +139,7 @@ class StageRun:
     candidates: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
 
     def add(self, question: str, outputs: Outputs) -> None:
-        """Keep what the stage found for a question; its candidates where it ranks a list anew."""
+        """Keep what the stage found for a question; its candidates where it ranks a list again."""
         self.rankings[question] = self.stage.ranking(outputs)[:_DEEP]
         if self.stage.ranked_anew:
             self.candidates[question] = self.stage.candidates(outputs)

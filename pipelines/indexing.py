@@ -26,9 +26,11 @@ from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.embedding import recorded_weight
+from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
+from components.statutes.lexical import K1, B
 from components.stores.journal import text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
@@ -811,8 +813,9 @@ def index_corpus(
             store.journal.keep_only(chosen_graph.record.biencoder_digest, texts.digests)
         elif chosen is not None:
             store.journal.clear()
-        say("Building the BM25 index")
+        say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
+        LawIndex.read(store, K1, B)
         if chosen is not None and (encoded or recorded_weight(store, chosen.record.digest) is None):
             _say_weight(measure_weight(store, chosen.encoder), say)
         day = _snapshot(snapshot, merged, store, say)

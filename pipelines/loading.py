@@ -193,14 +193,26 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
         where: the file, as messages name it.
 
     Raises:
-        LoadingError: a gate's stage is not the one whose score the pipeline is calibrated by.
+        LoadingError: a gate's stage is not the one whose score the pipeline is calibrated by, or
+            it has a threshold for scores that nothing gives.
         StoreError: the store cannot be read.
     """
     components: dict[str, Any] = dict(pipeline.walk())
     stores = [getattr(each, "document_store", None) for each in components.values()]
     store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
+    by_words = any(
+        generate_qualified_class_name(type(each)) == _HYBRID and each.model is None
+        for each in components.values()
+    )
     for name, gate in components.items():
-        if not isinstance(gate, AnswerabilityGate) or gate.threshold is not None or store is None:
+        if not isinstance(gate, AnswerabilityGate) or store is None:
+            continue
+        if gate.threshold is not None:
+            if by_words and gate.stage == "dense":
+                raise LoadingError(
+                    f"{where}: {name}.threshold is of scores by meaning, and {store.path} holds "
+                    "text alone. Index it with a model, or leave the threshold out."
+                )
             continue
         if gate.stage == "dense" and store.model is None:
             continue  # vectors that nobody knows the model of have no threshold on record

@@ -123,7 +123,8 @@ class Stage:
         Articles of one division, in a hybrid retriever's list of divisions, share theirs.
         """
         if self.ranking_of is not None:
-            return dict(outputs[self.component]["rankings"].get(self.ranking_of, {}))
+            rankings = outputs.get(self.component, {}).get("rankings", {})
+            return dict(rankings.get(self.ranking_of, {}))
         listed = [id_ for socket in self.sockets for id_ in _ids(outputs, (self.component, socket))]
         return {id_: rank for rank, id_ in enumerate(dict.fromkeys(listed), start=1)}
 
@@ -227,7 +228,9 @@ def parts_of(pipeline: Pipeline) -> Iterator[Any]:
         instance: Any = each
         yield instance
         if generate_qualified_class_name(type(instance)) == _HYBRID:
-            yield from (instance.citation, instance.bm25, instance.dense, instance.embedder)
+            yield from (instance.citation, instance.bm25)
+            if instance.model is not None:
+                yield from (instance.dense, instance.embedder)
 
 
 def searcher_of(pipeline: Pipeline, stage: Stage) -> Any:

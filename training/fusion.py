@@ -36,6 +36,7 @@ from components.models.learned_fusion import (
     DIVISION,
     DIVISION_WEIGHT,
     FEW_QUESTIONS,
+    FUSED_FROM,
     Example,
     LawArrays,
     LearnedFusion,
@@ -53,7 +54,7 @@ from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, evaluated, trainings_on
-from training.settings import DEV_DEPTH, FUSED_FROM, FusionSettings
+from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
 _DENSE_WEIGHTS = (1.0, 0.75, 0.5, 0.25)
@@ -126,7 +127,9 @@ class Searches:
         asked = clean_question(question)
         lists = {
             BM25: RankedList.of(*self._words.search(asked, FUSED_FROM)),
-            DIVISION: self.law.spread(*self._divisions.search(asked, FUSED_FROM)),
+            DIVISION: self.law.spread(
+                *self._divisions.search(asked, FUSED_FROM, self.law.narrow_divisions)
+            ),
         }
         for name, index in self._dense.items():
             scores, rows = index.search(vectors[name][None], FUSED_FROM)
@@ -338,14 +341,14 @@ def _judged(
     by_rank = _values(questions, (each.by_rank for each in measured), ids, metric)
     against = paired_randomisation(learned, by_rank, seed=settings.seed)
     how = f"{FOLDS} folds of {len(measured):,} questions" if few else f"{len(measured):,} of dev"
-    wins = against.difference > 0
     low, high = against.interval
+    wins = low > 0
     say(
         f"{metric} over {how}: learned {np.mean(learned):.3f}, by ranks {np.mean(by_rank):.3f}, "
         f"difference {against.difference:+.3f} ({low:+.3f} to {high:+.3f}; p {against.p:.4f})"
     )
     if not wins:
-        say("The learned fusion is not better: none is written, and ranks are fused as before")
+        say("The learned fusion is not surely better: none is written; ranks are fused as before")
     return {
         "metric": metric,
         "measured_on": how,
@@ -371,8 +374,8 @@ def _publish(
     source = find_model(settings.model)
     made = None
     if not (source / MANIFEST_FILE).exists():
-        # A model of others becomes a Lexarbor folder first: only then has it the digest that the
-        # fusion is bound to.
+        # Another's model becomes a Lexarbor folder first: only then does it have the digest that
+        # the fusion is bound to.
         source = made = output.with_name(f"{output.name}.work")
         shutil.rmtree(made, ignore_errors=True)
         model.save(made, base_model=settings.model)
@@ -388,9 +391,10 @@ def _publish(
             manifest,
             kind=(*kind, *([FUSION_PART] if FUSION_PART in parts else [])),
             base_model=settings.model,
-            config=settings.to_dict(),
-            data=data.digests(),
-            metrics={**manifest.metrics, FUSION_PART: metrics},
+            metrics={
+                **manifest.metrics,
+                FUSION_PART: {**metrics, "config": settings.to_dict(), "data": data.digests()},
+            },
         )
         write_model_folder(output, written, parts)
     finally:

@@ -384,9 +384,7 @@ class CusinesSettings(RunSettings):
         return str(self.passage_model or self.model or BUNDLED_MODEL)
 
 
-# Parameters of `hybrid.yaml` and `hybrid_rerank.yaml`, to which a ranker is fitted.
-FUSED_FROM = 250
-"""How many articles each fused list contributes."""
+# A parameter of `hybrid_rerank.yaml`, to which a ranker is fitted.
 RERANKED = 90
 """How many of the fused list a ranker reads."""
 

@@ -12,10 +12,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat
 
 from components.models.errors import ModelError, parsed_record
 from components.models.folder import (
@@ -87,6 +88,8 @@ def fused_by_rank(
 BM25, DIVISION, DENSE = "bm25", "division", "dense"
 """Names of the lists: by the words of the article, of its division, and by meaning."""
 
+FUSED_FROM = 250
+"""How many articles, or divisions, each list contributes."""
 FULL_COVERAGE = 0.5
 """Share of a question's terms from which on lists by words have their full weight."""
 DIVISION_WEIGHT = 0.35
@@ -122,6 +125,9 @@ class Group(NamedTuple):
     size: int
 
 
+_MOST_IN_A_DIVISION = 250
+
+
 class LawArrays:
     """Where each article stands, by row in the order of the law.
 
@@ -141,6 +147,8 @@ class LawArrays:
         depth: How many nodes these are, float32 `[n]`.
         siblings: Other articles in the same division, float32 `[n]`.
         length: ln(1 + characters), float32 `[n]`.
+        narrow_divisions: Those of at most 250 articles, the only ones that are searched,
+            int64 `[n_divisions]`.
         place: In its law, from 0, int64 `[n]`.
         neighbours: Rows one before, one after, two before and two after in the law; -1 where there
             is none, int64 `[4, n]`.
@@ -177,6 +185,8 @@ class LawArrays:
             earlier, later = order[:-step][same], order[step:][same]
             self.neighbours[2 * step - 2, later] = earlier
             self.neighbours[2 * step - 1, earlier] = later
+        # A division of so many articles says nothing of any of them: a law without headings.
+        self.narrow_divisions: Rows = np.flatnonzero(sizes <= _MOST_IN_A_DIVISION)
         self._by_division = np.argsort(self.division, kind="stable")
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
@@ -422,7 +432,7 @@ class FusionRecord:
 
     lists: tuple[str, ...]
     features: tuple[str, ...]
-    weights: Mapping[str, float]
+    weights: Mapping[str, Annotated[FiniteFloat, Field(ge=0)]]
     model: str
     booster_sha256: str
     format: Literal[1] = _FORMAT
@@ -576,7 +586,7 @@ class LearnedFusion:
             text = (folder / _BOOSTER_FILE).read_bytes()
         except (OSError, ValueError) as error:
             raise ModelError(f"{place}: cannot be read ({error}). {repair}") from error
-        # Before anything reads it: LightGBM's parser trusts its input.
+        # What a copy damaged is refused here, before anything reads it.
         if hashlib.sha256(text).hexdigest() != record.booster_sha256:
             raise ModelError(
                 f"{folder / _BOOSTER_FILE}: is not what was saved (digest differs). {repair}"
@@ -598,9 +608,11 @@ class LearnedFusion:
             )
         lightgbm = _lightgbm()
         try:
-            booster = lightgbm.Booster(model_str=text.decode())
-        except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
-            raise ModelError(f"{folder / _BOOSTER_FILE}: is no booster ({error}).") from error
+            written = text.decode()
+            _check_trees(written, len(known))
+            booster = lightgbm.Booster(model_str=written)
+        except (lightgbm.basic.LightGBMError, KeyError, ValueError) as error:
+            raise ModelError(f"{folder / _BOOSTER_FILE}: is not a booster ({error}).") from error
         if booster.feature_name() != known:
             raise ModelError(f"{folder / _BOOSTER_FILE}: has other features than {place}. {repair}")
         return cls(booster, {name: record.weights[name] for name in record.lists})
@@ -626,6 +638,35 @@ def learned_fusion_of(
     if FUSION_PART not in manifest.parts:
         return None
     return LearnedFusion.load(folder / FUSION_PART, lists=lists, model=model)
+
+
+def _check_trees(text: str, n_features: int) -> None:
+    """Refuse trees that LightGBM, which trusts what it reads, would follow in a circle or too far.
+
+    Raises:
+        KeyError, ValueError: the text does not describe such trees.
+    """
+    for block in text.split("\nTree=")[1:]:
+        fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        n_leaves = int(fields["num_leaves"])
+        if n_leaves < 1 or int(fields["num_cat"]):
+            raise ValueError("a tree has no leaf, or splits by category")
+        if n_leaves == 1:
+            continue
+        # A node's children come after it; -1 - n stands for the n-th leaf.
+        for side in ("left_child", "right_child"):
+            children = [int(each) for each in fields[side].split()]
+            if len(children) != n_leaves - 1 or not all(
+                node < child < n_leaves - 1 or -n_leaves <= child < 0
+                for node, child in enumerate(children)
+            ):
+                raise ValueError(f"the nodes of a tree do not fit together ({side})")
+        columns = [int(each) for each in fields["split_feature"].split()]
+        sizes = [len(fields[each].split()) for each in ("threshold", "leaf_value")]
+        if len(columns) != n_leaves - 1 or sizes != [n_leaves - 1, n_leaves]:
+            raise ValueError("a tree has too few or too many numbers")
+        if not all(0 <= column < n_features for column in columns):
+            raise ValueError("a tree reads a column that is not there")
 
 
 def _lightgbm() -> Any:

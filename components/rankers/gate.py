@@ -91,7 +91,7 @@ class AnswerThreshold:
 def save_threshold(store: StatuteDocumentStore, threshold: AnswerThreshold) -> None:
     """Keep a threshold in the store, in place of the one of the same stage and model.
 
-    The store's content version stays: no index is built anew.
+    The store's content version stays: no index is built again.
 
     Raises:
         StoreError: the store cannot be written.
@@ -220,7 +220,10 @@ class AnswerabilityGate(StatuteComponent):
         if self.stage == "reranker":
             read = [each for each in read if "reranker" in ranks_of(each.meta)]
         else:  # a retriever's own list has no ranks yet, a hybrid one's evidence has
-            read = [each for each in read if self.stage in (ranks_of(each.meta) or self.stage)]
+            ranks = [ranks_of(each.meta) for each in read]
+            read = [
+                each for each, own in zip(read, ranks, strict=True) if not own or self.stage in own
+            ]
         best = max(read, key=lambda each: each.score or 0.0, default=None)
         enough = self.threshold is None or (
             best is not None and (best.score or 0.0) >= self.threshold

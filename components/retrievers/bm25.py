@@ -121,23 +121,28 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
             self._store,
             ("bm25", k1, b),
             lambda store: kept_index(
-                store, f"bm25/{k1}/{b}", lambda: LexicalIndex.build(store.texts(), k1=k1, b=b)
+                store,
+                f"bm25/{k1}/{b}",
+                # Read before the texts: newer texts under this version are only indexed once more.
+                f"{_FORMAT}/{analysis_version()}/{store.content_version()}",
+                lambda: LexicalIndex.build(store.texts(), k1=k1, b=b),
             ),
         )
 
 
-def kept_index(store: ReadableStore, name: str, build: Callable[[], LexicalIndex]) -> LexicalIndex:
+def kept_index(
+    store: ReadableStore, name: str, version: str, build: Callable[[], LexicalIndex]
+) -> LexicalIndex:
     """The index that is kept with the documents of Lexarbor's own store; else a new one.
 
     Args:
         store: what it is an index of.
         name: of the blob that keeps it.
-        build: makes it, where none of the present content is kept.
+        version: of its format and of the content that it is of.
+        build: makes it, where none of this version is kept.
     """
     if not isinstance(store, StatuteDocumentStore):
         return build()
-    # Read before the texts: texts newer than the version in the name are only indexed once more.
-    version = f"{_FORMAT}/{analysis_version()}/{store.content_version()}"
     kept = store.load_blob(name)
     if kept is not None and kept[0] == version:
         try:
@@ -149,5 +154,7 @@ def kept_index(store: ReadableStore, name: str, build: Callable[[], LexicalIndex
         store.save_blob(name, version, index.to_bytes())
     except (StoreError, sqlite3.Error, OverflowError) as error:
         # A file that may not be written, a full disk, or more than SQLite's gigabyte a value.
-        logger.warning("The BM25 index serves from memory only. {error}", error=error)
+        logger.warning(
+            "The BM25 index serves from memory only ({name}). {error}", name=name, error=error
+        )
     return index

@@ -1,9 +1,8 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from components.models.learned_fusion import (
     DIVISION,
     DIVISION_WEIGHT,
     FULL_COVERAGE,
+    FUSED_FROM,
     LawArrays,
     LearnedFusion,
     RankedList,
@@ -46,7 +46,7 @@ from components.retrievers.resident import (
 from components.retrievers.validity import TODAY
 from components.statutes.article import indexed_text
 from components.statutes.fusion import FUSION_K
-from components.statutes.lexical import coverage, trust
+from components.statutes.lexical import K1, B, analysis_version, coverage, trust
 from components.statutes.question import clean_question
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -76,18 +76,21 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     retriever.run("May a fund manager delegate its duties?")["documents"]
     ```
 
-    The score is the fused one divided by the highest that there can be: 1 is first in every list.
+    The score is the fused one divided by its maximum: 1 is first in every list.
     Articles that the question cites without doubt stand above all others. The list by meaning
     counts with the weight that was measured at indexing (`pipelines.agreement`). If a question uses
     other words than the law, its list by words is chance, and at full weight it costs the list by
     meaning its first places: so words count in full where their first article holds the share
     `full_coverage` of the question's terms, and less in proportion.
 
-    Where the model's folder holds a learned fusion (`python -m training.fusion`), it orders the
-    first 200 of the fused list anew, by what every list says of an article and of those around it
-    in the law. It is not asked where the question cites an article in doubt.
+    Where the model's folder holds a learned fusion (`python -m training.fusion`), it puts the first
+    200 of the fused list in a new order, by what every list says of an article and of those around
+    it in the law; their scores, .5 to 1, are then its own. It is not used where the question cites
+    an article in doubt, over vectors that went through a graph network, over a store that is not
+    Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1 or b are not
+    the defaults that it was learned with.
 
-    Over a store without vectors it searches by citations and words alone, and logs so.
+    Over a store without vectors it searches by citations and words alone, and logs that.
 
     Attributes:
         citation: the retriever that finds what a question cites.
@@ -103,12 +106,12 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
         as_of: str = TODAY,
-        depth: int = 250,
+        depth: int = FUSED_FROM,
         weights: dict[str, float] | None = None,
         full_coverage: float | None = FULL_COVERAGE,
         k: float = FUSION_K,
-        k1: float = 1.5,
-        b: float = 0.75,
+        k1: float = K1,
+        b: float = B,
         device: ComponentDevice | None = None,
         dtype: DtypeName = "auto",
         refresh_seconds: float = 60,
@@ -204,11 +207,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         else:
             self.embedder.warm_up()
             self.dense.warm_up()
-            store = self.document_store
-            if isinstance(store, StatuteDocumentStore) and store.model is not None:
-                self._fusion = learned_fusion_of(
-                    self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
-                )
+            self._fusion = self._learned_fusion()
         self._is_warm = True
 
     @component.output_types(
@@ -264,31 +263,34 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             embedding = self.embedder.run(question)["embedding"]
             vector = checked_query(type(self).__name__, embedding)
         pinned: list[Document] = cited["pinned"]
-        found = _Found.nothing()
+        found: _Found | None = None
 
         def search(
             state: Hashable, allowed: NDArray[np.int64] | None
-        ) -> tuple[list[int], list[float]]:
+        ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             nonlocal found
             found = self._found(question, vector, cited, state, allowed)
             rest = max(0, n - len(pinned))
             return found.keys[:rest], found.scores[:rest]
 
         documents = search_store(self._store, search, narrowed, day)
+        assert found is not None
         top = [*(replace(each, score=1.0) for each in pinned), *documents][:n]
+        ranks = {each.id: found.ranks_of(each.id) for each in top}
+        rankings = found.rankings(self.depth)
+        for id_, own in ranks.items():
+            for stage, rank in own.items():
+                rankings[stage].setdefault(id_, rank)
         return {
             "documents": [
-                replace(each, meta={**each.meta, "ranks": found.ranks(each.id)}) for each in top
+                replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in top
             ],
             "pinned": pinned,
             "left_out": cited["left_out"],
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
             "evidence": found.evidence,
-            "rankings": {
-                stage: dict(islice(ranks.items(), self.depth))
-                for stage, ranks in found.lists.items()
-            },
+            "rankings": rankings,
         }
 
     def _found(
@@ -301,20 +303,17 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     ) -> "_Found":
         """Search every list in the store's state, and fuse them."""
         law = self._law(state)
-        by_words = self.bm25.current_index(state).search(question, self.depth, allowed)
-        divisions = law.divisions.search(question, self.depth)
         # What the question cites is one list: first the pinned, then those in doubt.
         above = law.rows_of(each.id for each in cited["pinned"])
-        named = np.array([*above, *law.rows_of(each.id for each in cited["documents"])], np.int64)
-        named = named[np.sort(np.unique(named, return_index=True)[1])]
+        named = dict.fromkeys([*above, *law.rows_of(each.id for each in cited["documents"])])
         lists = {
-            CITATION: RankedList.of(named, np.ones(len(named))),
-            BM25: law.listed(*by_words),
-            DIVISION: law.arrays.spread(*divisions, law.mask.of(allowed)),
+            CITATION: RankedList.of(np.array(list(named), dtype=np.int64), np.ones(len(named))),
+            BM25: law.listed(*self.bm25.current_index(state).search(question, self.depth, allowed)),
+            DIVISION: law.in_divisions(question, self.depth, allowed),
         }
         if vector is not None:
-            by_meaning = self.dense.current_index(state).search(vector, self.depth, allowed)
-            lists[DENSE] = law.listed(*by_meaning)
+            vectors = self.dense.current_index(state)
+            lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
         evidence = [
             replace(each, meta={**each.meta, "ranks": {stage: 1}})
             for stage in (BM25, DENSE)
@@ -328,23 +327,29 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         scores /= sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
         below = ~np.isin(rows, above)
         rows, scores = rows[below], scores[below]
-        # Of citations in doubt the learned fusion knows nothing.
+        # The learned fusion knows nothing of citations in doubt.
         if self._fusion is not None and len(named) == len(above):
             first, learned = self._fusion.ranked(
                 law.arrays, lists, rows, question=question, coverage=covered
             )
-            # What it has not read stays behind, whatever its score was.
+            # The articles that it has not read stay below, whatever their score.
             learned = 0.5 + 0.5 / (1 + np.exp(-learned))
             scores = np.concatenate([learned, 0.5 * scores[len(first) :]])
             rows = np.concatenate([first, rows[len(first) :]])
-        return _Found(
-            law.keys[rows].tolist(),
-            scores.tolist(),
-            {
-                stage: dict(zip(law.ids_of(each.rows), each.ranks.tolist(), strict=True))
-                for stage, each in lists.items()
-            },
-            evidence,
+        return _Found(law, law.keys[rows], scores, lists, evidence)
+
+    def _learned_fusion(self) -> LearnedFusion | None:
+        """The fusion in the model's folder; None where it was not learned on what is searched."""
+        store = self.document_store
+        if self.model is None or not isinstance(store, StatuteDocumentStore) or store.model is None:
+            return None
+        usual = (FUSED_FROM, None, FULL_COVERAGE, FUSION_K, K1, B)
+        if (self.depth, self.weights, self.full_coverage, self.k, self.k1, self.b) != usual:
+            return None
+        if store.model.through_graph:
+            return None
+        return learned_fusion_of(
+            self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
         )
 
     def _weights_for(self, covered: float) -> dict[str, float]:
@@ -371,31 +376,46 @@ class _Found:
     """What one search of a store's content found.
 
     Attributes:
+        law: the law that was searched.
         keys: of the articles that are not pinned, best first.
         scores: of these, 0 to 1.
-        lists: for each list the ranks of the articles that it found, by id, best first.
+        lists: what each search found.
         evidence: the first article by words and by meaning, with its score there.
     """
 
-    keys: list[int]
-    scores: list[float]
-    lists: dict[str, dict[str, int]]
+    law: "LawIndex"
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    lists: dict[str, RankedList]
     evidence: list[Document]
 
-    @classmethod
-    def nothing(cls) -> "_Found":
-        return cls([], [], {}, [])
-
-    def ranks(self, id_: str) -> dict[str, int]:
+    def ranks_of(self, id_: str) -> dict[str, int]:
         """The rank of an article in each list that has it."""
-        return {stage: ranks[id_] for stage, ranks in self.lists.items() if id_ in ranks}
+        ranks = {}
+        for row in self.law.rows_of([id_]):
+            for stage, each in self.lists.items():
+                for place in np.flatnonzero(each.rows == row)[:1].tolist():
+                    ranks[stage] = int(each.ranks[place])
+        return ranks
+
+    def rankings(self, depth: int) -> dict[str, dict[str, int]]:
+        """The ranks of the first articles of each list, by id."""
+        return {
+            stage: dict(
+                zip(self.law.ids_of(each.rows[:depth]), each.ranks[:depth].tolist(), strict=True)
+            )
+            for stage, each in self.lists.items()
+        }
+
+
+_DIVISIONS_FORMAT = 1
 
 
 class LawIndex:
     """Where the articles of a store stand in the law, and its divisions, searched by words.
 
     A division's text is its headings and the texts of the articles under them that no lower
-    division holds.
+    division holds, in all of their wordings.
 
     Args:
         keys: int64 `[n]`, of the articles in the order of the law.
@@ -413,12 +433,17 @@ class LawIndex:
     ) -> None:
         self.keys = keys
         self.arrays = arrays
-        self.divisions = divisions
-        self.mask = RowMask(keys)
+        self._divisions = divisions
+        self._mask = RowMask(keys)
         self._ids = ids
         self._row_of_id = {id_: row for row, id_ in enumerate(ids)}
         self._order = np.argsort(keys)
         self._sorted = keys[self._order]
+        # The divisions that were searched last, and the allowed keys that they are of.
+        self._searched: tuple[NDArray[np.int64] | None, NDArray[np.int64]] = (
+            None,
+            arrays.narrow_divisions,
+        )
 
     @classmethod
     def read(cls, store: ReadableStore, k1: float, b: float) -> "LawIndex":
@@ -429,30 +454,55 @@ class LawIndex:
             k1: how soon repeats of a term in a division stop counting.
             b: how much a long division is marked down.
         """
-        texts = {key: (text, language) for key, text, language in store.texts()}
-        articles = [
-            (key, id_, law_of(meta), headings_of(meta), *texts.pop(key, ("", None)))
-            for key, id_, meta in store.metas()
-        ]
+        # Before anything is read: newer content under this version is only indexed once more.
+        version = f"{_DIVISIONS_FORMAT}/{analysis_version()}/{store.content_version()}"
+        articles = [(key, id_, law_of(meta), headings_of(meta)) for key, id_, meta in store.metas()]
+        headings = {key: above for key, _, _, above in articles}
+
+        def own_texts() -> Iterator[tuple[int, str, str | None]]:
+            """The text of each article without its headings."""
+            for key, text, language in store.texts():
+                yield key, text.removeprefix(" ".join(headings.get(key, ()))).lstrip(), language
+
+        lengths = {key: len(text) for key, text, _ in own_texts()}
+        arrays = LawArrays((law, above, lengths.get(key, 0)) for key, _, law, above in articles)
+
+        def build() -> LexicalIndex:
+            texts = {key: (text, language) for key, text, language in own_texts()}
+            of_articles = ((above, *texts.pop(key, ("", None))) for key, _, _, above in articles)
+            return LexicalIndex.build(division_texts(arrays, of_articles), k1=k1, b=b)
+
+        divisions = kept_index(store, f"divisions/{k1}/{b}", version, build)
+        if not np.array_equal(divisions.keys, np.arange(arrays.groups[0].size)):
+            divisions = build()  # of another content, which was written between the two
         keys = np.array([each[0] for each in articles], dtype=np.int64)
-        own = [
-            (headings, text.removeprefix(" ".join(headings)).lstrip(), language)
-            for _, _, _, headings, text, language in articles
-        ]
-        arrays = LawArrays(
-            (each[2], headings, len(text))
-            for each, (headings, text, _) in zip(articles, own, strict=True)
-        )
-        divisions = kept_index(
-            store,
-            f"divisions/{k1}/{b}",
-            lambda: LexicalIndex.build(division_texts(arrays, own), k1=k1, b=b),
-        )
         return cls(keys, [each[1] for each in articles], arrays, divisions)
 
     def listed(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> RankedList:
-        """What a search found, by row."""
-        return RankedList.of(self._order[np.searchsorted(self._sorted, keys)], scores)
+        """What a search found, by row; keys of other content are left out."""
+        places = np.minimum(np.searchsorted(self._sorted, keys), max(0, len(self._sorted) - 1))
+        known = self._sorted[places] == keys if len(self._sorted) else np.zeros(len(keys), bool)
+        return RankedList.of(self._order[places[known]], scores[known])
+
+    def in_divisions(
+        self, question: str, depth: int, allowed: NDArray[np.int64] | None
+    ) -> RankedList:
+        """The articles of the divisions that share words with the question.
+
+        Args:
+            question: the words.
+            depth: how many divisions at most.
+            allowed: keys of the articles to choose from; None for all.
+        """
+        mask = self._mask.of(allowed)
+        divisions = self.arrays.narrow_divisions
+        if mask is not None:
+            last, divisions = self._searched
+            if last is not allowed:
+                with_some = np.unique(self.arrays.division[mask])
+                divisions = np.intersect1d(with_some, self.arrays.narrow_divisions)
+                self._searched = (allowed, divisions)
+        return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
 
     def rows_of(self, ids: Iterable[str]) -> list[int]:
         """Rows of the articles with these ids; unknown ones are left out."""

@@ -722,7 +722,7 @@ def search_store(
         keys, scores = search(state, allowed)
         documents = still_stored(store, store.fetch(keys, scores))
         whole = len(documents) == len(keys)
-        if whole and (allowed is None or state_of(store) == state):
+        if whole and state_of(store) == state:
             break
     # What is still missing is being written just now; the rest is returned.
     return validity.with_wordings(documents)

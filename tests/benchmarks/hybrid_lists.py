@@ -39,6 +39,7 @@ from components.statutes.significance import paired_randomisation
 from pipelines.loading import load_pipeline
 
 METRICS = ("R@10", "R@100", "MAP@10")
+STAGES_FILE = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"
 STAGES = ("citation", "bm25", "dense", "fuser")
 DEPTH = 100
 FULL = 0.5
@@ -192,7 +193,7 @@ def main() -> None:
     parser.add_argument("--split", help="default: all")
     parser.add_argument("--most", type=int, help="so many questions at most, the first")
     options = parser.parse_args()
-    pipeline = load_pipeline("hybrid", store=options.store)
+    pipeline = load_pipeline(STAGES_FILE, store=options.store)
     questions = [q for q in read_questions(options.questions, split=options.split) if q.answerable]
     questions = questions[: options.most]
     asked: dict[str, Asked] = {}

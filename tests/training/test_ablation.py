@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from components.joiners.rank_fusion import StatuteRankFuser
+from components.models.learned_fusion import FUSED_FROM
 from components.models.locks import folder_lock
 from components.statutes.article import indexed_text
 from components.statutes.fusion import fuse_ranks
@@ -35,7 +36,7 @@ from training.command_line import SettingsError, TrainingError
 from training.cusines import make_learner
 from training.loop import fit
 from training.records import environment
-from training.settings import FUSED_FROM, CusinesSettings
+from training.settings import CusinesSettings
 
 
 @pytest.fixture

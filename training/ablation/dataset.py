@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from components.models.learned_fusion import FUSED_FROM
 from components.statutes.article import TextRule, normalised
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
 from training.bm25 import CountedLaw, Ranking, Variant
 from training.command_line import SettingsError
 from training.data import TrainingData
-from training.settings import FUSED_FROM
 
 # Questions in parts for cross-validation.
 

@@ -22,6 +22,7 @@ from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
+from components.models.learned_fusion import FUSED_FROM
 from components.models.tower import no_progress_bars
 from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
@@ -68,7 +69,6 @@ from training.ranking.run import (
 )
 from training.records import environment
 from training.settings import (
-    FUSED_FROM,
     CusinesSettings,
     GraphSettings,
     RankerTrainingSettings,

@@ -26,7 +26,7 @@ from components.models.folder import (
     whole_file,
 )
 from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
-from components.models.learned_fusion import FULL_COVERAGE
+from components.models.learned_fusion import FULL_COVERAGE, FUSED_FROM
 from components.models.lexical_index import LexicalIndex
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
@@ -36,7 +36,7 @@ from components.statutes.question import Question
 from training.data import TrainingData
 from training.negatives.gold import Gold, flattened
 from training.negatives.semihard import MinedNegatives
-from training.settings import FUSED_FROM, RERANKED
+from training.settings import RERANKED
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -312,8 +313,31 @@ def test_a_corrupt_booster_is_refused_before_lightgbm_reads_it(
 
 @pytest.mark.parametrize("text", [b"", b"no booster", b"\xff"])
 def test_what_is_no_booster_is_refused(saved: Path, text: bytes) -> None:
-    import hashlib
+    (saved / "booster.txt").write_bytes(text)
+    rewritten(saved, booster_sha256=hashlib.sha256(text).hexdigest())
+    with pytest.raises(ModelError, match=r"booster\.txt"):
+        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
 
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("left_child", lambda nodes: [0, *nodes[1:]]),  # a circle
+        ("right_child", lambda nodes: [*nodes[:-1], 99]),
+        ("right_child", lambda nodes: [*nodes[:-1], -99]),
+        ("split_feature", lambda columns: [9_999, *columns[1:]]),
+        ("leaf_value", lambda leaves: leaves[:-1]),
+        ("num_cat", lambda _: [1]),
+    ],
+)
+def test_trees_that_lead_nowhere_are_refused(
+    saved: Path, line: str, changed: Callable[[list[Any]], list[Any]]
+) -> None:
+    lines = (saved / "booster.txt").read_text().splitlines()
+    place = next(n for n, each in enumerate(lines) if each.startswith(f"{line}="))
+    values = changed(lines[place].partition("=")[2].split())
+    lines[place] = f"{line}={' '.join(map(str, values))}"
+    text = "\n".join(lines).encode()
     (saved / "booster.txt").write_bytes(text)
     rewritten(saved, booster_sha256=hashlib.sha256(text).hexdigest())
     with pytest.raises(ModelError, match=r"booster\.txt"):
