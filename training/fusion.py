@@ -341,14 +341,14 @@ def _judged(
     by_rank = _values(questions, (each.by_rank for each in measured), ids, metric)
     against = paired_randomisation(learned, by_rank, seed=settings.seed)
     how = f"{FOLDS} folds of {len(measured):,} questions" if few else f"{len(measured):,} of dev"
+    wins = against.difference > 0
     low, high = against.interval
-    wins = low > 0
     say(
         f"{metric} over {how}: learned {np.mean(learned):.3f}, by ranks {np.mean(by_rank):.3f}, "
         f"difference {against.difference:+.3f} ({low:+.3f} to {high:+.3f}; p {against.p:.4f})"
     )
     if not wins:
-        say("The learned fusion is not surely better: none is written; ranks are fused as before")
+        say("The learned fusion is not better: none is written, and ranks are fused as before")
     return {
         "metric": metric,
         "measured_on": how,

@@ -155,6 +155,6 @@ def kept_index(
     except (StoreError, sqlite3.Error, OverflowError) as error:
         # A file that may not be written, a full disk, or more than SQLite's gigabyte a value.
         logger.warning(
-            "The BM25 index serves from memory only ({name}). {error}", name=name, error=error
+            "The BM25 index serves from memory only ({index}). {error}", index=name, error=error
         )
     return index
