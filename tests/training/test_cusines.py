@@ -114,7 +114,7 @@ def test_stopped_once_it_is_saved_the_same_command_tidies_up(flags, output, monk
     "moment",
     [
         "training.loop.plot_run",
-        *slow("training.cusines.BiEncoderLearner.save", "training.loop.move_in"),
+        *slow("training.cusines.BiEncoderLearner.save", "training.loop.finish_output"),
     ],
 )
 def test_interrupted_while_it_tidies_up_the_same_command_ends_it(
