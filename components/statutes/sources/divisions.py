@@ -42,7 +42,7 @@ _KINDS = {
     "ru": "часть раздел подраздел глава параграф",
     "sk": "časť hlava diel oddiel pododdiel",
     "sv": "balk avdelning|avd kapitel|kap avsnitt",
-    "sw": "sehemu|sehemu ya sura",
+    "sw": "sura sehemu",
     "uk": "книга розділ підрозділ глава параграф",
     "vi": "phần chương mục tiểu_mục",
     "zh": "编|編 分编 章 节|節",
@@ -244,7 +244,7 @@ class DivisionPath:
         self._path.append(division)
 
     def leave(self) -> None:
-        """Go out of the innermost division: it was none."""
+        """Go out of the innermost division, which turned out not to be one."""
         if self._path:
             self._path.pop()
 

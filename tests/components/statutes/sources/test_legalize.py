@@ -99,7 +99,7 @@ def test_flattened_divisions_are_rebuilt_from_their_words(read):
         "Section 1. Le quai",
     )
     assert articles[1][1].headings[1:] == ("Titre Ier. Les rives", "Chapitre II. La plage")
-    assert [problem.deed for problem in problems] == ["repaired"]
+    assert [problem.action for problem in problems] == ["repaired"]
 
 
 def test_a_code_without_headings_is_read_by_its_lines(read):
@@ -165,7 +165,7 @@ def test_books_as_plain_lines_hold_titles_that_are_headings(read):
         ("LIBRO PRIMERO. De las aguas", "TÍTULO I. De los ríos"),
         ("LIBRO SEGUNDO. De las barcas", "TÍTULO I. De los remos"),
     ]
-    assert {each.deed for each in problems} == {"left out", "repaired"}
+    assert {each.action for each in problems} == {"left out", "repaired"}
 
 
 def test_a_title_of_its_own_and_a_heading_over_two_lines(read):
