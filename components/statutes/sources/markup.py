@@ -506,7 +506,7 @@ class Tally:
 def _things(thing: str, count: int) -> str:
     if count == 1:
         return f"1 {thing}"
-    noun, *rest = re.split(r"(?= (?:of|without) )", thing, maxsplit=1)
+    noun, *rest = re.split(r"(?= (?:of|without|inside|outside) )", thing, maxsplit=1)
     plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
     return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
 
