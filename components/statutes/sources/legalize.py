@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -115,7 +116,7 @@ _LONGEST_DIVISION_LINE = 250  # characters
 _LONGEST_JOINED = 2_000  # characters
 
 _CLOSING = {"«": "»", "“": "”", "„": "“”", "‘": "’", '"': '"', "'": "'"}
-_LONGEST_QUOTATION = 1_000  # lines
+_LONGEST_QUOTATION = 300  # lines
 _ONLY_PLURAL = re.compile(r"(?i)(?:art[íi]culos|articles|artigos)\b(?!.*\d)")
 _OF_PARTS = frozenset({"législative", "réglementaire"})
 
@@ -229,7 +230,8 @@ def _fields(front: str) -> dict[str, str]:
     depth = 0
     for event in yaml.parse(front, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(None, None, "aliases are not read", event.start_mark)
+            mark: Any = event.start_mark
+            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=mark)
         if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is None:
@@ -327,7 +329,7 @@ class _Reading:
                     self._quote(text)
                     continue
                 if self._open is not None and _QUOTED.match(text):
-                    quoted_until = _end_of_quotation(lines, index - 1)
+                    quoted_until = _end_of_quotation(lines, number - first_line)
                 yield from self._heading(number, len(heading[1]), text)
             elif plain and _PLAIN_ARTICLE.fullmatch(line.strip()):
                 yield from self._article(number, line.strip())
@@ -532,7 +534,7 @@ def _is_article(text: str) -> bool:
 
 
 def _number_and_title(text: str) -> tuple[str, str]:
-    found = _ARTICLE.match(text)
+    found = None if _ONLY_PLURAL.match(text) else _ARTICLE.match(text)
     if found is None:
         words = text.rstrip(".")
         return re.sub(r"^Article (?=[A-Z])", "", words), ""

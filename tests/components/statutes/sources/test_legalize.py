@@ -54,6 +54,7 @@ def test_an_article_has_what_the_front_matter_says(read):
         ("es", "##### Arts. 12 a 20.", "12 a 20", ""),
         ("es", "##### Disposición final primera. Vigor.", "Disposición final primera", "Vigor."),
         ("es", "##### Segunda.", "Segunda", ""),
+        ("es", "##### Artículos transitorios", "Artículos transitorios", ""),
         ("de", "##### § 1a Boote", "§ 1a", "Boote"),
         ("ch", "##### **Art. 5** Ufer", "5", "Ufer"),
         ("ee", "##### § 12<sup>1</sup>. Paat", "§ 12¹", "Paat"),
@@ -326,6 +327,11 @@ def test_a_quotation_goes_on_to_its_closing_mark(read):
     assert [each.counts for each in problems if each.action == "kept as text"] == [
         {"quoted article": 3}
     ]
+
+
+def test_a_quoted_heading_over_two_lines(read):
+    articles, _ = read("##### § 1\n\nEins.\n\n## «Titel der\nBoote»\n\nZwei.\n\n##### § 2\n", "de")
+    assert articles[0][1].text == "Eins.\n«Titel der Boote»\nZwei."
 
 
 @pytest.mark.parametrize(
