@@ -33,6 +33,7 @@ from components.statutes.article import Article
 from components.statutes.sources.divisions import DivisionPath, division, heading, split_run
 from components.statutes.sources.markup import (
     LINE_BREAK,
+    RAISED_DIGITS,
     ArticleIds,
     Element,
     Layout,
@@ -44,6 +45,7 @@ from components.statutes.sources.markup import (
     named,
     one_line,
     parse,
+    raise_exponents,
     remove,
     root_name,
 )
@@ -77,7 +79,6 @@ _LEFT_OUT = {
 _ARTICLE_WORD = re.compile(
     r"(?:arts?(?:icles?|icolo|[íi]culo|igo|ikel)?)\b\.?\s*(?=\S)", re.IGNORECASE
 )
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Normattiva's paragraphs hold lists as plain lines.
 _PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:-\w+)?\))")
 _VERSION = re.compile(r"/\d{8}$|/\d{4}-\d\d-\d\d$|/!?main(?:-text)?/?$|/$")
@@ -111,6 +112,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     tally.add("kept as text", "table", counts["table"])
     _count_text(body, units, tally)
     _number_lists(body)
+    raise_exponents(body.iter(*named(root, ("sup",))))
     if act.country == "it":
         _break_plain_lists(body)
     headings = _headings(body, units, act, tally)
@@ -225,7 +227,7 @@ def _head(unit: Element, act: _Act) -> _Head:
     if found is not None:
         for raised in found:
             if local_name(raised) == "sup":
-                raised.text = (raised.text or "").translate(_SUPERSCRIPTS)
+                raised.text = (raised.text or "").translate(RAISED_DIGITS)
     printed = LAYOUT.line(found)
     if found is not None:
         remove(found)

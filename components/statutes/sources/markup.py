@@ -48,6 +48,8 @@ _CHUNK = 2**16
 # How formats write a day that is not known or never comes.
 _ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
 
+_FIRST_YEAR = 1000
+
 Element = Any
 """An lxml element: its stubs would make every reader test each child for None."""
 
@@ -212,7 +214,8 @@ def day(text: str | None) -> date | None:
         found = date.fromisoformat(text.strip()[:10])
     except ValueError:
         return None
-    return None if found in _ABSENT_DATES else found
+    # No law in force has a day of the first centuries: it stands for one that is missing.
+    return None if found in _ABSENT_DATES or found.year < _FIRST_YEAR else found
 
 
 # Text.
@@ -359,6 +362,26 @@ def remove(element: Element) -> None:
         else:
             before.tail = (before.tail or "") + element.tail
     parent.remove(element)
+
+
+RAISED_DIGITS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+"""Superscripts of digits and signs, for `str.translate`."""
+
+_EXPONENT = re.compile(r"\s*[+−-]?\d{1,9}\s*")
+
+
+def raise_exponents(superscripts: Iterable[Element]) -> None:
+    """Write superscript digits that follow a digit as such: "10<sup>6</sup>" is 10⁶, not 106."""
+    for each in superscripts:
+        if len(each) or not _EXPONENT.fullmatch(each.text or ""):
+            continue
+        sibling = each.getprevious()
+        if sibling is None:
+            before = each.getparent().text
+        else:
+            before = sibling.tail or (sibling[-1].tail if len(sibling) else sibling.text)
+        if before and before[-1].isdecimal():
+            each.text = each.text.strip().translate(RAISED_DIGITS)
 
 
 @lru_cache(maxsize=32)

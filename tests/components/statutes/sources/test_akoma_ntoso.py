@@ -206,3 +206,9 @@ def test_periods_give_the_days_in_force(read):
         "</temporalData>",
     )
     assert (article.valid_from, article.valid_to) == (date(1995, 1, 1), date(1999, 12, 31))
+
+
+def test_powers_of_ten_stay_powers(read):
+    powers = "<content><p>10<sup>6</sup> becquerel</p></content>"
+    (found,), _ = read(f"<article><num>Art. 1</num>{powers}</article>")
+    assert found.text == "10⁶ becquerel"

@@ -151,3 +151,8 @@ def test_tallies_of_files_add_up():
     (notice,) = whole.notices("folder")
     assert (notice.counts, notice.left_out) == ({"annex": 3}, 0)
     assert "3 annexes" in notice.message
+
+
+def test_a_day_before_the_year_1000_is_not_known():
+    assert (day("0001-01-01"), day("0999-12-31")) == (None, None)
+    assert day("1215-06-15") == date(1215, 6, 15)
