@@ -76,8 +76,11 @@ def add_questions(parser: argparse.ArgumentParser, split: str) -> None:
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """The flag that names the format of a corpus."""
+    from components.statutes.sources.opening import FORMATS
+
     parser.add_argument(
         "--format",
+        choices=FORMATS,
         metavar="NAME",
         help="read the corpus in this format, in place of recognising it; docs/data.md lists them",
     )

@@ -83,11 +83,19 @@ def test_an_existing_file_stays(laws, tmp_path):
     assert output.read_text() == "mine"
 
 
-@pytest.mark.parametrize(("format", "code"), [("legalize", 0), ("clml", 1), ("epub", 1)])
+@pytest.mark.parametrize(("format", "code"), [("legalize", 0), ("clml", 1)])
 def test_a_named_format(laws, tmp_path, format, code):
     output = tmp_path / "articles.jsonl"
     found = convert.main(["--corpus", str(laws), "--output", str(output), "--format", format])
     assert (found, output.exists()) == (code, code == 0)
+
+
+def test_a_format_that_there_is_not(laws, tmp_path):
+    with pytest.raises(SystemExit) as raised:
+        convert.main(
+            ["--corpus", str(laws), "--output", str(tmp_path / "a.jsonl"), "--format", "epub"]
+        )
+    assert raised.value.code == 2
 
 
 def test_a_path_that_is_not_there(tmp_path):

@@ -38,7 +38,8 @@ from components.statutes.citations.patterns import (
 # The numbers after one marker, "articles 12, 13-1 and 15 to 18", and their levels, "§ 1er".
 
 
-AND = rf"(?:{any_language('and')}|&)"
+_PLAIN_AND = rf"(?:{any_language('and')}|&)"
+AND = rf"(?:{any_language('short and')}|{_PLAIN_AND})"
 """What joins two numbers of a list."""
 
 # Parts of a sentence or list. They are skipped, since no article number goes that deep.
@@ -120,12 +121,27 @@ class Item(NamedTuple):
 
 # A list stays on its line, except for French code numbers, which are unmistakable. A number may
 # be followed by "(deposits)" or a reference mark.
-_SEPARATOR = re.compile(
-    r"(?: ?(?:\([^()\n\d]{3,80}\)|[\[【][^\[\]【】\n]{1,24}[\]】]))?"
-    rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{AND} +)?| {AND} +)",
-    re.IGNORECASE,
-)
-_RANGE = re.compile(rf"\s?(?:\b(?:{any_language('to')})\b|–|—|\s-)\s?", re.IGNORECASE)
+def _separator(words: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?: ?(?:\([^()\n\d]{{3,80}}\)|[\[【][^\[\]【】\n]{{1,24}}[\]】]))?"
+        rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{words} +)?| {words} +)",
+        re.IGNORECASE,
+    )
+
+
+def _range(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\s?(?:\b(?:{words})\b|–|—|\s-)\s?", re.IGNORECASE)
+
+
+# Each by whether the marker is Spanish, Italian or Portuguese: "1382 a 3" is a range there alone.
+_SEPARATOR = {
+    False: _separator(_PLAIN_AND),
+    True: _separator(AND),
+}
+_RANGE = {
+    False: _range(any_language("to")),
+    True: _range(f"{any_language('to')}|{any_language('short to')}"),
+}
 # "article 12 to article 15": the same unit may be repeated.
 _UNIT_AGAIN = {
     "article": re.compile(r"(?:l['’]\s?)?(?:art(?:icle|ikel|[íi]culo)?s?\b\.?|điều)\s*", re.I),
@@ -167,10 +183,11 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         core = canonical_core(number[0])
         through: str | None = None
         otherwise: tuple[str, str | None] | None = None
-        to = _RANGE.match(text, end)
+        to = _RANGE[marker.romance].match(text, end)
         again = to and _UNIT_AGAIN[marker.kind].match(text, to.end())
         last = to and NUMBER.match(text, (again or to).end())
-        if to and last:
+        # "14 to 12" is meant as "12 to 14"; "artículo 12 a 3 meses" is no range.
+        if to and last and not (marker.romance and _runs_backwards(core, to[0], last[0])):
             through = canonical_core(last[0])
             end = levels_after(text, last.end(), sign=marker.sign)[1]
             if to[0] in "–—":  # some publishers print a number's own hyphen like this
@@ -181,13 +198,25 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         whole = whole if core.isdigit() else core
         items.append(Item(number.start(), end, core, paragraph, through, otherwise))
         items.extend(Item(start, stop, core, other) for start, stop, other in others)
-        separator = _SEPARATOR.match(text, items[-1].end)
+        separator = _SEPARATOR[marker.romance].match(text, items[-1].end)
         if separator is None:
             break
         position = separator.end()
         if marker.sign and (sign := _SIGN.match(text, position)):
             position = sign.end()  # "§ 12, § 13"
     return items
+
+
+def _runs_backwards(core: str, to: str, last: str) -> bool:
+    """Whether what looks like a range ends below its start: "12 a 3"."""
+    end = canonical_core(last)
+    if to in "–—" or core[0].isdigit() != end[0].isdigit():
+        return False  # "14–1" may be a number, "L. 3162-1 to 4" shares its prefix
+    return _order(end) < _order(core)
+
+
+def _order(core: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", core)]
 
 
 def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | None] | None:

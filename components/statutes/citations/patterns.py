@@ -177,6 +177,8 @@ CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
 
 # The words of citations, a table a language (regular expressions, in small letters):
 #   and, to     join two numbers, or the ends of a range
+#   short ...   the same in one letter, which is a word of other languages too: it counts behind a
+#               marker of its own language alone (`Marker.romance`)
 #   level       a part of an article that has a number: "paragraph 2"
 #   small       a part of a sentence or of a list; articles have no numbers so deep
 #   counted     follows a number that counts something: "12 days"
@@ -246,8 +248,10 @@ WORDS: dict[str, dict[str, str]] = {
         "mine": "mijn|onze?",
     },
     "es, it, pt": {
-        "and": "y|e|o",
-        "to": "al?",
+        "and": "y",
+        "to": "al",
+        "short and": "e|o",
+        "short to": "a",
         "level": r"comm[ai]|co\.|c\.(?= ?\d)|apartados?|apdos?\.|p[áa]rrafos?|par[áa]grafos?|par\."
         r"|letras?|lettera|lett?\.|incisos?|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)|n\.?\s?º"
         r"|numeral",
@@ -314,6 +318,7 @@ _KINDS: dict[str, CitationKind] = {
     "short_regulation": "regulation",
 }
 _PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
+_ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
 # What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
 _LEADS_TO_SHORT = re.compile(
     r"(?:^|[\n(,;:]\s?|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
@@ -334,6 +339,7 @@ class Marker:
         sign: Whether it is "§".
         doubtful: Whether it is so short that something else must say that it cites: "s", "reg".
         bracket: Whether the number stands in brackets: "Article (5)".
+        romance: Whether it is Spanish, Italian or Portuguese: "artículo", "artt.", "artigos".
     """
 
     start: int
@@ -343,6 +349,7 @@ class Marker:
     sign: bool = False
     doubtful: bool = False
     bracket: bool = False
+    romance: bool = False
 
 
 def next_marker(text: str, position: int) -> Marker | None:
@@ -367,5 +374,6 @@ def next_marker(text: str, position: int) -> Marker | None:
             sign=match[name].startswith("§"),
             doubtful=short and _LEADS_TO_SHORT.search(text, before, match.start()) is None,
             bracket="(" in between,
+            romance=_ROMANCE.match(match[name]) is not None,
         )
     return None

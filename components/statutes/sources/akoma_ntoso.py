@@ -1,17 +1,20 @@
 """Akoma Ntoso / LegalDocML: Italy, Switzerland, Finland, Luxembourg, the UK, Germany and others.
 
-The unit is the `article`; in an act without articles the `section`. The divisions above it are
-the elements that it stands in; where a publisher makes them all siblings of one kind (Normattiva:
-Titolo, Capo and Sezione are `chapter`s), the path is rebuilt from their words.
+The unit is the `article`, and the `section` in an act whose sections hold no articles. The
+divisions above it are the elements that it stands in; where a publisher makes them all siblings of
+one kind (Normattiva: Titolo, Capo and Sezione are `chapter`s), the path is rebuilt from their
+words.
 
 Left out, and counted: footnotes, annexes and other attachments, signatures, recitals, tables of
-contents. Rows of tables become lines of text; articles quoted in an amendment stay text. An
-article without words has the footnote of its number for its text, which says that it is repealed,
-or else its title or number.
+contents, and passages of the body that stand in no unit. Rows of tables become lines of text;
+articles quoted in an amendment, and articles inside another, stay text. An article without words
+has the footnote of its number for its text, which says that it is repealed, or else its title or
+number.
 
-Dates in force are those of `period`, `start` and `end` where an act has them; else the first day
-of the version where its publisher gives it (Switzerland and Italy do). A publisher's dates of
-consolidation, enactment or generation are not taken.
+Dates in force are those of an article's own `period`, `start` and `end`; a wording that ended
+before or when it began is left out and counted. The day of the whole version, which Switzerland
+and Italy give, says of no article since when it reads so: it stands in the ids only, as
+"law/language@day:article", so that two versions can stand in one folder.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import takewhile
 from pathlib import Path
 
 from babel.core import get_global
@@ -29,6 +33,7 @@ from components.statutes.article import Article
 from components.statutes.sources.divisions import DivisionPath, division, heading, split_run
 from components.statutes.sources.markup import (
     LINE_BREAK,
+    RAISED_DIGITS,
     ArticleIds,
     Element,
     Layout,
@@ -40,7 +45,9 @@ from components.statutes.sources.markup import (
     named,
     one_line,
     parse,
+    raise_exponents,
     remove,
+    root_name,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -72,15 +79,14 @@ _LEFT_OUT = {
 _ARTICLE_WORD = re.compile(
     r"(?:arts?(?:icles?|icolo|[íi]culo|igo|ikel)?)\b\.?\s*(?=\S)", re.IGNORECASE
 )
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Normattiva's paragraphs hold lists as plain lines.
 _PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:-\w+)?\))")
 _VERSION = re.compile(r"/\d{8}$|/\d{4}-\d\d-\d\d$|/!?main(?:-text)?/?$|/$")
 
 
 def matches(head: bytes, path: Path) -> bool:  # noqa: ARG001 (part of every format's contract)
-    """XML with the element `akomaNtoso` near its start."""
-    return re.search(rb"<(?:\w+:)?akomaNtoso[\s>]", head) is not None
+    """XML whose root is `akomaNtoso`."""
+    return root_name(head) == "akomaNtoso"
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -99,15 +105,14 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     units = _units(body)
     act = _Act.of(document, path)
     tally = Tally()
-    unit_name = local_name(units[0]) if units else ""
-    counted = (*_LEFT_OUT, "table", *([unit_name] if unit_name else []))
+    counted = (*_LEFT_OUT, "table")
     counts = Counter(local_name(each) for each in document.iter(*named(root, counted)))
     for name, thing in _LEFT_OUT.items():
         tally.add("left out", thing, counts[name])
     tally.add("kept as text", "table", counts["table"])
-    of_body = sum(1 for _ in body.iter(units[0].tag)) if units else 0
-    tally.add("kept as text", f"quoted {unit_name}", of_body - len(units))
+    _count_text(body, units, tally)
     _number_lists(body)
+    raise_exponents(body.iter(*named(root, ("sup",))))
     if act.country == "it":
         _break_plain_lists(body)
     headings = _headings(body, units, act, tally)
@@ -115,10 +120,13 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     texts = LAYOUT.texts(body, units)
     ids = ArticleIds(act.id)
     for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
+        start, end = act.days(unit)
+        if start and end and end < start:
+            tally.add("left out", "wording that never was in force")
+            continue
         if not text:
             text = head.note()
             tally.add("without words but a title or note", "article")
-        start, end = act.days(unit)
         number = head.number or unit.get("eId") or local_name(unit)
         yield (
             Place(str(path), unit.sourceline),
@@ -138,13 +146,56 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
 
 
 def _units(body: Element) -> list[Element]:
-    """The act's own articles, or sections where it has none, in their order."""
+    """The act's own articles, and its sections where they are no divisions, in their order."""
+    article, section = named(body, ("article", "section"))
     quoting = frozenset(named(body, _QUOTING))
-    for name in ("article", "section"):
-        found = [each for each in body.iter(*named(body, (name,))) if not is_within(each, quoting)]
-        if found:
-            return found
-    return []
+    own = [each for each in body.iter(article, section) if not is_within(each, quoting)]
+    holding = {
+        above for each in own if each.tag == article for above in each.iterancestors(section)
+    }
+    found: list[Element] = []
+    chosen: set[Element] = set()
+    for each in own:
+        if each in holding or not chosen.isdisjoint(each.iterancestors()):
+            continue
+        # In an act whose sections are divisions, one without articles may still hold law.
+        if each.tag == section and holding and not _passages(each, chosen):
+            continue
+        found.append(each)
+        chosen.add(each)
+    return found
+
+
+_NO_PASSAGE = frozenset({*_LEFT_OUT, "num", "heading", "subheading", "crossHeading", "meta"})
+
+
+def _passages(element: Element, units: set[Element]) -> int:
+    """How many elements have words that stand in no unit, number or heading."""
+    found = 0
+    waiting = [element]
+    while waiting:
+        inner = waiting.pop()
+        if one_line(inner.text) or any(one_line(each.tail) for each in inner):
+            found += 1
+            continue
+        inside = (each for each in inner if each not in units)
+        waiting.extend(each for each in inside if local_name(each) not in _NO_PASSAGE)
+    return found
+
+
+def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
+    """Count the articles that are text of another, and the passages that stand in no unit."""
+    names = {each.tag for each in units}
+    quoting = frozenset(named(body, _QUOTING))
+    of_units = set(units)
+    for each in body.iter(*named(body, ("article", "section"))):
+        name = local_name(each)
+        if each.tag in names and is_within(each, quoting):
+            tally.add("kept as text", f"quoted {name}")
+        elif name == "article" and each not in of_units:
+            tally.add("kept as text", "article inside another")
+    if units:
+        tally.add("left out", "passage outside the articles", _passages(body, of_units))
 
 
 @dataclass(frozen=True)
@@ -176,7 +227,7 @@ def _head(unit: Element, act: _Act) -> _Head:
     if found is not None:
         for raised in found:
             if local_name(raised) == "sup":
-                raised.text = (raised.text or "").translate(_SUPERSCRIPTS)
+                raised.text = (raised.text or "").translate(RAISED_DIGITS)
     printed = LAYOUT.line(found)
     if found is not None:
         remove(found)
@@ -233,10 +284,12 @@ def _rebuilt(
     of_unit = set(units)
     for element in body.iter(*{each.tag for each in (*body, *units)}):
         if element in of_unit:
-            found.append(path.headings())
+            between = takewhile(lambda above: above is not body, element.iterancestors())
+            titles = map(_division_title, [*between][-2::-1])
+            found.append((*path.headings(), *filter(None, titles)))
         elif element.getparent() is body:
-            printed = (LAYOUT.line(child(element, name)) for name in ("num", "heading"))
-            for part in split_run(" ".join(printed), act.language):
+            printed = " ".join(LAYOUT.line(child(element, name)) for name in ("num", "heading"))
+            for part in split_run(printed.strip(), act.language) if printed.strip() else ():
                 path.enter(division(part, act.language))
     tally.add("repaired", "division", path.repaired)
     tally.add("unknown", "division", path.unknown)
@@ -274,12 +327,11 @@ class _Act:
     """What the metadata and the preface say of an act.
 
     Attributes:
-        id: Its key, without versions.
-        title: What a citation calls it, where that can be told.
+        id: Its key, with its language and version where they are known: "act/1990/7/it@2001-02-03".
+        title: What a citation calls it, where the document says it.
         language: BCP 47 tag.
         country: In small letters.
         url: Its official address.
-        version: First day of this version.
         events: Days of its life, by id.
         periods: First and last event of its periods, by id.
     """
@@ -289,7 +341,6 @@ class _Act:
     language: str | None
     country: str
     url: str | None
-    version: date | None
     events: dict[str, date]
     periods: dict[str, tuple[str | None, str | None]]
 
@@ -310,17 +361,18 @@ class _Act:
         key = re.sub(r"^https?://[^/]+/|^/?akn/|^/", "", uri)
         while (shorter := _VERSION.sub("", key)) != key:
             key = shorter
+        key = key or path.name.split(".")[0]
+        version = _version(expression, country)
         days = (
             (each.get("eId") or each.get("id"), day(each.get("date")))
             for each in meta.iter("{*}eventRef")
         )
         return cls(
-            id=key or path.name.split(".")[0],
-            title=_title(document, work, language, country, aliases) or key or path.name,
+            id=(f"{key}/{language}" if language else key) + (f"@{version}" if version else ""),
+            title=_title(document, work, language, country, aliases) or key,
             language=language,
             country=country,
             url=_url(work, expression, aliases, country),
-            version=_version(expression, country),
             events={event: on for event, on in days if event and on},
             periods=_periods(meta),
         )
@@ -332,9 +384,7 @@ class _Act:
             start, end = self.periods[period]
         first = self.events.get((start or "").lstrip("#"))
         after = self.events.get((end or "").lstrip("#"))
-        last = after - timedelta(days=1) if after else None
-        first = first or self.version
-        return first, None if first and last and last < first else last
+        return first, after - timedelta(days=1) if after else None
 
 
 _LEVELS = ("Work", "Expression")
@@ -356,7 +406,7 @@ def _periods(meta: Element) -> dict[str, tuple[str | None, str | None]]:
 
 
 def _version(expression: Element | None, country: str) -> date | None:
-    """The first day in force of the version, from the publishers that give it."""
+    """The first day of the version, from the publishers that give it."""
     if expression is None:
         return None
     dates = {

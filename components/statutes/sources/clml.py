@@ -10,10 +10,12 @@ What becomes of the rest:
   paragraph 1". A part without numbered paragraphs is one article: "Schedule 1, Part I, Article 3".
 - `RestrictStartDate` and `RestrictEndDate` are the days on which this wording began and on which
   the next one did. A repealed provision is a row of dots that began on the day of the repeal: its
-  last day in force is the one before.
+  last day in force is the one before. The site's base dates (`_BASE_DATE`), from which on it has
+  wordings at all, are not the beginning of any. A wording that ended on the day on which it began,
+  or before, is left out and counted.
 - Provisions quoted in amendments (`BlockAmendment`) are text of the section that amends.
 - Left out and counted: commentaries and footnotes, explanatory notes, signatures, images,
-  paragraphs that stand between the numbered ones.
+  paragraphs and lists that stand between the numbered ones.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from components.statutes.sources.markup import (
     namespace,
     one_line,
     parse,
+    raise_exponents,
     remove,
 )
 from components.statutes.sources.records import Place, Problem
@@ -72,7 +75,11 @@ _COUNTED = (
     ("Image", "left out", "image"),
     ("Tabular", "kept as text", "table"),
 )
+_PASSED_OVER = _LABELS | {name for name, *_ in _COUNTED if name != "Tabular"}
 _ORIGINAL = re.compile(r"/(?:enacted|made|created|adopted)$")
+# Of the editors' first versions of the law that was in force then.
+_BASE_DATE, _NORTHERN_IRISH_BASE_DATE = date(1991, 2, 1), date(2006, 1, 1)
+_NORTHERN_IRISH = re.compile(r"(?:nia|nisi|nisr|nisro|nidsr|apni|mnia)/")
 _PARTS = re.compile(r"/(?:part|chapter)/")
 # What remains of a repealed provision: its title, its labels and dots.
 _DOTS = re.compile(r"(?:\(\w+\) )?(?:\. ?){4,}")
@@ -104,11 +111,17 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             remove(each)
     address = root.get("DocumentURI", "")
     key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law))
+    bases = {_BASE_DATE}
+    if _NORTHERN_IRISH.match(key):
+        bases.add(_NORTHERN_IRISH_BASE_DATE)
+    if language and language.partition("-")[0] != "en":
+        key += f"/{language}"  # both languages of Wales share one address
     # The law as it was made has no dates that would tell it from later versions.
     original = _ORIGINAL.search(address)
     ids = ArticleIds(key + (original[0] if original else ""))
     units = list(_units(root, tally))
     _print_labels(root)
+    raise_exponents(_every(root, "Superior"))
     _print_quotation_marks(root)
     texts = _LAYOUT.texts(root, [unit.element for unit in units])
     for unit, words in zip(units, texts, strict=True):
@@ -117,6 +130,10 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             tally.add("left out", "provision without words")
             continue
         since, until = unit.dates
+        if since and until and until <= since:
+            tally.add("left out", "wording that never was in force")
+            continue
+        since = None if since in bases else since
         if _is_repealed(words):
             first, last = None, since and since - timedelta(days=1)
         else:
@@ -202,6 +219,8 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
     """The provisions of a division and of those in it."""
     for each in division:
         name = local_name(each)
+        if name in _PASSED_OVER:
+            continue
         if name == "P1":
             yield _provision(each, above)
         elif name == "P1group":
@@ -215,15 +234,16 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
             headings = (*above.headings, title) if title else above.headings
             block = above._replace(headings=headings, dates=_dates(each, above))
             yield from _inside(each, block, tally)
-        elif name in ("P", "Tabular"):
-            tally.add("left out", "paragraph between provisions")
+        else:
+            tally.add("left out", "unnumbered paragraph")
 
 
 def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
     """The provisions of a schedule, part or chapter; of one without any, the whole."""
     number, title = _labels(division)
     places = (*above.places, number) if above.is_schedule else ()
-    inner = _every(division, "P1", *_NUMBERED)
+    quotes = frozenset(named(division, _QUOTES))
+    inner = (each for each in _every(division, "P1", *_NUMBERED) if not is_within(each, quotes))
     if not above.is_schedule or any(each is not division for each in inner):
         named_so = heading(number, title)
         headings = (*above.headings, named_so) if named_so else above.headings
@@ -245,9 +265,9 @@ def _provision(element: Element, above: _Above) -> _Unit:
         # An address names the parts of a schedule only where its numbers start again in each.
         again = _PARTS.search(element.get("DocumentURI", ""))
         places = above.places if again else above.places[:1]
-        number = ", ".join((*places, f"paragraph {number}"))
+        number = ", ".join((*places, f"paragraph {number}".rstrip()))
     elif word := _WORDS.get(key.partition("-")[0]):
-        number = f"{word} {number}"
+        number = f"{word} {number}".rstrip()
     return _unit(element, key or number, number, above)
 
 
@@ -300,7 +320,7 @@ def _print_labels(root: Element) -> None:
         if len(label):
             label.text = f"({label.text or ''}"
             _append(label, ")")
-        else:
+        elif (label.text or "").strip():
             label.text = f"({label.text})"
 
 

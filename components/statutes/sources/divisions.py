@@ -8,6 +8,7 @@ Titre, never a Titre in a Chapitre. `DivisionPath` follows them from heading to 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -42,14 +43,13 @@ _KINDS = {
     "ru": "часть раздел подраздел глава параграф",
     "sk": "časť hlava diel oddiel pododdiel",
     "sv": "balk avdelning|avd kapitel|kap avsnitt",
-    "sw": "sehemu|sehemu ya sura",
+    "sw": "sura sehemu",
     "uk": "книга розділ підрозділ глава параграф",
     "vi": "phần chương mục tiểu_mục",
     "zh": "编|編 分编 章 节|節",
 }
 _JOINED_NUMBER = {"ja": "第", "ko": "제", "zh": "第"}  # stands before the number, without a space
-# Ordinals written out that no colon or full stop sets off from the title.
-_ORDINALS = frozenset(
+ORDINALS = frozenset(
     (
         *("premier", "première", "deuxième", "second", "seconde", "préliminaire", "unique"),
         *("primero", "primera", "segundo", "segunda", "tercero", "tercera", "preliminar"),
@@ -57,6 +57,8 @@ _ORDINALS = frozenset(
         *("preliminare", "unico", "primeiro", "primeira", "terceiro", "terceira"),
     )
 )
+"""Ordinals written out that no colon or full stop sets off from the title."""
+_ACCENTS_DROPPED = frozenset({"ca", "es", "pt"})  # "TITULO", as capitals are often printed
 _WORD_FIRST = frozenset({"da", "de", "nl", "no", "sv"})  # "Erster Teil", "Annen del"
 
 _SUFFIX = "bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies|BIS|TER|QUATER"
@@ -151,9 +153,18 @@ def _primary(language: str | None) -> str:
 @cache
 def _ranks(language: str) -> dict[str, int]:
     rows = _KINDS.get(language, "").split()
-    return {
+    ranks = {
         word.replace("_", " "): rank for rank, row in enumerate(rows) for word in row.split("|")
     }
+    if language in _ACCENTS_DROPPED:
+        for word, rank in list(ranks.items()):
+            ranks.setdefault(_unaccented(word), rank)
+    return ranks
+
+
+def _unaccented(word: str) -> str:
+    parts = unicodedata.normalize("NFD", word)
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 @cache
@@ -207,7 +218,7 @@ def _number_and_title(rest: str) -> tuple[str, str]:
     if match := _NUMBER.match(rest):
         return match.group(), rest[match.end() :].lstrip(" .:–—-")
     first, _, others = rest.partition(" ")
-    if first.lower().rstrip(".:") in _ORDINALS:
+    if first.lower().rstrip(".:") in ORDINALS:
         return first.rstrip(".:"), others.lstrip(" .:–—-")
     separator = _SEPARATOR.search(rest)
     number = rest[: separator.start()] if separator else rest
@@ -244,7 +255,7 @@ class DivisionPath:
         self._path.append(division)
 
     def leave(self) -> None:
-        """Go out of the innermost division: it was none."""
+        """Go out of the innermost division, which turned out not to be one."""
         if self._path:
             self._path.pop()
 

@@ -25,6 +25,7 @@ from components.statutes.sources.markup import (
     is_within,
     one_line,
     parse,
+    raise_exponents,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -82,6 +83,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     law = f"Title {number}, Code of Federal Regulations"
     ids = ArticleIds(f"us/cfr/t{number}")
     units = [each for each in root.iter(*_UNITS) if not is_within(each, frozenset(_UNITS))]
+    raise_exponents(root.iter("SU"))
     texts = _LAYOUT.texts(root, units)
     above: dict[Element, tuple[str, ...]] = {}
     for unit, words in zip(units, texts, strict=True):

@@ -31,6 +31,7 @@ from components.statutes.sources.markup import (
     is_within,
     one_line,
     parse,
+    raise_exponents,
     remove,
 )
 from components.statutes.sources.records import Place, Problem
@@ -65,7 +66,8 @@ _ROOTS = re.compile(rb"<(?:ACT|ANNEX|COMBINED\.FMX)[\s>]")
 _CITED = re.compile(r"(.*?\b\d+/\d+(?:/[A-Z]+)?)\b")
 _SHORT_TITLE = re.compile(r"\(([A-Z][^()]*)\)$")
 _ASIDE = re.compile(r"\([^()]*\)")
-_THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
+_LONGEST_NAME = 100  # characters of a file of a package
+_WHOLE_PART = re.compile(r"\d+")
 
 _EUR_LEX = "https://eur-lex.europa.eu/legal-content"
 # The codes of EUR-Lex's addresses, by the codes of the files.
@@ -98,7 +100,7 @@ _LANGUAGES = {
 
 
 def matches(head: bytes, path: Path) -> bool:
-    """XML of an act or annex; the index of a package is none."""
+    """XML of an act or annex; the index of a package is not matched."""
     del path
     return _ROOTS.search(head) is not None and (b"formex" in head or b"<BIB.INSTANCE" in head)
 
@@ -164,9 +166,9 @@ def _law_of(root: Element, path: Path) -> _Law:
 
 def _title_in_package(file: Element, path: Path) -> Element | None:
     """The act's title from the index of an annex's package, if that is at hand."""
-    for name in (file.get("FILE", ""), "DOC_1.xml"):
+    for name in (Path(file.get("FILE", "")).name, "DOC_1.xml"):
         index = path.with_name(name) if name else path
-        if index == path or not index.is_file():
+        if index == path or len(name) > _LONGEST_NAME or not index.is_file():
             continue
         root = parse(index, [])
         if root is None or root.tag != "DOC":
@@ -280,11 +282,28 @@ def _in_small_letters(label: str) -> str:
 def _print_signs(root: Element) -> None:
     """Put back the signs that the format has as elements or attributes."""
     for mark in root.iter("QUOT.START", "QUOT.END"):
-        mark.text = chr(int(mark.get("CODE", "0022"), 16))
+        mark.text = _sign(mark.get("CODE", "0022"))
     for number in root.iter("FT"):
         if number.get("TYPE") == "NUMBER" and number.text:
-            number.text = _THOUSANDS.sub(" ", number.text)
+            number.text = _WHOLE_PART.sub(_in_thousands, number.text, count=1)
+    raise_exponents(each for each in root.iter("HT") if each.get("TYPE") == "SUP")
     for items in root.iter("LIST"):
         if items.get("TYPE") == "DASH":
             for paragraph in items.iterfind("ITEM/P[1]"):
                 paragraph.text = f"— {paragraph.text or ''}"
+
+
+def _sign(code: str) -> str:
+    """The character of a hexadecimal code; a plain quotation mark where there is none."""
+    try:
+        sign = chr(int(code, 16))
+    except (ValueError, OverflowError):
+        return '"'
+    return sign if sign.isprintable() else '"'
+
+
+def _in_thousands(digits: re.Match[str]) -> str:
+    """The digits of a whole number in groups of three, from the right: "7 500 000"."""
+    first = len(digits[0]) % 3
+    groups = (digits[0][start : start + 3] for start in range(first, len(digits[0]), 3))
+    return " ".join(filter(None, (digits[0][:first], *groups)))

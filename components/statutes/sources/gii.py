@@ -26,12 +26,14 @@ from typing import NamedTuple
 from components.statutes.article import Article
 from components.statutes.sources.divisions import heading
 from components.statutes.sources.markup import (
+    RAISED_DIGITS,
     ArticleIds,
     Element,
     Layout,
     Tally,
     one_line,
     parse,
+    raise_exponents,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -46,7 +48,6 @@ _LAYOUT = Layout(
 )
 _SITE = "https://www.gesetze-im-internet.de"
 _DIGITS_A_LEVEL = 3
-_SMALL_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # Norms with a number that are not rules: what they are, by the beginning of their `enbez`.
 _FRAMES = {
@@ -88,6 +89,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     tally = Tally()
     norms = list(_norms(root, tally))
     _show_sentence_numbers(root)
+    raise_exponents(root.iter("SUP"))
     texts = _LAYOUT.texts(root, [norm.text for norm in norms])
     law = _law_of(root, path)
     key = root.get("doknr", law.name)
@@ -206,7 +208,7 @@ def _show_sentence_numbers(root: Element) -> None:
     """Write them so that they cannot be read as part of a word or a quantity."""
     for mark in root.iter("SUP"):
         if mark.get("class") == "Rec" and mark.text:
-            mark.text = f" {mark.text.translate(_SMALL_DIGITS)} "
+            mark.text = f" {mark.text.translate(RAISED_DIGITS)} "
 
 
 def _page(folder: str, number: str) -> str | None:

@@ -26,13 +26,20 @@ import yaml
 from components.statutes.article import Article
 from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.sources.divisions import (
+    ORDINALS,
     Division,
     DivisionPath,
     division,
     numbered_division,
 )
 from components.statutes.sources.markup import ArticleIds, Tally, read_whole
-from components.statutes.sources.records import Place, Problem, not_utf8
+from components.statutes.sources.records import (
+    LONGEST_LINE,
+    Place,
+    Problem,
+    not_utf8,
+    too_long,
+)
 
 NAME = "legalize"
 
@@ -63,14 +70,18 @@ _REPEALED = ("repealed", "annulled", "expired")
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _QUOTED = re.compile(r"[*_]*[«“„\"‘']")
-_NOTES = re.compile(r"(?i)fu(?:ss|ß)noten|notes?$|footnotes|notas")
+_NOTES = re.compile(r"(?i)(?:fu(?:ss|ß)noten|notes?|footnotes|notas):?")
 _PROVISIONS = re.compile(r"(?i)disposi[cçtz]|übergang|schluss|transitional|final")
 _PLAIN_PROVISIONS = re.compile(
     r"DISPOSICI(?:[ÓO]N|ONES) (?:TRANSITORIA|FINAL|ADICIONAL|DEROGATORIA)(?:E?S)?"
 )
 _ABOVE_ALL = -1  # rank of provisions that close a law, whatever its divisions are
-_FOOTNOTE = re.compile(r"\[\^[^\]]+\]:")
-_SUPERSCRIPT = re.compile(r"<sup>(.*?)</sup>")
+_FOOTNOTE = re.compile(r"\[\^[^\[\]]+\]:")
+# Bounded, or ending where the next one begins: a line of openings alone must not be read from
+# each of them to its end.
+_SUPERSCRIPT = re.compile(r"<sup>([^<]{0,100})</sup>")
+_FOOTNOTE_MARK = re.compile(r"\[\^[^\[\]]{1,100}\]")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)")
 _TO_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INDENTED = " " * 8  # a line that goes on with the one before
 
@@ -102,6 +113,12 @@ _ARTICLE = re.compile(
 )
 _PLAIN_ARTICLE = re.compile(r"Article (?:[A-Z]{1,2}\.?\*?)?\d[\w-]*(?: \w+)?|Article [A-Z]+")
 _LONGEST_DIVISION_LINE = 250  # characters
+_LONGEST_JOINED = 2_000  # characters
+
+_CLOSING = {"«": "»", "“": "”", "„": "“”", "‘": "’", '"': '"', "'": "'"}
+_LONGEST_QUOTATION = 300  # lines
+_ONLY_PLURAL = re.compile(r"(?i)(?:art[íi]culos|articles|artigos)\b(?!.*\d)")
+_OF_PARTS = frozenset({"législative", "réglementaire"})
 
 
 def matches(head: bytes, path: Path) -> bool:  # noqa: ARG001 (part of every format's contract)
@@ -129,9 +146,18 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         line = content.count(b"\n", 0, error.start) + 1
         problems.append(not_utf8(Place(str(path), line), content[error.start]))
         return
+    if len(content) > LONGEST_LINE:
+        lines = enumerate(text.split("\n"), start=1)
+        if (long := next((n for n, line in lines if len(line) > LONGEST_LINE), None)) is not None:
+            repair = "Break the line between paragraphs."
+            problems.append(too_long(Place(str(path), long), "line", repair))
+            return
     front = _FRONT_MATTER.match(text)
     if front is None:
         message, repair = "its front matter has no end (---)", "Copy or download the file again."
+        if not text.startswith("---"):
+            message = "does not begin with a front matter (---), so it is not in this format"
+            repair = "Leave out --format, or give the right one."
         problems.append(Place(str(path), 1).problem(message, repair))
         return
     law = _law(path, front["fields"], text[front.end() :], problems)
@@ -155,14 +181,15 @@ class _Law:
 def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | None:
     place = Place(str(path), 1)
     try:
-        fields: Any = yaml.load(front, Loader=_LOADER)  # noqa: S506 (a safe loader)
+        fields = _fields(front)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark else 1
-        message = f"its front matter is not YAML ({getattr(error, 'problem', None) or error})"
+        reason = getattr(error, "problem", None) or str(error)
+        message = f"its front matter is not YAML that is read ({' '.join(reason.split())})"
         problems.append(Place(str(path), line).problem(message, "Correct it."))
         return None
-    if not isinstance(fields, dict):
+    if not fields:
         message = "its front matter holds no fields"
         problems.append(place.problem(message, "Write 'name: value' lines."))
         return None
@@ -170,27 +197,56 @@ def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | N
     if "spec_version" in fields and (fault := _spec_fault(str(path), fields["spec_version"])):
         problems.append(fault)
         return None
-    title, identifier = (_text(fields.get(name)) for name in ("title", "identifier"))
+    title, identifier = (fields.get(name, "") for name in ("title", "identifier"))
     for name, value in (("title", title), ("identifier", identifier)):
         if not value:
             problems.append(place.problem("is missing", "Write it in the front matter.", name))
             return None
-    country = _text(fields.get("country")).lower() or ("kr" if "법령MST" in fields else "")
-    language = _text(fields.get("language")) or _LANGUAGES.get(country)
+    country = fields.get("country", "").lower() or ("kr" if "법령MST" in fields else "")
+    language = fields.get("language") or _LANGUAGES.get(country)
     if language is None:
         language = detected_language(body[:SAMPLE_CHARS])
-    source = _text(fields.get("source"))
+    source = fields.get("source", "")
     url = source if source.startswith(("http://", "https://")) else None
     law_id = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
-    repealed = _text(fields.get("status")) in _REPEALED
+    repealed = fields.get("status") in _REPEALED
     return _Law(str(path), title, law_id.strip("/"), language, url, repealed)
 
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_NULLS = ("null", "Null", "NULL", "~")
 
 
-def _text(value: object) -> str:
-    return " ".join(str(value).split()) if value is not None else ""
+def _fields(front: str) -> dict[str, str]:
+    """The fields whose values are scalars, as they are written: "no" and "007" stay text.
+
+    Read event by event, so that nothing is resolved, expanded or nested in memory.
+
+    Raises:
+        yaml.YAMLError: It is not YAML, or has aliases.
+    """
+    found: dict[str, str] = {}
+    name: str | None = None
+    depth = 0
+    for event in yaml.parse(front, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            mark: Any = event.start_mark
+            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=mark)
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is None:
+            name = event.value
+            continue
+        if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is not None:
+            null = event.style is None and event.value in _NULLS
+            found[name] = "" if null else " ".join(event.value.split())
+        if depth == 1:  # a value, or the end of one, has been passed
+            name = None if not isinstance(event, yaml.CollectionStartEvent) else name
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth == 1 and isinstance(event, yaml.SequenceStartEvent):
+                return {}
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -200,19 +256,18 @@ def _manifest_fault(folder: Path) -> Problem | None:
         manifest = above / MANIFEST
         if manifest.is_file():
             try:
-                fields: Any = yaml.safe_load(manifest.read_text("utf-8"))
-                version = fields["spec_version"]
-            except (OSError, ValueError, yaml.YAMLError, TypeError, KeyError):
+                version = _fields(manifest.read_text("utf-8"))["spec_version"]
+            except (OSError, ValueError, yaml.YAMLError, KeyError):
                 message = "does not say which spec_version its laws follow"
                 return Problem(str(manifest), None, "spec_version", message, "Write it there.")
             return _spec_fault(str(manifest), version)
     return None
 
 
-def _spec_fault(file: str, version: object) -> Problem | None:
+def _spec_fault(file: str, version: str) -> Problem | None:
     known = ".".join(map(str, NEWEST_SPEC))
     try:
-        if tuple(int(part) for part in str(version).split(".")) <= NEWEST_SPEC:
+        if tuple(int(part) for part in version.split(".")) <= NEWEST_SPEC:
             return None
     except ValueError:
         pass
@@ -254,6 +309,7 @@ class _Reading:
         lines = body.split("\n")
         index = 0
         titled = False  # the law's own title has been passed
+        quoted_until = 0  # index of the line after the quotation
         while index < len(lines):
             number, line = first_line + index, lines[index]
             index += 1
@@ -269,6 +325,11 @@ class _Reading:
                 if len(heading[1]) == 1 and not titled:
                     titled = True
                     continue
+                if index <= quoted_until:
+                    self._quote(text)
+                    continue
+                if self._open is not None and _QUOTED.match(text):
+                    quoted_until = _end_of_quotation(lines, number - first_line)
                 yield from self._heading(number, len(heading[1]), text)
             elif plain and _PLAIN_ARTICLE.fullmatch(line.strip()):
                 yield from self._article(number, line.strip())
@@ -285,9 +346,8 @@ class _Reading:
     def _heading(self, line: int, level: int, printed: str) -> Iterator[tuple[Place, Article]]:
         text = _cleaned(printed)
         if _QUOTED.match(printed) and self._open is not None:
-            self._tally.add("kept as text", "quoted article")
-            self._open.lines.append(text)
-        elif _NOTES.match(text):
+            self._quote(printed)
+        elif _NOTES.fullmatch(text):
             yield from self._closed()
             self._in_notes = True
         elif level >= 5 or (level >= 3 and _is_article(text)):
@@ -298,6 +358,12 @@ class _Reading:
             found = division(text, self._law.language, level)
             if found.rank is not None or not self._titles(text):
                 self._enter(found)
+
+    def _quote(self, printed: str) -> None:
+        """Keep the heading of an article that the open one quotes."""
+        if self._open is not None:
+            self._tally.add("kept as text", "quoted article")
+            self._open.lines.append(_cleaned(printed))
 
     def _enter(self, found: Division) -> None:
         above = self._path.innermost
@@ -325,8 +391,10 @@ class _Reading:
         if _PLAIN_PROVISIONS.fullmatch(line):
             return Division(line, rank=_ABOVE_ALL)
         found = numbered_division(_cleaned(line), self._law.language)
-        if found is None or plain:
-            return found
+        if found is None:
+            return None
+        if plain:
+            return found if _is_set_off(found, _cleaned(line), self._law.language) else None
         with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
         if found.title or not line[0].isupper() or found.rank is None:
             return None
@@ -354,6 +422,7 @@ class _Reading:
             self._tally.add("left out", "footnote")
             return
         if self._in_notes:
+            self._tally.add("left out", "line of notes")
             return
         if self._open is None:
             innermost = self._path.innermost
@@ -370,7 +439,12 @@ class _Reading:
                 self._tally.add("kept as text", "table")
                 return
             self._open.lines.append(" | ".join(cells))
-        elif line.startswith(_INDENTED) and self._open.lines:
+        elif (
+            line.startswith(_INDENTED)
+            and self._open.lines
+            # Joining costs the whole line each time.
+            and len(self._open.lines[-1]) < _LONGEST_JOINED
+        ):
             self._open.lines[-1] = _cleaned(f"{self._open.lines[-1]} {line.strip()}")
         else:
             self._open.lines.append(_cleaned(line))
@@ -412,6 +486,40 @@ def _is_apart(found: Division) -> bool:
     return found.rank is None and not _PROVISIONS.match(found.label)
 
 
+def _is_set_off(found: Division, line: str, language: str | None) -> bool:
+    """Whether a plain line is a division's heading, not a sentence that begins with its word."""
+    if found.title[:1].islower():
+        return False
+    kind, _, number = found.label.partition(" ")
+    if not number or kind[0].isdigit() or division(number, language).rank is not None:
+        return True  # the number stands before the kind: "1. osa", "Erster Teil"
+    rest = line[len(found.label) :]
+    if re.match(r"\s*(?:[:–—]|-\s|\.\s)", rest) or number.lower() in ORDINALS:
+        return True
+    if number[0].isdigit() or number.isupper() or language != "fr":
+        return not found.title and (not rest.strip() or number[0].isdigit() or number.isupper())
+    return not rest.strip() and (number[0].isupper() or number.lower() in _OF_PARTS)
+
+
+def _end_of_quotation(lines: list[str], start: int) -> int:
+    """The index behind the line that closes the quotation opened at `start`.
+
+    A quotation that nothing closes is its first line alone.
+    """
+    first = lines[start].lstrip("#").strip().lstrip("*_")
+    mark = first[:1]
+    closing, depth = _CLOSING[mark], 0
+    for index in range(start, min(len(lines), start + _LONGEST_QUOTATION)):
+        line = lines[index]
+        if mark in closing:  # one mark opens and closes: an odd number of them stays open
+            depth = (depth + line.count(mark)) % 2
+        else:
+            depth += line.count(mark) - sum(map(line.count, closing))
+        if depth <= 0:
+            return index + 1
+    return start + 1
+
+
 def _goes_on(following: str) -> bool:
     """Whether a line that touches a heading is its second line, not the text below it."""
     return len(following) < 80 and not following.rstrip().endswith((".", ";", ":"))
@@ -420,11 +528,13 @@ def _goes_on(following: str) -> bool:
 def _is_article(text: str) -> bool:
     """Whether a heading above the fifth level is an article's: "Art. 2.", "§ 5"."""
     found = _ARTICLE.match(text)
-    return found is not None and (found["number"] is not None or text[0] in "§第제")
+    if found is None or _ONLY_PLURAL.match(text):  # "Artículos transitorios" is a division
+        return False
+    return found["number"] is not None or text[0] in "§第제"
 
 
 def _number_and_title(text: str) -> tuple[str, str]:
-    found = _ARTICLE.match(text)
+    found = None if _ONLY_PLURAL.match(text) else _ARTICLE.match(text)
     if found is None:
         words = text.rstrip(".")
         return re.sub(r"^Article (?=[A-Z])", "", words), ""
@@ -444,8 +554,7 @@ def _cleaned(text: str) -> str:
         text = re.sub(r"^\s*<sup>(\d+[a-z]?\.?)</sup>\s*", r"\1 ", text)
         text = _SUPERSCRIPT.sub(lambda found: found[1].translate(_TO_SUPERSCRIPT), text)
     if "[" in text:
-        text = re.sub(r"\[\^[^\]]+\]", "", text)
-        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+        text = _LINK.sub(r"\1", _FOOTNOTE_MARK.sub("", text))
     if "*" in text:
         text = re.sub(r"\*\*(.+?)\*\*", r"\1", text)
         text = re.sub(r"(?<![\w*\\])\*(?![\s*])([^*]+?)\*(?!\w)", r"\1", text)

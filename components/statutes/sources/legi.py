@@ -11,13 +11,16 @@ What both give:
 
 - `dateFin` is the first day on which a wording is no longer in force: the last day is the one
   before. 2999-01-01 means none.
-- A wording whose days run backwards (`MODIFIE_MORT_NE`) never was in force: left out and counted.
+- A wording in the state `MODIFIE_MORT_NE`, or whose days run backwards, never was in force: left
+  out and counted.
+- A law that changed its name goes by the newest one.
 - Left out and counted: notes ("nota").
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -36,8 +39,9 @@ from components.statutes.sources.markup import (
     one_line,
     parse,
     read_whole,
+    root_name,
 )
-from components.statutes.sources.records import Place, Problem
+from components.statutes.sources.records import GZIP_ERRORS, Place, Problem, open_unpacked
 
 NAME = "legi"
 
@@ -46,6 +50,9 @@ _LAYOUT = Layout(
     rows=("tr",),
     cells=("td", "th"),
 )
+_BORN_DEAD = "MORT_NE"
+# In escapes or in bytes: a character outside the 16 bits, or half of one.
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 _SITE = "https://www.legifrance.gouv.fr"
 _HTML = etree.HTMLParser(encoding="utf-8", no_network=True)
 
@@ -55,7 +62,7 @@ def matches(head: bytes, path: Path) -> bool:
     del path
     if _is_json(head):
         return b'"LEGITEXT' in head and b'"data"' in head
-    return b"<ARTICLE>" in head and b"<META_COMMUN>" in head
+    return root_name(head) == "ARTICLE" and b"<META_COMMUN>" in head
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -64,14 +71,9 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     Raises:
         CorpusError: The file cannot be opened.
     """
-    content = read_whole(path, problems)
-    if content is None:
-        return
     tally = Tally()
-    if _is_json(content):
-        wordings = list(_in_tree(content, path, tally, problems))
-    else:
-        wordings = list(_in_fragment(path, tally, problems))
+    read_wordings = _in_tree if _is_json(_beginning(path)) else _in_fragment
+    wordings = list(read_wordings(path, tally, problems))
     whole = etree.Element("whole")
     whole.extend(wording.text for wording in wordings)
     texts = _LAYOUT.texts(whole, list(whole))
@@ -122,9 +124,18 @@ def _is_json(content: bytes) -> bool:
     return content[:64].lstrip()[:1] == b"{"
 
 
-def _was_in_force(since: date | None, until: date | None, tally: Tally) -> bool:
-    """Whether there was a day between the two; a wording without one is counted."""
+def _beginning(path: Path) -> bytes:
+    with open_unpacked(path) as stream:
+        try:
+            return stream.read(64)
+        except GZIP_ERRORS:
+            return b""  # reported when the file is read
+
+
+def _was_in_force(state: str, since: date | None, until: date | None, tally: Tally) -> bool:
+    """Whether a wording had a day in force; one without is counted."""
     never = since is not None and until is not None and until <= since
+    never = never or state.endswith(_BORN_DEAD)
     tally.add("left out", "wording that never was in force", int(never))
     return not never
 
@@ -138,26 +149,36 @@ def _heading(title: str) -> str:
 # The tree of a code, in JSON.
 
 
-def _in_tree(
-    content: bytes, path: Path, tally: Tally, problems: list[Problem]
-) -> Iterator[_Wording]:
+def _in_tree(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[_Wording]:
+    content = read_whole(path, problems)
+    if content is None:
+        return
     try:
         tree = json.loads(content)
+        if _SURROGATE.search(content):
+            json.dumps(tree, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         message = f"is not JSON at line {error.lineno}, column {error.colno} ({error.msg})"
         problems.append(Problem(str(path), error.lineno, None, message, _DOWNLOAD))
+        return
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        message = f"holds half a character (\\u{ord(half):x})"
+        problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
         return
     except (UnicodeDecodeError, RecursionError) as error:
         message = f"is not JSON that can be read ({error})"
         problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
         return
     code = _data(tree)
+    key = one_line(str(code.get("cid") or code.get("id") or path.name.partition(".")[0]))
+    law = _Code(key, one_line(str(code.get("title") or key)))
     waiting: list[tuple[Any, tuple[str, ...]]] = [(tree, ())]
     while waiting:
         node, headings = waiting.pop()
         data = _data(node)
         if node.get("type") == "article":
-            yield from _in_node(data, code, headings, tally)
+            yield from _in_node(data, law, headings, tally)
             continue
         if node.get("type") == "section":
             title = _heading(str(data.get("title") or ""))
@@ -171,25 +192,32 @@ def _in_tree(
 _DOWNLOAD = "Download the file again."
 
 
+class _Code(NamedTuple):
+    """A code's id, or what stands for it, and its name."""
+
+    key: str
+    name: str
+
+
 def _data(node: Mapping[str, Any]) -> Mapping[str, Any]:
     data = node.get("data")
     return data if isinstance(data, dict) else {}
 
 
 def _in_node(
-    data: Mapping[str, Any], code: Mapping[str, Any], headings: tuple[str, ...], tally: Tally
+    data: Mapping[str, Any], code: _Code, headings: tuple[str, ...], tally: Tally
 ) -> Iterator[_Wording]:
     since, until = _json_day(data.get("dateDebut")), _json_day(data.get("dateFin"))
     tally.add("left out", "note", int(bool(data.get("nota"))))
     listed = data.get("articleVersions")
     others = len(listed) - 1 if isinstance(listed, list) else 0
     tally.add("left out", "other wording without words", max(0, others))
-    if _was_in_force(since, until, tally):
+    if _was_in_force(str(data.get("etat")), since, until, tally):
         id_ = str(data.get("id", ""))
         yield _Wording(
             id=id_,
-            code=one_line(str(code.get("cid"))),
-            law=one_line(str(code.get("title") or code.get("cid"))),
+            code=code.key,
+            law=code.name,
             number=one_line(str(data.get("num") or "")),
             headings=headings,
             text=_html(str(data.get("texteHtml") or data.get("texte") or "")),
@@ -212,7 +240,9 @@ def _json_day(value: object) -> date | None:
 def _html(fragment: str) -> Element:
     """A fragment of HTML as one element."""
     found = etree.fromstring(f"<div>{fragment}</div>".encode(), _HTML)
-    return next(found.iter("div"))
+    # All of the body: what follows a stray "</div>" is no longer in ours.
+    body = found.find("body")
+    return found if body is None else body
 
 
 # One article, in XML.
@@ -229,16 +259,19 @@ def _in_fragment(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[
     since, until = day(about.findtext("DATE_DEBUT")), day(about.findtext("DATE_FIN"))
     tally.add("left out", "note", int(bool(one_line(root.findtext("NOTA/CONTENU")))))
     law = root.find("CONTEXTE/TEXTE")
-    if law is None or not _was_in_force(since, until, tally):
+    state = one_line(about.findtext("ETAT"))
+    if law is None or not _was_in_force(state, since, until, tally):
         return
-    title = _current(law.findall("TITRE_TXT"), since)
+    title = _newest(law.findall("TITRE_TXT"))
+    key = law.get("cid") or ("" if title is None else title.get("id_txt", ""))
+    key = key or path.name.partition(".")[0]
     name = "" if title is None else title.get("c_titre_court") or title.text
     id_ = one_line(root.findtext("META/META_COMMUN/ID"))
     place = "codes" if law.get("nature") == "CODE" else "loda"
     yield _Wording(
         id=id_,
-        code=law.get("cid", ""),
-        law=one_line(name) or law.get("cid", ""),
+        code=key,
+        law=one_line(name) or key,
         number=one_line(about.findtext("NUM")),
         headings=tuple(_headings(law, since)),
         text=words,
@@ -257,6 +290,12 @@ def _headings(law: Element, since: date | None) -> Iterator[str]:
         if title is not None and (named := _heading(title.text)):
             yield named
         level = level.find("TM")
+
+
+def _newest(titles: list[Element]) -> Element | None:
+    """The title that began last; of several the last one."""
+    starts = [(day(title.get("debut")) or date.min, place) for place, title in enumerate(titles)]
+    return titles[max(starts)[1]] if titles else None
 
 
 def _current(titles: list[Element], on: date | None) -> Element | None:

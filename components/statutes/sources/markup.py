@@ -48,6 +48,8 @@ _CHUNK = 2**16
 # How formats write a day that is not known or never comes.
 _ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
 
+_FIRST_YEAR = 1000
+
 Element = Any
 """An lxml element: its stubs would make every reader test each child for None."""
 
@@ -126,7 +128,35 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         repair = "Take it from its publisher, or replace each entity by its text."
         problems.append(Problem(str(path), None, None, message, repair))
         return None
+    # Those of a DTD elsewhere, which is not read, would vanish from the text.
+    for entity in root.iter(etree.Entity):
+        message = f"uses the XML entity &{entity.name}; without declaring it"
+        repair = "Replace each entity by its character."
+        problems.append(Problem(str(path), entity.sourceline, None, message, repair))
+        return None
     return root
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def root_name(head: bytes) -> str:
+    """The local name of the root element of XML that begins so; "" where it begins otherwise.
+
+    >>> root_name(b'<?xml version="1.0"?><!-- Law --><akn:act xmlns:akn="urn:x">')
+    'act'
+    """
+    # From mark to mark: one pattern with a repeated alternative would try every way to cut them.
+    rest = head.removeprefix(_BOM).lstrip()
+    while rest.startswith((b"<?", b"<!")):
+        end = b"?>" if rest.startswith(b"<?") else b">"
+        if rest.startswith(b"<!--"):
+            end = b"-->"
+        elif rest[:9].upper() == b"<!DOCTYPE" and b"[" in rest.partition(b">")[0]:
+            rest, end = rest.partition(b"]")[2], b">"
+        rest = rest.partition(end)[2].lstrip()
+    found = re.match(rb"<(?:[\w.-]+:)?([\w.-]+)[\s/>]", rest)
+    return found[1].decode() if found else ""
 
 
 # Elements.
@@ -155,7 +185,7 @@ def named(root: Element, names: Iterable[str]) -> list[str]:
 
 def child(element: Element, name: str) -> Element | None:
     """The first child with a local name."""
-    # Faster than lxml's own search, which compiles the name anew for each element.
+    # Faster than lxml's own search, which compiles the name again for each element.
     for each in element:
         if local_name(each) == name:
             return each
@@ -184,7 +214,8 @@ def day(text: str | None) -> date | None:
         found = date.fromisoformat(text.strip()[:10])
     except ValueError:
         return None
-    return None if found in _ABSENT_DATES else found
+    # No law in force has a day of the first centuries: it stands for one that is missing.
+    return None if found in _ABSENT_DATES or found.year < _FIRST_YEAR else found
 
 
 # Text.
@@ -192,6 +223,8 @@ def day(text: str | None) -> date | None:
 # Unicode noncharacters, which no published text holds: they mark the places that decide about
 # lines until white space has been collapsed.
 _UNIT, _UNIT_END, _BREAK, _JOIN, _CELL = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
+
+_NO_MARKS = dict.fromkeys(map(ord, (_UNIT, _UNIT_END)))
 
 LINE_BREAK = _BREAK
 """Written into an element's text by a reader whose format separates lines by white space alone."""
@@ -242,10 +275,16 @@ class Layout:
             root: The tree; its units are marked in it, so it is good for no second call.
             units: Elements of the tree in document order, none inside another.
         """
-        for unit in units:
-            unit.text = _UNIT + (unit.text or "")
-            unit.tail = _UNIT_END + (unit.tail or "")
-        everything = str(_sheet(self, namespace(root))(root))
+        sheet = _sheet(self, namespace(root))
+        _mark(units)
+        everything = str(sheet(root))
+        if not everything.count(_UNIT) == everything.count(_UNIT_END) == len(units):
+            # The text itself holds these characters, against Unicode's rule.
+            for element in root.iter():
+                element.text = element.text and element.text.translate(_NO_MARKS)
+                element.tail = element.tail and element.tail.translate(_NO_MARKS)
+            _mark(units)
+            everything = str(sheet(root))
         for space in _SPACES:
             everything = everything.replace(space, " ")
         return [laid_out(text.partition(_UNIT_END)[0]) for text in everything.split(_UNIT)[1:]]
@@ -283,6 +322,12 @@ class Layout:
             yield each.tail or ""
 
 
+def _mark(units: Sequence[Element]) -> None:
+    for unit in units:
+        unit.text = _UNIT + (unit.text or "")
+        unit.tail = _UNIT_END + (unit.tail or "")
+
+
 def laid_out(marked: str) -> str:
     """The lines of a text in which `Layout` marked where they begin."""
     lines: list[str] = []
@@ -317,6 +362,26 @@ def remove(element: Element) -> None:
         else:
             before.tail = (before.tail or "") + element.tail
     parent.remove(element)
+
+
+RAISED_DIGITS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+"""Superscripts of digits and signs, for `str.translate`."""
+
+_EXPONENT = re.compile(r"\s*[+−-]?\d{1,9}\s*")
+
+
+def raise_exponents(superscripts: Iterable[Element]) -> None:
+    """Write superscript digits that follow a digit as such: "10<sup>6</sup>" is 10⁶, not 106."""
+    for each in superscripts:
+        if len(each) or not _EXPONENT.fullmatch(each.text or ""):
+            continue
+        sibling = each.getprevious()
+        if sibling is None:
+            before = each.getparent().text
+        else:
+            before = sibling.tail or (sibling[-1].tail if len(sibling) else sibling.text)
+        if before and before[-1].isdecimal():
+            each.text = each.text.strip().translate(RAISED_DIGITS)
 
 
 @lru_cache(maxsize=32)
@@ -397,16 +462,16 @@ class TallyNotice(Problem):
     """One notice of a `Tally`; those of many files add up to one.
 
     Attributes:
-        deed: What was done with it: "left out", "kept as text", "repaired" ...
+        action: What was done with it: "left out", "kept as text", "repaired" ...
         counts: How many of each thing.
     """
 
-    deed: str = ""
+    action: str = ""
     counts: Mapping[str, int] | None = None
 
 
 class Tally:
-    """Counts what a reader left out or changed, by deed and thing.
+    """Counts what a reader left out or changed, by action and thing.
 
     ```python
     tally = Tally()
@@ -415,46 +480,46 @@ class Tally:
     problems.extend(tally.notices(str(path)))
     ```
 
-    Deeds in use: "left out" (footnote, annex, signature, recital, table of contents, note),
+    Actions in use: "left out" (footnote, annex, signature, recital, table of contents, note),
     "kept as text" (table, quoted article), "repaired" and "unknown" (division).
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[str]] = {}
 
-    def add(self, deed: str, thing: str, count: int = 1) -> None:
+    def add(self, action: str, thing: str, count: int = 1) -> None:
         """Count things (in the singular) with which the same was done."""
         if count:
-            self._counts.setdefault(deed, Counter())[thing] += count
+            self._counts.setdefault(action, Counter())[thing] += count
 
     def count(self, root: Element, counted: Sequence[tuple[str, str, str]]) -> None:
-        """Count elements by local name, in one pass: each is a name, a deed and a thing."""
+        """Count elements by local name, in one pass: each is a name, an action and a thing."""
         tags = dict(zip(named(root, (name for name, *_ in counted)), counted, strict=True))
         found = Counter(element.tag for element in root.iter(*tags))
-        for tag, (_, deed, thing) in tags.items():
-            self.add(deed, thing, found[tag])
+        for tag, (_, action, thing) in tags.items():
+            self.add(action, thing, found[tag])
 
     def add_notice(self, notice: TallyNotice) -> None:
         """Count what another file's notice says."""
         for thing, count in (notice.counts or {}).items():
-            self.add(notice.deed, thing, count)
+            self.add(notice.action, thing, count)
 
     def notices(self, file: str) -> list[Problem]:
-        """One notice a deed; none of them is a fault."""
+        """One notice per action; none of them is a fault."""
         found: list[Problem] = []
-        for deed, counts in self._counts.items():
+        for action, counts in self._counts.items():
             things = [_things(thing, count) for thing, count in counts.items()]
-            message = f"{deed}: {', '.join(things)}"
+            message = f"{action}: {', '.join(things)}"
             found.append(
                 TallyNotice(
                     file,
                     None,
                     None,
                     message,
-                    _REPAIRS.get(deed, "Nothing to fix."),
+                    _REPAIRS.get(action, "Nothing to fix."),
                     left_out=0,
                     notice=True,
-                    deed=deed,
+                    action=action,
                     counts=dict(counts),
                 )
             )
@@ -464,7 +529,7 @@ class Tally:
 def _things(thing: str, count: int) -> str:
     if count == 1:
         return f"1 {thing}"
-    noun, *rest = re.split(r"(?= (?:of|without) )", thing, maxsplit=1)
+    noun, *rest = re.split(r"(?= (?:of|without|inside|outside) )", thing, maxsplit=1)
     plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
     return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
 

@@ -8,9 +8,11 @@ than its largest law, and the ids.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -106,6 +108,8 @@ def open_articles(
     else:
         chosen = None
     if chosen is not None:
+        if path.is_dir() and format is None and (hidden := _hidden_law(path)) is not None:
+            problems.append(hidden)
         found: Iterator[tuple[Place, Article]] = chosen.read_articles(path, problems)
         return found
     modules = tuple(each for each in _PUBLISHED if format in (None, each.NAME))
@@ -158,6 +162,23 @@ def _nothing_in(folder: Path, modules: tuple[Any, ...] = ()) -> Problem:
     repair = f"Name another folder. The formats are {', '.join(FORMATS)}."
     return Problem(str(folder), None, None, message, repair)
 
+
+def _hidden_law(folder: Path) -> Problem | None:
+    """The notice of a file of published law in a folder that is read as a corpus."""
+    for path in islice(_walked(folder, []), _MOST_LOOKED_INTO):
+        try:
+            head = _head(path)
+        except CorpusError:
+            continue
+        module = next((each for each in _PUBLISHED if each.matches(head, path)), None)
+        if module is not None:
+            message = f"also holds published law, which is not read ({path.relative_to(folder)})"
+            repair = f"Read it with --format {module.NAME}."
+            return Problem(str(folder), None, None, message, repair, 0, notice=True)
+    return None
+
+
+_MOST_LOOKED_INTO = 1_000  # files, in the order of names
 
 # Published law, by content.
 
@@ -249,7 +270,8 @@ def _folder(
     laws, skipped = 0, 0
     shown: list[str] = []
     reported: set[Problem] = set()
-    for path in _walked(folder):
+    versions: dict[str, set[str]] = {}
+    for path in _walked(folder, problems):
         of_file: list[Problem] = []
         try:
             head = _head(path)
@@ -259,7 +281,12 @@ def _folder(
             module, fault = None, error.problems[0]
         if module is not None:
             laws += 1
-            yield from _law(module, path, of_file)
+            first = True
+            for place, article in _law(module, path, of_file):
+                if first and (found := _VERSION.match(article.id)):
+                    versions.setdefault(found["act"], set()).add(found["day"])
+                first = False
+                yield place, article
         elif fault is not None:
             of_file.append(fault)
         else:
@@ -281,13 +308,35 @@ def _folder(
         message = f"skipped {counted(skipped, 'file')}, not law in a known format ({names})"
         notice = Problem(str(folder), None, None, message, "Nothing to fix.", 0, notice=True)
         problems.append(notice)
+    for act, days in versions.items():
+        if len(days) > 1:
+            message = f"holds {len(days)} versions of {act}: {', '.join(sorted(days))}"
+            repair = "Articles without dates of their own are found once in each; keep one version."
+            problems.append(Problem(str(folder), None, None, message, repair, 0, notice=True))
     problems.extend(tally.notices(str(folder)))
 
 
-def _walked(folder: Path) -> Iterator[Path]:
-    """The files below a folder, in the order of their names; hidden ones are passed over."""
-    for place, folders, names in os.walk(folder):
+# How a format writes the version of a whole act into its ids: "act/1990/7/it@2001-02-03:art_1".
+_VERSION = re.compile(r"(?P<act>.+?)@(?P<day>\d{4}-\d\d-\d\d):")
+
+
+def _walked(folder: Path, problems: list[Problem]) -> Iterator[Path]:
+    """The files below a folder, in the order of their names, without hidden ones.
+
+    Folders that cannot be listed, and links to folders, go to `problems`.
+    """
+
+    def unreadable(error: OSError) -> None:
+        message = f"cannot be read ({(error.strerror or str(error)).lower()})"
+        problems.append(Problem(str(error.filename), None, None, message, "Check its rights."))
+
+    for place, folders, names in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for linked in (Path(place) / name for name in folders):
+            if linked.is_symlink():
+                message = "is a link to a folder, which is not followed"
+                repair = "Name the folder itself to read it."
+                problems.append(Problem(str(linked), None, None, message, repair, 0, notice=True))
         for name in sorted(names):
             path = Path(place) / name
             if not name.startswith(".") and path.is_file():

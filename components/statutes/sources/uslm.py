@@ -34,6 +34,7 @@ from components.statutes.sources.markup import (
     namespace,
     one_line,
     parse,
+    raise_exponents,
     remove,
 )
 from components.statutes.sources.records import Place, Problem
@@ -198,6 +199,7 @@ def _tidy(root: Element, tally: Tally) -> None:
             if local_name(note.getparent()) != "notes":
                 remove(note)
     tally.count(root, _COUNTED)
+    raise_exponents(root.iter(*named(root, ("sup",))))
     space = namespace(root)
     for each in root.iter(f"{{{_TABLES}}}*"):
         each.tag = f"{{{space}}}{local_name(each)}"

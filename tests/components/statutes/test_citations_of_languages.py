@@ -236,3 +236,20 @@ def test_printed_numbers_have_the_form_of_cited_ones(printed, core):
 )
 def test_what_cites_nothing(text):
     assert find_citations(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("L'article 1382 a 3 alinéas", [("1382", None)]),
+        ("Under section 12 a 30 day notice is required", [("12", None)]),
+        ("Section 5 o 6", [("5", None)]),
+        ("artículos 3 a 5", [("3", "5")]),
+        ("gli articoli 5 o 6", [("5", None), ("6", None)]),
+        ("artículo 2, apartados 1 o 2", [("2", None)]),
+        ("el artículo 30 a 3 meses", [("30", None)]),
+        ("artículos 6.1.3 a 6.2", [("6.1.3", "6.2")]),
+    ],
+)
+def test_words_of_one_letter_join_numbers_behind_a_marker_of_their_language(text, cited):
+    assert [(each.number, each.through) for each in find_citations(text)] == cited

@@ -35,7 +35,7 @@ def read(tmp_path):
 
 
 def counts(problems):
-    return {(each.deed, thing): n for each in problems for thing, n in each.counts.items()}
+    return {(each.action, thing): n for each in problems for thing, n in each.counts.items()}
 
 
 def test_an_article_and_its_divisions(read):
@@ -47,7 +47,7 @@ def test_an_article_and_its_divisions(read):
         <paragraph><num>2.</num><content><p>No boat leaves at night.</p></content></paragraph>
         </article></chapter></hcontainer>"""
     )
-    assert (article.id, article.law, article.number) == ("fi/act/1990/7:art_1", "Boats Act", "1")
+    assert (article.id, article.law, article.number) == ("fi/act/1990/7/en:art_1", "Boats Act", "1")
     assert article.headings == ("Chapter 1. Lending",)
     assert article.text == "Keepers\n1. A keeper lends boats.\n2. No boat leaves at night."
     # An expression's date is not one of entry into force, whatever it is.
@@ -118,8 +118,9 @@ def test_divisions_that_are_siblings_are_rebuilt(read):
         ("TITOLO I. LE ACQUE", "CAPO II. I remi"),
         ("TITOLO II. NAVI",),
     ]
-    assert articles[0].valid_from == date(2001, 2, 3)  # Normattiva's versions begin in force
-    assert articles[0].id.endswith("@2001-02-03")
+    # Of an article, a version's day says nothing: it only keeps versions' ids apart.
+    assert articles[0].valid_from is None
+    assert articles[0].id.startswith("it/act/1990/7/it@2001-02-03:")
     assert counts(problems)["repaired", "division"] > 0
 
 
@@ -133,6 +134,69 @@ def test_lists_in_plain_lines_stay_lines(read):
     assert article.text == "Sono:\n1) remi;\na) barche lunghe."
 
 
+TEXT = "<content><p>{}</p></content>"
+
+
+def test_sections_stay_where_a_schedule_holds_articles(read):
+    articles, problems = read(
+        f"<section><num>1</num>{TEXT.format('Row.')}</section><section><num>2</num></section>"
+        f"<hcontainer><num>Schedule</num>{TEXT.format('Treaty')}"
+        f"<article><num>Article 1</num>{TEXT.format('Swim.')}</article></hcontainer>"
+    )
+    assert [each.number for each in articles] == ["Section 1", "Section 2", "1"]
+    assert articles[2].headings == ("Schedule",)
+    assert counts(problems)["left out", "passage outside the articles"] == 1
+
+
+def test_a_section_without_articles_among_divisions_is_read(read):
+    articles, _ = read(
+        f"<section><num>I</num><article><num>1</num>{TEXT.format('Row.')}</article></section>"
+        f"<section><num>II</num>{TEXT.format('Swim.')}</section><section><num>III</num></section>"
+    )
+    assert [each.text for each in articles] == ["Row.", "Swim."]
+
+
+def test_an_article_in_an_article_is_its_text(read):
+    (article,), problems = read(
+        f"<article><num>1</num>{TEXT.format('Row.')}<article><num>2</num>"
+        f"{TEXT.format('Swim.')}</article>{TEXT.format('Walk.')}</article>"
+    )
+    assert article.text == "Row.\n2 Swim.\nWalk."
+    assert counts(problems) == {("kept as text", "article inside another"): 1}
+
+
+def test_flattened_chapters_keep_the_divisions_inside_them(read):
+    article = "<article><num>{}</num><content><p>Testo.</p></content></article>"
+    articles, _ = read(
+        f"<chapter><num>TITOLO I</num><heading>ACQUE</heading>{article.format(1)}</chapter>"
+        "<chapter><num>CAPO I</num><heading>Rive</heading><section><num>Sezione I</num>"
+        f"<heading>Porti</heading>{article.format(2)}</section></chapter>"
+        f"<chapter>{article.format(3)}</chapter>",
+        "it",
+        "ita",
+    )
+    assert [each.headings for each in articles] == [
+        ("TITOLO I. ACQUE",),
+        ("TITOLO I. ACQUE", "CAPO I. Rive", "Sezione I. Porti"),
+        ("TITOLO I. ACQUE", "CAPO I. Rive"),
+    ]
+
+
+def test_a_wording_that_never_was_in_force_is_left_out(read):
+    articles, problems = read(
+        f'<article start="#e1" end="#e1"><num>1</num>{TEXT.format("Row.")}</article>'
+        f'<article start="#e1"><num>1</num>{TEXT.format("Swim.")}</article>',
+        meta='<lifecycle source="#x"><eventRef eId="e1" date="1995-01-01"/></lifecycle>',
+    )
+    assert [(each.text, each.valid_from) for each in articles] == [("Swim.", date(1995, 1, 1))]
+    assert counts(problems) == {("left out", "wording that never was in force"): 1}
+
+
+def test_a_text_that_names_the_element_is_not_law(tmp_path):
+    assert not akoma_ntoso.matches(b"# Readme\n\n<akomaNtoso xmlns='x'>", tmp_path)
+    assert not akoma_ntoso.matches(b"<html><akomaNtoso>", tmp_path)
+
+
 def test_periods_give_the_days_in_force(read):
     (article,), _ = read(
         '<article period="#p1"><num>1</num><content><p>Row.</p></content></article>',
@@ -142,3 +206,9 @@ def test_periods_give_the_days_in_force(read):
         "</temporalData>",
     )
     assert (article.valid_from, article.valid_to) == (date(1995, 1, 1), date(1999, 12, 31))
+
+
+def test_powers_of_ten_stay_powers(read):
+    powers = "<content><p>10<sup>6</sup> becquerel</p></content>"
+    (found,), _ = read(f"<article><num>Art. 1</num>{powers}</article>")
+    assert found.text == "10⁶ becquerel"

@@ -28,13 +28,13 @@ def text(words):
 
 @pytest.fixture
 def read(tmp_path):
-    def of(body, schedules="", rest="", version=""):
+    def of(body, schedules="", rest="", version="", law="ukpga/2001/9", language="en"):
         path = tmp_path / "act.xml"
         path.write_text(
             f'<Legislation xmlns="{SITE}/namespaces/legislation" '
-            f'xmlns:dc="http://purl.org/dc/elements/1.1/" IdURI="{SITE}/id/ukpga/2001/9" '
+            f'xmlns:dc="http://purl.org/dc/elements/1.1/" IdURI="{SITE}/id/{law}" '
             f'DocumentURI="{SITE}/ukpga/2001/9{version}"><Metadata>'
-            "<dc:title>Lending Act 2001</dc:title><dc:language>en</dc:language>"
+            f"<dc:title>Lending Act 2001</dc:title><dc:language>{language}</dc:language>"
             "<UnappliedEffect><AffectedProvisions><Section>s. 1"
             "</Section></AffectedProvisions></UnappliedEffect></Metadata>"
             f"<Primary><Body>{body}</Body><Schedules>{schedules}</Schedules></Primary>{rest}"
@@ -144,3 +144,53 @@ def test_tables_are_rows(read):
     (found,), notices = read(p1("section-1", "1", text("Words:") + table))
     assert found.text == "Words:\nLender | section 3"
     assert "1 table" in notices
+
+
+def test_a_schedule_whose_only_provisions_are_quoted_is_one_article(read):
+    quoted = "<BlockAmendment><P1><Pnumber>5A</Pnumber><P1para><Text>Lend.</Text></P1para></P1>"
+    content = f"<P>{text('After section 5 insert—')}{quoted}</BlockAmendment></P>"
+    (found,), _ = read("", schedule(1, "Amendments", content))
+    assert found.number == "Schedule 1"
+    assert found.text == "Amendments\nAfter section 5 insert—\n“5A Lend.”"
+
+
+def test_what_stands_between_provisions_is_counted(read):
+    between = f"<OrderedList><ListItem><Para>{text('A')}</Para></ListItem></OrderedList><P2/>"
+    articles, notices = read(p1("section-1", "1", text("Lend.")) + between)
+    assert len(articles) == 1
+    assert "2 unnumbered paragraphs" in notices
+
+
+def test_a_base_date_of_the_site_is_not_the_beginning_of_a_wording(read):
+    days = {"RestrictStartDate": "1991-02-01", "RestrictEndDate": "2009-01-01"}
+    (found,), _ = read(group("A", p1("section-1", "1", text("Old words."), **days)))
+    assert (found.valid_from, found.valid_to) == (None, date(2008, 12, 31))
+    assert found.id == "ukpga/2001/9:section-1"
+
+
+@pytest.mark.parametrize(
+    ("law", "since"), [("nia/2001/9", None), ("ukpga/2001/9", date(2006, 1, 1))]
+)
+def test_the_base_date_of_northern_ireland_is_its_own(read, law, since):
+    section = p1("section-1", "1", text("A."), RestrictStartDate="2006-01-01")
+    (found,), _ = read(section, law=law)
+    assert found.valid_from == since
+
+
+@pytest.mark.parametrize("start", ["2009-01-01", "2010-01-01"])
+def test_a_wording_that_ended_when_it_began_is_left_out(read, start):
+    days = {"RestrictStartDate": start, "RestrictEndDate": "2009-01-01"}
+    articles, notices = read(group("A", p1("section-1", "1", text("Old words."), **days)))
+    assert articles == []
+    assert "1 wording that never was in force" in notices
+
+
+def test_an_empty_number_prints_nothing(read):
+    empty = f"<P2><Pnumber/><P2para>{text('Lend.')}</P2para></P2>"
+    (found,), _ = read(p1("section-1", "1", empty))
+    assert found.text == "Lend."
+
+
+def test_the_welsh_text_has_other_ids_than_the_english_one(read):
+    (found,), _ = read(p1("section-1", "1", text("Benthyg.")), language="cy")
+    assert (found.id, found.language) == ("ukpga/2001/9/cy:section-1", "cy")

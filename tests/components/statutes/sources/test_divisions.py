@@ -14,6 +14,8 @@ from components.statutes.sources.divisions import (
     ("language", "printed", "heading"),
     [
         ("fr", "Chapitre II : Les barques", "Chapitre II. Les barques"),
+        ("es", "TITULO II. Las aguas", "TITULO II. Las aguas"),
+        ("sw", "Sehemu ya Kwanza", "Sehemu ya Kwanza"),
         ("fr", "Livre Ier - Les eaux", "Livre Ier. Les eaux"),
         ("fr", "Titre premier : Les rives", "Titre premier. Les rives"),
         ("fr", "Sous-section 2 : Les rames", "Sous-section 2. Les rames"),

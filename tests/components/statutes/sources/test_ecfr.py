@@ -75,3 +75,9 @@ def test_notes_are_counted_and_tables_are_rows(read):
         "1 table",
     ):
         assert counted in notices
+
+
+def test_powers_of_ten_stay_powers(read):
+    words = "<P>10<SU>6</SU> or 1<I>0</I><SU>7</SU>, see note <SU>3</SU></P>"
+    (found,), _ = read(section("§ 1.1", "§ 1.1   Units.", words))
+    assert found.text == "Units.\n10⁶ or 10⁷, see note 3"

@@ -130,3 +130,27 @@ def test_an_annex_in_a_package_takes_the_name_of_its_act_from_the_index(read, tm
 def test_an_annex_without_its_package_goes_by_its_place_in_the_journal(read):
     (found,), _ = read(annex("ANNEX I", "<P>Forms.</P>"))
     assert (found.law, found.number) == ("L_2011334EN.01002501", "Annex I")
+
+
+def test_numbers_keep_their_decimals_and_powers(read):
+    numbers = ("0.12345", "1234567,891", "9" * 20_000)
+    words = " ".join(f'<FT TYPE="NUMBER">{each}</FT>' for each in numbers)
+    power = '10<HT TYPE="SUP">25</HT> or 10<HT TYPE="SUP">-6</HT> but the 1<HT TYPE="SUP">st</HT>'
+    (found,), _ = read(act(article(1, f"<ALINEA>{power}: {words}</ALINEA>")))
+    kept, _, grouped = found.text.partition(": ")
+    assert kept == "10²⁵ or 10⁻⁶ but the 1st"
+    assert grouped.startswith("0.12345 1 234 567,891 99 999 ")
+
+
+@pytest.mark.parametrize("code", ["", "no", "D800", "0", "FFFFFFFFFF"])
+def test_a_quotation_mark_of_no_character_is_a_plain_one(read, code):
+    words = f'<ALINEA><QUOT.START CODE="{code}"/>loan</ALINEA>'
+    (found,), _ = read(act(article(1, words)))
+    assert found.text == '"loan'
+
+
+@pytest.mark.parametrize("name", ["a/b.xml", "..", "a" * 5_000])
+def test_the_index_of_a_package_is_a_plain_file_beside_the_annex(read, name):
+    place = annex("ANNEX I", "<P>Forms.</P>").replace("L_2011334EN.01002501.doc.xml", name)
+    (found,), _ = read(place)
+    assert found.number == "Annex I"

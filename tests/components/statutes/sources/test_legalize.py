@@ -1,6 +1,7 @@
 """Law as legalize Markdown: front matter, articles, and the divisions that it flattens."""
 
 import textwrap
+import time
 
 import pytest
 
@@ -53,6 +54,7 @@ def test_an_article_has_what_the_front_matter_says(read):
         ("es", "##### Arts. 12 a 20.", "12 a 20", ""),
         ("es", "##### Disposición final primera. Vigor.", "Disposición final primera", "Vigor."),
         ("es", "##### Segunda.", "Segunda", ""),
+        ("es", "##### Artículos transitorios", "Artículos transitorios", ""),
         ("de", "##### § 1a Boote", "§ 1a", "Boote"),
         ("ch", "##### **Art. 5** Ufer", "5", "Ufer"),
         ("ee", "##### § 12<sup>1</sup>. Paat", "§ 12¹", "Paat"),
@@ -99,7 +101,7 @@ def test_flattened_divisions_are_rebuilt_from_their_words(read):
         "Section 1. Le quai",
     )
     assert articles[1][1].headings[1:] == ("Titre Ier. Les rives", "Chapitre II. La plage")
-    assert [problem.deed for problem in problems] == ["repaired"]
+    assert [problem.action for problem in problems] == ["repaired"]
 
 
 def test_a_code_without_headings_is_read_by_its_lines(read):
@@ -165,7 +167,7 @@ def test_books_as_plain_lines_hold_titles_that_are_headings(read):
         ("LIBRO PRIMERO. De las aguas", "TÍTULO I. De los ríos"),
         ("LIBRO SEGUNDO. De las barcas", "TÍTULO I. De los remos"),
     ]
-    assert {each.deed for each in problems} == {"left out", "repaired"}
+    assert {each.action for each in problems} == {"left out", "repaired"}
 
 
 def test_a_title_of_its_own_and_a_heading_over_two_lines(read):
@@ -226,6 +228,147 @@ def test_a_repeated_number_is_an_article_of_its_own(read):
 def test_a_faulty_front_matter_is_one_problem(read, front, field, line):
     articles, (problem,) = read("##### Article 1\n\nUn.\n", front=front)
     assert (articles, problem.field, problem.line) == ([], field, line)
+
+
+BOMB = """---
+title: x
+identifier: y
+a: &a [z, z]
+b: &b [*a, *a]
+c: [*b, *b]
+---
+"""
+
+
+def test_aliases_in_the_front_matter_are_refused(read):
+    articles, (problem,) = read("##### Article 1\n\nUn.\n", front=BOMB)
+    assert (articles, problem.line) == ([], 5)
+
+
+def test_scalars_stay_as_they_are_written(read):
+    front = """---
+title: {title}
+identifier: 007
+country: no
+publication_date: 1990-00-00
+source: null
+list: [1, {{a: b}}]
+---
+"""
+    ((_, article),), problems = read("##### § 1\n\nEn.\n", front=front)
+    assert (article.id, article.language, article.source_url) == ("no/007:§ 1", "no", None)
+    assert problems == []
+
+
+def test_xml_is_not_called_a_front_matter_without_end(tmp_path):
+    path = tmp_path / "law.xml"
+    path.write_text("<law/>")
+    problems = []
+    assert list(legalize.read(path, problems)) == []
+    assert "does not begin" in problems[0].message
+
+
+@pytest.mark.parametrize("opening", ["<sup>", "[^", "[", "[](", "**", "*a"])
+def test_a_line_of_openings_is_read_in_time(read, opening):
+    started = time.process_time()
+    articles, _ = read(f"##### Article 1\n\n{opening * 20_000}\n")
+    assert (len(articles), time.process_time() - started < 2) == (1, True)
+
+
+def test_a_line_that_is_too_long_is_one_problem(read, monkeypatch):
+    monkeypatch.setattr(legalize, "LONGEST_LINE", 1_000)
+    articles, (problem,) = read(f"##### Article 1\n\n{'x' * 1_001}\n")
+    assert (articles, problem.line) == ([], 15)
+
+
+def test_a_heading_that_begins_with_notes_is_a_division(read):
+    articles, problems = read(
+        """\
+        ## Notas de crédito
+
+        ##### Artículo 1
+
+        Uno.
+
+        ###### Notas
+
+        Dos.
+        """,
+        "es",
+    )
+    assert [(each.headings, each.text) for _, each in articles] == [(("Notas de crédito",), "Uno.")]
+    assert ("left out", {"line of notes": 1}) in [(each.action, each.counts) for each in problems]
+
+
+def test_a_quotation_goes_on_to_its_closing_mark(read):
+    articles, problems = read(
+        """\
+        ##### Art. 1
+
+        Das Gesetz wird geändert:
+
+        ##### «Art. 2 Boote
+
+        Alt.
+
+        ##### Art. 3 Ruder
+
+        Sie sind «zitiert».»
+
+        ##### Art. 2
+
+        ##### «Art. 9 ohne Ende
+
+        ##### Art. 3
+        """,
+        "de",
+    )
+    assert [each.number for _, each in articles] == ["1", "2", "3"]
+    assert [each.counts for each in problems if each.action == "kept as text"] == [
+        {"quoted article": 3}
+    ]
+
+
+def test_a_quoted_heading_over_two_lines(read):
+    articles, _ = read("##### § 1\n\nEins.\n\n## «Titel der\nBoote»\n\nZwei.\n\n##### § 2\n", "de")
+    assert articles[0][1].text == "Eins.\n«Titel der Boote»\nZwei."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Section 2 du chapitre Ier du présent titre, sous réserve des rives.",
+        "Partie civile.",
+        "Partie civile",
+        "Chapitre II Les barques flottent",
+    ],
+)
+def test_a_sentence_in_a_code_without_headings_is_not_a_division(read, sentence):
+    articles, _ = read(f"Titre unique\n\nArticle 1\n\nUn.\n\n{sentence}\n\nArticle 2\n\nDeux.\n")
+    assert [each.text for _, each in articles] == [f"Un.\n{sentence}", "Deux."]
+
+
+@pytest.mark.parametrize(
+    ("country", "line", "heading"),
+    [
+        ("fr", "Partie réglementaire", "Partie réglementaire"),
+        ("fr", "Chapitre premier : Les rives", "Chapitre premier. Les rives"),
+        ("fr", "Livre Ier", "Livre Ier"),
+        ("es", "TITULO PRIMERO", "TITULO PRIMERO"),
+        ("ee", "1. osa", "1. osa"),
+        ("de", "Erster Teil", "Erster Teil"),
+    ],
+)
+def test_divisions_of_a_law_without_headings(read, country, line, heading):
+    ((_, article),), _ = read(f"{line}\n\nArticle 1\n\nUn.\n", country)
+    assert article.headings == (heading,)
+
+
+def test_articles_in_the_plural_with_a_word_are_a_division(read):
+    ((_, article),), _ = read(
+        "## TITULO I. Ríos\n\n### Artículos transitorios\n\n##### Primero.\n\nUno.\n", "mx"
+    )
+    assert article.headings == ("TITULO I. Ríos", "Artículos transitorios")
 
 
 def test_a_newer_repository_is_refused(read, tmp_path):

@@ -124,3 +124,47 @@ def test_a_fragment_that_never_was_in_force_is_left_out(read):
 def test_files_of_structure_match_nothing(tmp_path):
     head = b"<?xml version='1.0'?>\n<SECTION_TA><ID>LEGISCTA1</ID><STRUCTURE_TA/></SECTION_TA>"
     assert not legi.matches(head, tmp_path / "section.xml")
+
+
+def test_a_wording_born_dead_is_left_out_whatever_its_days(read):
+    dead = article("L1", "<p>A</p>", etat="MODIFIE_MORT_NE")
+    articles, notices = read([dead])
+    assert articles == [] and "1 wording that never was in force" in notices
+    fragment = FRAGMENT.format(until="2012-11-11").replace("MODIFIE<", "MODIFIE_MORT_NE<")
+    articles, notices = read(fragment)
+    assert articles == [] and "1 wording that never was in force" in notices
+
+
+@pytest.mark.parametrize(("code", "law"), [({"id": "LEGITEXT9"}, "LEGITEXT9"), ({}, "law")])
+def test_a_code_without_its_id_goes_by_another(read, code, law):
+    tree = {"data": code, "type": "code", "children": [article("L1", "LEGITEXT")]}
+    (found,), _ = read(json.dumps(tree))
+    assert (found.law, found.id) == (law, f"{law}:LEGIARTIL1")
+
+
+def test_a_law_goes_by_its_newest_name_whatever_the_day_of_its_article(read):
+    newer = '<TITRE_TXT c_titre_court="Code neuf" debut="2015-01-01" fin="2999-01-01">Code'
+    renamed = FRAGMENT.replace("<TITRE_TXT", f"{newer}</TITRE_TXT><TITRE_TXT", 1)
+    (found,), _ = read(renamed.format(until="2012-11-11"))
+    assert found.law == "Code neuf"
+
+
+def test_a_stray_end_of_a_block_loses_no_words(read):
+    (found,), _ = read([article("L1", "<p>A</p></div><p>B</p> C")])
+    assert found.text == "A\nB\nC"
+
+
+@pytest.mark.parametrize("half", [r"\ud800", r"\uDC00"])
+def test_half_a_character_is_one_problem(tmp_path, half):
+    path = tmp_path / "code.json"
+    tree = {"data": {"cid": "LEGITEXT1"}, "type": "code", "children": [article("L1", "<p>A</p>")]}
+    path.write_text(json.dumps(tree).replace("<p>A", f"<p>{half}"), "utf-8")
+    problems = []
+    assert list(legi.read(path, problems)) == []
+    (problem,) = problems
+    assert "half a character" in problem.message
+
+
+def test_a_whole_character_in_two_escapes_is_read(read):
+    (found,), _ = read([article("L1", "<p>\U0001d11e</p>")])
+    assert found.text == "\U0001d11e"

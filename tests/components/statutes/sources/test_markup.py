@@ -5,7 +5,15 @@ from datetime import date
 import pytest
 
 from components.statutes.sources import markup
-from components.statutes.sources.markup import ArticleIds, Layout, Tally, day, named, parse
+from components.statutes.sources.markup import (
+    ArticleIds,
+    Layout,
+    Tally,
+    day,
+    named,
+    parse,
+    root_name,
+)
 
 LAYOUT = Layout(
     paragraphs=("p", "item"),
@@ -39,6 +47,7 @@ def parsed(tmp_path):
         ("no XML at all", 1, "line 1"),
         ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]><a>&x;</a>', None, "entities"),
         ('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', None, "entities"),
+        ('<!DOCTYPE a SYSTEM "a.dtd">\n<a>must not&nbsp;pay</a>', 2, "&nbsp;"),
         (f"<a>{'<b>' * 400}{'</b>' * 400}</a>", 1, "depth"),
     ],
 )
@@ -88,6 +97,27 @@ def test_texts_have_paragraphs_labels_and_rows(parsed, space):
     ]
 
 
+def test_noncharacters_in_a_text_do_not_cut_it(parsed):
+    root = parsed(
+        "<law><art><p>One&#xFDD0; boat</p></art><art><p>Two&#xFDD1; boats</p></art></law>"
+    )
+    assert LAYOUT.texts(root, list(root.iter("art"))) == ["One boat", "Two boats"]
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b"<law>", "law"),
+        (b'\xef\xbb\xbf\n<?xml version="1.0"?>\n<!-- <b> --><!DOCTYPE a:b><a:b x="">', "b"),
+        (b'<!DOCTYPE a [<!ENTITY x "y">]><a/>', "a"),
+        (b"The root is <law>", ""),
+        (b"<!-- " + b"<!---->" * 500, ""),
+    ],
+)
+def test_the_name_of_the_root(head, name):
+    assert root_name(head) == name
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -121,3 +151,8 @@ def test_tallies_of_files_add_up():
     (notice,) = whole.notices("folder")
     assert (notice.counts, notice.left_out) == ({"annex": 3}, 0)
     assert "3 annexes" in notice.message
+
+
+def test_a_day_before_the_year_1000_is_not_known():
+    assert (day("0001-01-01"), day("0999-12-31")) == (None, None)
+    assert day("1215-06-15") == date(1215, 6, 15)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import itertools
+import os
 import tarfile
 import tracemalloc
 import zipfile
@@ -61,7 +62,7 @@ def refused(path, **options):
 
 def test_a_folder_is_walked_in_the_order_of_names(folder):
     corpus = StatuteCorpus.read(folder)
-    assert corpus.ids == ["fr/ONE:1", "fi/act/two:1", "fi/act/two:2"]
+    assert corpus.ids == ["fr/ONE:1", "fi/act/two/it:1", "fi/act/two/it:2"]
     assert corpus.left_out == 0
     skipped = [str(each) for each in corpus.problems if "README.md" in str(each)]
     assert len(skipped) == 1
@@ -79,7 +80,7 @@ def test_one_format_of_a_folder(folder):
 def test_a_packed_file_is_known_by_its_content(tmp_path):
     path = tmp_path / "no-name-that-says-it"
     path.write_bytes(gzip.compress(akn("two", 1).encode()))
-    assert StatuteCorpus.read(path).ids == ["fi/act/two:1"]
+    assert StatuteCorpus.read(path).ids == ["fi/act/two/it:1"]
 
 
 def test_what_readers_leave_out_is_one_notice_for_a_folder(folder):
@@ -184,12 +185,36 @@ def test_two_versions_of_a_law_name_both_files(folder):
     assert len(StatuteCorpus.read(folder, skip_bad=True)) == 4
 
 
-def test_dates_in_force_tell_two_versions_apart(tmp_path):
+def test_two_versions_of_an_act_are_a_notice(tmp_path):
     for day in ("2001-01-01", "2020-01-01"):
-        (tmp_path / f"{day}.xml").write_text(akn("it", 1, country="it", day=day))
+        (tmp_path / f"{day}.xml").write_text(akn("it", 1, 2, country="it", day=day))
     corpus = StatuteCorpus.read(tmp_path)
-    assert [str(each.valid_from) for each in corpus] == ["2001-01-01", "2020-01-01"]
-    assert len({(each.law, each.number) for each in corpus}) == 1
+    assert (len(corpus), {each.valid_from for each in corpus}) == (4, {None})
+    (notice,) = [each for each in corpus.problems if "versions" in each.message]
+    assert "2001-01-01, 2020-01-01" in notice.message
+
+
+def test_two_languages_of_an_act_are_two_laws(tmp_path):
+    for language in ("deu", "fra"):
+        law = akn("620", 1, country="ch").replace('"ita"', f'"{language}"')
+        (tmp_path / f"{language}.xml").write_text(law)
+    assert StatuteCorpus.read(tmp_path).ids == ["ch/act/620/de:1", "ch/act/620/fr:1"]
+
+
+def test_folders_that_are_not_read_are_reported(folder, monkeypatch):
+    (folder / "c").symlink_to(folder / "b", target_is_directory=True)
+    corpus = StatuteCorpus.read(folder)
+    assert [each.file for each in corpus.problems if "link" in each.message] == [str(folder / "c")]
+    listed = os.scandir
+
+    def scandir(place):
+        if Path(place).name == "b":
+            raise PermissionError(13, "Permission denied", str(place))
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    (problem,) = refused(folder)
+    assert problem.file == str(folder / "b")
 
 
 def test_memory_does_not_grow_with_a_folder(tmp_path):
@@ -219,6 +244,8 @@ def test_one_article_is_read_at_a_time(folder):
 def test_native_folders_and_files_stay_native(tmp_path, aldermere_articles):
     (tmp_path / "articles.jsonl").write_bytes(Path(aldermere_articles).read_bytes())
     (tmp_path / "law.xml").write_text(akn("two", 1))
-    assert len(StatuteCorpus.read(tmp_path)) == len(StatuteCorpus.read("aldermere"))
+    corpus = StatuteCorpus.read(tmp_path)
+    assert len(corpus) == len(StatuteCorpus.read("aldermere"))
+    assert [each.notice for each in corpus.problems if "law.xml" in each.message] == [True]
     assert len(StatuteCorpus.read(tmp_path, format="akoma-ntoso")) == 1
     assert len(StatuteCorpus.read(tmp_path / "articles.jsonl", format="native")) > 1
