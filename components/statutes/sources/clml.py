@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from components.statutes.article import Article
-from components.statutes.sources.divisions import heading
+from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
     ArticleIds,
     Element,
@@ -43,6 +43,7 @@ from components.statutes.sources.markup import (
     parse,
     raise_exponents,
     remove,
+    root_name,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -88,7 +89,7 @@ _DOTS = re.compile(r"(?:\(\w+\) )?(?:\. ?){4,}")
 def matches(head: bytes, path: Path) -> bool:
     """XML in the namespace of legislation.gov.uk."""
     del path
-    return b"<Legislation" in head and _NAMESPACE in head
+    return root_name(head) == "Legislation" and _NAMESPACE in head
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -299,8 +300,9 @@ def _labels(division: Element) -> tuple[str, str]:
     for each in division:
         name = local_name(each)
         if name == "Number":
-            word, space, rest = _LAYOUT.line(each).partition(" ")
-            number = f"{word.capitalize() if word.isupper() and space else word}{space}{rest}"
+            number = _LAYOUT.line(each)
+            if " " in number and number.partition(" ")[0].isupper():
+                number = in_small_letters(number)
         elif name == "Title":
             titles.append(_LAYOUT.line(each))
         elif name == "TitleBlock":

@@ -111,6 +111,16 @@ def heading(label: str, title: str) -> str:
     return f"{label} {title}" if label[0] in "第제" or label[-1] == ")" else f"{label}. {title}"
 
 
+def in_small_letters(label: str) -> str:
+    """A label with its word in small letters.
+
+    >>> in_small_letters("CHAPTER IV"), in_small_letters("Part 2")
+    ('Chapter IV', 'Part 2')
+    """
+    word, space, number = label.partition(" ")
+    return f"{word.capitalize()}{space}{number}"
+
+
 def division(text: str, language: str | None, level: int | None = None) -> Division:
     """The division that a heading names.
 

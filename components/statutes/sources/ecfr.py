@@ -15,17 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from components.statutes.article import Article
-from components.statutes.sources.divisions import heading
+from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
     ArticleIds,
     Element,
     Layout,
     Tally,
     child,
+    headings_above,
     is_within,
     one_line,
     parse,
     raise_exponents,
+    root_name,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -59,13 +61,17 @@ _SECTION = re.compile(r"(§§? ?[\w.–-]+(?: (?:and|through) [\w.–-]+)?)[. ]*
 _APPENDIX = re.compile(
     r"(Appendix(?: \S+)? to (?:Part|Subpart) \S+?)(?:[—–-]+| )(.*)", re.IGNORECASE
 )
-_DIVISION = re.compile(r"([A-Z][A-Za-z]+ [\w.]+) ?[—–-]+ ?(.*?)(?:--Volume \d+)?$")
+# A hyphen is part of a number before digits or a single letter: "PART 101-6—LOANS".
+_DIVISION = re.compile(
+    r"([A-Z][A-Za-z]+ [\w.]+(?:-(?:\d[\w.]*|[A-Z])(?=$| ?[—–-]))*+)"
+    r" ?[—–-]+ ?(.*?)(?:--Volume \d+)?$"
+)
 
 
 def matches(head: bytes, path: Path) -> bool:
     """XML whose root is that of the eCFR."""
     del path
-    return b"<DLPSTEXTCLASS" in head
+    return root_name(head) == "DLPSTEXTCLASS"
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -100,7 +106,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             id=ids.of(f"s{key}" if unit.tag == "DIV8" else key),
             law=law,
             number=named.rstrip("."),
-            headings=_headings(unit.getparent(), above),
+            headings=headings_above(unit.getparent(), _heading, above),
             text=text,
             language="en",
             source_url=f"{_SITE}/title-{number}" + (f"/section-{key}" if key[:1].isdigit() else ""),
@@ -109,17 +115,9 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     problems.extend(tally.notices(str(path)))
 
 
-def _headings(division: Element | None, known: dict[Element, tuple[str, ...]]) -> tuple[str, ...]:
-    """The headings of a division and of those above it, from the top."""
-    if division is None:
-        return ()
-    if division not in known:
-        above = _headings(division.getparent(), known)
-        printed = ""
-        if division.tag in _DIVISIONS:
-            printed = _LAYOUT.line(child(division, "HEAD"))
-        if label := _DIVISION.match(printed):
-            word, _, rest = label[1].partition(" ")
-            printed = heading(f"{word.capitalize()} {rest}", label[2])
-        known[division] = (*above, printed) if printed else above
-    return known[division]
+def _heading(element: Element) -> str:
+    if element.tag not in _DIVISIONS:
+        return ""
+    printed = _LAYOUT.line(child(element, "HEAD"))
+    label = _DIVISION.match(printed)
+    return heading(in_small_letters(label[1]), label[2]) if label else printed

@@ -22,17 +22,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from components.statutes.article import Article
-from components.statutes.sources.divisions import heading
+from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
     ArticleIds,
     Element,
     Layout,
     Tally,
+    headings_above,
     is_within,
     one_line,
     parse,
     raise_exponents,
     remove,
+    root_name,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -60,7 +62,7 @@ _COUNTED = (
 )
 _QUOTES = frozenset({"QUOT.S"})
 _UNITS = frozenset({"ANNEX", "ARTICLE"})
-_ROOTS = re.compile(rb"<(?:ACT|ANNEX|COMBINED\.FMX)[\s>]")
+_ROOTS = frozenset({"ACT", "ANNEX", "COMBINED.FMX"})
 
 # What names an act in its title: its kind and number, and a short title at the end.
 _CITED = re.compile(r"(.*?\b\d+/\d+(?:/[A-Z]+)?)\b")
@@ -102,7 +104,7 @@ _LANGUAGES = {
 def matches(head: bytes, path: Path) -> bool:
     """XML of an act or annex; the index of a package is not matched."""
     del path
-    return _ROOTS.search(head) is not None and (b"formex" in head or b"<BIB.INSTANCE" in head)
+    return root_name(head) in _ROOTS and (b"formex" in head or b"<BIB.INSTANCE" in head)
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -239,10 +241,7 @@ def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
         elif each.tag == "ANNEX":
             yield _annex(each)
         else:
-            parent = each.getparent()
-            if parent not in headings:
-                headings[parent] = tuple(_headings(parent))
-            yield _article(each, headings[parent])
+            yield _article(each, headings_above(each.getparent(), _heading, headings))
 
 
 def _article(element: Element, headings: tuple[str, ...]) -> _Unit:
@@ -259,24 +258,16 @@ def _annex(element: Element) -> _Unit:
         label, title = _LAYOUT.line(block.find("TI")), _LAYOUT.line(block.find("STI"))
         remove(block)
     key = one_line(element.findtext("BIB.INSTANCE/NO.SEQ")) or label
-    number = _in_small_letters(label) or "Annex"
+    number = in_small_letters(label) or "Annex"
     return _Unit(element, f"annex-{key}", number, title, (), element.sourceline or 1)
 
 
-def _headings(division: Element) -> Iterator[str]:
-    """The headings of a division and of those above it, from the top."""
-    for each in reversed([division, *division.iterancestors()]):
-        title = each.find("TITLE") if each.tag == "DIVISION" else None
-        if title is not None:
-            label = _in_small_letters(_LAYOUT.line(title.find("TI")))
-            if named := heading(label, _LAYOUT.line(title.find("STI"))):
-                yield named
-
-
-def _in_small_letters(label: str) -> str:
-    """A label with its word in small letters: "CHAPTER IV" is "Chapter IV"."""
-    word, space, number = label.partition(" ")
-    return f"{word.capitalize()}{space}{number}"
+def _heading(element: Element) -> str:
+    title = element.find("TITLE") if element.tag == "DIVISION" else None
+    if title is None:
+        return ""
+    label = in_small_letters(_LAYOUT.line(title.find("TI")))
+    return heading(label, _LAYOUT.line(title.find("STI")))
 
 
 def _print_signs(root: Element) -> None:

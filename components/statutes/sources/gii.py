@@ -34,6 +34,7 @@ from components.statutes.sources.markup import (
     one_line,
     parse,
     raise_exponents,
+    root_name,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -72,9 +73,10 @@ _PAGES = (
 
 
 def matches(head: bytes, path: Path) -> bool:
-    """XML whose document type or root is that of gesetze-im-internet.de."""
+    """XML whose root is that of gesetze-im-internet.de."""
     del path
-    return b"gii-norm.dtd" in head or (b"<dokumente" in head and b"<norm" in head)
+    is_root = root_name(head) == "dokumente"
+    return is_root and (b"gii-norm.dtd" in head or b"<norm" in head)
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -216,6 +216,25 @@ def day(text: str | None) -> date | None:
         return None
     # No law in force has a day of the first centuries: it stands for one that is missing.
     return None if found in _ABSENT_DATES or found.year < _FIRST_YEAR else found
+
+
+def headings_above(
+    division: Element | None, name: Callable[[Element], str], known: dict[Element, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The headings of a division and of those above it, from the top.
+
+    Args:
+        division: The parent of an article, as a rule.
+        name: Gives an element's heading, "" for one that is not a division.
+        known: Filled with what has been found; share it between the articles of a file.
+    """
+    if division is None:
+        return ()
+    if division not in known:
+        own = name(division)
+        above = headings_above(division.getparent(), name, known)
+        known[division] = (*above, own) if own else above
+    return known[division]
 
 
 # Text.

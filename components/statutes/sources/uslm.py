@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from components.statutes.article import Article
-from components.statutes.sources.divisions import heading
+from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
     ArticleIds,
     Element,
     Layout,
     Tally,
     child,
+    headings_above,
     is_within,
     local_name,
     named,
@@ -36,6 +37,7 @@ from components.statutes.sources.markup import (
     parse,
     raise_exponents,
     remove,
+    root_name,
 )
 from components.statutes.sources.records import Place, Problem
 
@@ -77,13 +79,17 @@ _COUNTED = (
     ("index", "left out", "index"),
     ("img", "left out", "image"),
 )
+_ROOTS = frozenset(
+    {"lawDoc", "bill", "resolution", "amendment", "uscDoc", "pLaw", "statutesAtLarge"}
+    | {"statuteCompilation", "cfrDoc", "presidentialDoc", "document"}
+)
 _END_OF_LABEL = re.compile(r"[\s.—–-]+$")
 
 
 def matches(head: bytes, path: Path) -> bool:
-    """XML in one of the namespaces of USLM."""
+    """XML of a document of USLM, in one of its namespaces."""
     del path
-    return any(each in head for each in _NAMESPACES)
+    return root_name(head) in _ROOTS and any(each in head for each in _NAMESPACES)
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -103,7 +109,8 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     _tidy(root, tally)
     ids = ArticleIds("us")
     above: dict[Element, tuple[str, ...]] = {}
-    units = [_unit(section, above) for section in sections]
+    law_key = law.citation or path.name.partition(".")[0]
+    units = [_unit(section, above, law_key) for section in sections]
     texts = _LAYOUT.texts(root, sections)
     for unit, words in zip(units, texts, strict=True):
         text = "\n".join(filter(None, (unit.title, words)))
@@ -124,10 +131,16 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
 
 
 class _Law(NamedTuple):
-    """The name of a law, and its official address where its sections have none of their own."""
+    """What the metadata say of a law.
+
+    Attributes:
+        address: The official one, where its sections have none of their own.
+        citation: "Public Law 118-1"; may be empty.
+    """
 
     name: str
     address: str | None
+    citation: str = ""
 
 
 def _law_of(root: Element) -> _Law:
@@ -148,11 +161,12 @@ def _law_of(root: Element) -> _Law:
         if title.isupper():
             title = fields.get("containsShortTitle", title)
         file = fields.get("fileId")
-        return _Law(title, file and f"https://www.govinfo.gov/app/details/COMPS-{file}")
+        address = file and f"https://www.govinfo.gov/app/details/COMPS-{file}"
+        return _Law(title, address, fields.get("citableAs", ""))
     cited = fields.get("citableAs", title)
     short = next((e for e in root.iter("{*}shortTitle") if e.get("role") == "act"), None)
     name = cited if short is None else f"{_LAYOUT.line(short)} ({cited})"
-    return _Law(name, None)
+    return _Law(name, None, fields.get("citableAs", ""))
 
 
 def _address(key: str) -> str | None:
@@ -205,27 +219,18 @@ def _tidy(root: Element, tally: Tally) -> None:
         each.tag = f"{{{space}}}{local_name(each)}"
 
 
-def _unit(section: Element, above: dict[Element, tuple[str, ...]]) -> _Unit:
+def _unit(section: Element, above: dict[Element, tuple[str, ...]], law: str) -> _Unit:
     number = _END_OF_LABEL.sub("", _LAYOUT.take(section, "num"))
     if number.isupper() and number[:1].isalpha():
         number = number.capitalize()
     title = _LAYOUT.take(section, "heading")
-    headings = _headings(section.getparent(), above)
-    key = section.get("identifier") or section.get("id") or number
+    headings = headings_above(section.getparent(), _heading, above)
+    key = section.get("identifier") or f"{law}/{section.get('id') or number}"
     return _Unit(key, number or "Section", title, headings, section.sourceline or 1)
 
 
-def _headings(division: Element | None, known: dict[Element, tuple[str, ...]]) -> tuple[str, ...]:
-    """The headings of a division and of those above it, from the top."""
-    if division is None:
-        return ()
-    if division not in known:
-        headings = _headings(division.getparent(), known)
-        if local_name(division) in _DIVISIONS:
-            label = _END_OF_LABEL.sub("", _LAYOUT.line(child(division, "num")))
-            word, space, number = label.partition(" ")
-            title = _LAYOUT.line(child(division, "heading"))
-            if named_so := heading(f"{word.capitalize()}{space}{number}", title):
-                headings = (*headings, named_so)
-        known[division] = headings
-    return known[division]
+def _heading(element: Element) -> str:
+    if local_name(element) not in _DIVISIONS:
+        return ""
+    label = _END_OF_LABEL.sub("", _LAYOUT.line(child(element, "num")))
+    return heading(in_small_letters(label), _LAYOUT.line(child(element, "heading")))

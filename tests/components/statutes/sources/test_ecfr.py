@@ -81,3 +81,19 @@ def test_powers_of_ten_stay_powers(read):
     words = "<P>10<SU>6</SU> or 1<I>0</I><SU>7</SU>, see note <SU>3</SU></P>"
     (found,), _ = read(section("§ 1.1", "§ 1.1   Units.", words))
     assert found.text == "Units.\n10⁶ or 10⁷, see note 3"
+
+
+@pytest.mark.parametrize(
+    ("printed", "heading"),
+    [
+        ("PART 101-6—LOANS", "Part 101-6. LOANS"),
+        ("PART 3-X—LOANS", "Part 3-X. LOANS"),
+        ("PART 3-X", "PART 3-X"),
+        ("SUBCHAPTER A-GENERAL", "Subchapter A. GENERAL"),
+        ("PART 4 - LOANS", "Part 4. LOANS"),
+    ],
+)
+def test_a_hyphen_can_be_part_of_a_division_s_number(read, printed, heading):
+    own = section("§ 1.1", "§ 1.1   Definitions.", "<P>Lend.</P>")
+    (found,), _ = read(f'<DIV5 TYPE="PART"><HEAD>{printed}</HEAD>{own}</DIV5>')
+    assert found.headings[-1] == heading

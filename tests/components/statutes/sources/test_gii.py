@@ -144,3 +144,9 @@ def test_tables_are_rows_and_editors_notes_are_counted(read):
     assert found.text == "Zahl | Preis in Euro"
     for counted in ("1 footnote", "1 editorial note", "1 table"):
         assert counted in notices
+
+
+def test_a_text_that_names_the_format_is_not_law(tmp_path):
+    text = b"Laws follow gii-norm.dtd: <dokumente><norm>"
+    assert not gii.matches(text, tmp_path / "README")
+    assert not gii.matches(b"<list>gii-norm.dtd</list>", tmp_path / "list.xml")

@@ -117,3 +117,21 @@ def test_a_number_that_comes_again_has_an_id_of_its_own(read):
     )
     articles, _ = read(twice)
     assert [each.id for each in articles] == ["us:cfr/t27/s9.1", "us:cfr/t27/s9.1~2"]
+
+
+def test_sections_without_an_identifier_have_ids_by_their_law(read):
+    own = "<section><num>Sec. 1.</num><content>Lend.</content></section>"
+    (cited,), _ = read(own, kind="pLaw", meta="<citableAs>Public Law 9-1</citableAs>")
+    (other,), _ = read(own)
+    assert (cited.id, other.id) == ("us:Public Law 9-1/Sec. 1", "us:law/Sec. 1")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"USLM has the namespace {HOUSE}: <uscDoc>",
+        f'<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="{HOUSE}">',
+    ],
+)
+def test_what_only_names_the_namespace_is_not_law(tmp_path, head):
+    assert not uslm.matches(head.encode(), tmp_path / "file")
