@@ -63,7 +63,7 @@ class ReadableStore(Protocol):
     def fetch(
         self,
         keys: Sequence[int] | NDArray[np.int64],
-        scores: Sequence[float] | NDArray[np.float32] | None = None,
+        scores: Sequence[float] | NDArray[np.floating[Any]] | None = None,
     ) -> list[Document]:
         """New documents without embeddings, in this order, with these scores.
 
@@ -277,7 +277,7 @@ class StoreSnapshot:
     def fetch(
         self,
         keys: Sequence[int] | NDArray[np.int64],
-        scores: Sequence[float] | NDArray[np.float32] | None = None,
+        scores: Sequence[float] | NDArray[np.floating[Any]] | None = None,
     ) -> list[Document]:
         """Copies of the documents, in this order; keys of earlier snapshots are left out."""
         given = [None] * len(keys) if scores is None else [float(score) for score in scores]
@@ -688,10 +688,7 @@ def search_store(
     store: ReadableStore,
     search: Callable[
         [Hashable, NDArray[np.int64] | None],
-        tuple[
-            Sequence[int] | NDArray[np.int64],
-            Sequence[float] | NDArray[np.float32],
-        ],
+        tuple[NDArray[np.int64], NDArray[np.float32] | NDArray[np.float64]],
     ],
     filters: dict[str, Any] | None,
     day: date | None,

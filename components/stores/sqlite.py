@@ -312,7 +312,7 @@ class StatuteDocumentStore:
     def fetch(
         self,
         keys: Sequence[int] | NDArray[np.int64],
-        scores: Sequence[float] | NDArray[np.float32] | None = None,
+        scores: Sequence[float] | NDArray[np.floating[Any]] | None = None,
     ) -> list[Document]:
         """Documents without embeddings, in the order of `keys`; keys since deleted are left out.
 
