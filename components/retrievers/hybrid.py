@@ -29,7 +29,7 @@ from components.models.learned_fusion import (
     learned_fusion_of,
 )
 from components.models.lexical_index import LexicalIndex, RowMask
-from components.parameters import AsyncWarmUp, check_count, check_number
+from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -147,7 +147,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         name = type(self).__name__
         Retriever.__init__(self, document_store, top_k, filters, as_of)
         check_count(f"{name}.depth", depth, 1)
-        check_number(f"{name}.k", k, lambda k: 0 <= k < math.inf, "0 or more")
+        for each, value in (("k", k), ("k1", k1), ("refresh_seconds", refresh_seconds)):
+            check_number(f"{name}.{each}", value, lambda number: number >= 0, "0 or more")
+        check_number(f"{name}.b", b, lambda b: 0 <= b <= 1, "from 0 to 1")
+        checked_device(name, device)
         if full_coverage is not None:
             requirement = "above 0 and up to 1, or null"
             check_number(f"{name}.full_coverage", full_coverage, _is_share, requirement)
@@ -289,7 +292,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "left_out": cited["left_out"],
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
-            "evidence": found.evidence,
+            "evidence": found.evidence if n else [],
             "rankings": rankings,
         }
 

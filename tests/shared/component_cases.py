@@ -73,7 +73,7 @@ OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
 CASES = [
     Case(
         StatuteConverter,
-        {"skip_bad": True},
+        {"skip_bad": True, "format": "legalize"},
         {
             "sources": [ByteStream(json.dumps(ARTICLE).encode(), meta={"file_path": "law"})],
             "meta": {"edition": {"year": 2024}},
