@@ -402,7 +402,7 @@ def _needs_a_model(components: dict[str, dict[str, Any]]) -> bool:
 def default_pipeline(store: str | Path, model: str | None) -> str:
     """The pipeline for a store when none is named: "hybrid", or "lexical" for text alone.
 
-    Whoever names a model asks for vectors: "hybrid" says of a store without them how to mend it.
+    Whoever names a model asks for vectors: "hybrid" reports how to fix a store without them.
 
     Raises:
         LoadingError: there is no such store.

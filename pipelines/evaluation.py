@@ -148,7 +148,7 @@ class StageRun:
 def gains(
     runs: Sequence[StageRun], qrels: Mapping[str, Collection[str]], depth: int
 ) -> list[StageGain]:
-    """Measure the stages of one pipeline, each beside the one before it.
+    """Measure the stages of one pipeline, each next to the one before it.
 
     The stage before is, of those whose lists a stage takes, the one with the highest MAP@10; for
     one that searches the store, the last listed that does so too. Citations are a hint, and no
@@ -287,7 +287,7 @@ class BeforeGraph:
 
     Attributes:
         graph: the stage that searches the vectors of the network.
-        stage: "dense", as if a component beside it had searched the base vectors.
+        stage: "dense", as if a component next to it had searched the base vectors.
     """
 
     graph: Stage
@@ -299,7 +299,7 @@ class BeforeGraph:
 
     @classmethod
     def of(cls, pipeline: Pipeline, stages: Sequence[Stage]) -> BeforeGraph | None:
-        """The search beside the one stage of a pipeline that is a graph's.
+        """The search next to the one stage of a pipeline that is a graph's.
 
         Args:
             pipeline: the pipeline.

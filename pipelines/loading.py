@@ -43,7 +43,7 @@ def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
         where: the file, as messages name it.
 
     Raises:
-        LoadingError: names the socket, and how to mend it.
+        LoadingError: names the socket, and how to fix it.
     """
     inputs = pipeline.inputs(include_components_with_connected_inputs=True)
     outputs = pipeline.outputs(include_components_with_connected_outputs=True)
@@ -215,7 +215,7 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
                 )
             continue
         if gate.stage == "dense" and store.model is None:
-            continue  # vectors that nobody knows the model of have no threshold on record
+            continue  # vectors whose model is unknown have no threshold on record
         scorer = scorer_of(pipeline)
         if scorer.stage != gate.stage:
             kind = generate_qualified_class_name(type(components[scorer.component]))
@@ -267,7 +267,7 @@ def load_pipeline(
 
     Raises:
         LoadingError: the file is refused, or its store and model do not fit; says what, where
-            and how to mend it.
+            and how to fix it.
         StoreError: the store's file cannot be read.
         ModelError: the model cannot be loaded.
     """

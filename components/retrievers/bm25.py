@@ -70,7 +70,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
                 store is always up to date.
 
         Raises:
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: a number is out of its range, or `as_of` neither of the two words nor a day.
         """
         name = type(self).__name__
@@ -104,7 +104,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         Raises:
             QuestionError: the question is empty or too long.
             FilterError: the filters are malformed.
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read.
         """

@@ -239,7 +239,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or
                 another file with another model's vectors was put in the store's place.
             FilterError: the filters are malformed.
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read, or holds documents but no vectors.
         """

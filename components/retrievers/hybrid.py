@@ -253,7 +253,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             VectorError: the model's vectors are of another size than the store's; or another file
                 with another model's vectors was put in the store's place.
             FilterError: the filters are malformed.
-            TypeError: `top_k` is no whole number.
+            TypeError: `top_k` is not a whole number.
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read, or holds no vectors though a model is named.
         """

@@ -437,7 +437,7 @@ def readable(store: DocumentStore, refresh_seconds: float = math.inf) -> Readabl
         refresh_seconds: how old the snapshot may get; the shortest that a reader gives counts.
 
     Raises:
-        TypeError: it is no store: a path, say, or a class.
+        TypeError: it is not a store: a path, say, or a class.
     """
     if isinstance(store, StatuteDocumentStore):
         return store

@@ -186,7 +186,7 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         to = _RANGE[marker.romance].match(text, end)
         again = to and _UNIT_AGAIN[marker.kind].match(text, to.end())
         last = to and NUMBER.match(text, (again or to).end())
-        # "14 to 12" is meant as "12 to 14"; "artículo 12 a 3 meses" is no range.
+        # "14 to 12" is meant as "12 to 14"; "artículo 12 a 3 meses" is not a range.
         if to and last and not (marker.romance and _runs_backwards(core, to[0], last[0])):
             through = canonical_core(last[0])
             end = levels_after(text, last.end(), sign=marker.sign)[1]
