@@ -96,14 +96,17 @@ DIVISION_WEIGHT = 0.35
 """Of the list by divisions, where the list by articles has 1: chosen on training questions."""
 
 
-def weights_for(weights: Mapping[str, float], covered: float) -> dict[str, float]:
+def weights_for(
+    weights: Mapping[str, float], covered: float, full_coverage: float | None = FULL_COVERAGE
+) -> dict[str, float]:
     """The weights of the lists for one question; those by words count less where few are found.
 
     Args:
         weights: By list.
         covered: Share of the question's terms in the first article that words find.
+        full_coverage: Share from which words have their full weight; None for every question.
     """
-    trusted = trust(covered, FULL_COVERAGE)
+    trusted = 1.0 if full_coverage is None else trust(covered, full_coverage)
     return {
         name: weight * (trusted if name in (BM25, DIVISION) else 1.0)
         for name, weight in weights.items()
@@ -137,7 +140,6 @@ class LawArrays:
         entries: (law, headings, number of characters) of every article, in the order of the law.
 
     Attributes:
-        tree: The tree that the arrays were made from.
         law: Of each article, from 0, int64 `[n]`.
         division: Of each article, from 0 in the order of the tree's nodes, int64 `[n]`.
         groups: Articles of the same division; of the same division above it, which is the division
@@ -160,7 +162,7 @@ class LawArrays:
         for law, headings, characters in entries:
             articles.append(Article("", law, "", tuple(headings), ""))
             lengths.append(characters)
-        self.tree = tree = LegislativeTree(articles)
+        tree = LegislativeTree(articles)
         above = tree.parent[tree.article_node]
         higher = np.where(tree.parent[above] > 0, tree.parent[above], above)
         self.law: Rows = tree.law_of.astype(np.int64)

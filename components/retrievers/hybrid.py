@@ -27,6 +27,7 @@ from components.models.learned_fusion import (
     division_texts,
     fused_by_rank,
     learned_fusion_of,
+    weights_for,
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
@@ -46,7 +47,7 @@ from components.retrievers.resident import (
 from components.retrievers.validity import TODAY
 from components.statutes.article import indexed_text
 from components.statutes.fusion import FUSION_K
-from components.statutes.lexical import K1, B, analysis_version, coverage, trust
+from components.statutes.lexical import K1, B, analysis_version, coverage
 from components.statutes.question import clean_question
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -147,8 +148,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         name = type(self).__name__
         Retriever.__init__(self, document_store, top_k, filters, as_of)
         check_count(f"{name}.depth", depth, 1)
-        for each, value in (("k", k), ("k1", k1), ("refresh_seconds", refresh_seconds)):
-            check_number(f"{name}.{each}", value, lambda number: number >= 0, "0 or more")
+        for each, value in (("k", k), ("k1", k1)):
+            check_number(f"{name}.{each}", value, lambda x: 0 <= x < math.inf, "0 or more")
+        check_number(f"{name}.refresh_seconds", refresh_seconds, lambda x: x >= 0, "0 or more")
         check_number(f"{name}.b", b, lambda b: 0 <= b <= 1, "from 0 to 1")
         checked_device(name, device)
         if full_coverage is not None:
@@ -324,7 +326,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             for each in self._store.fetch(law.keys[lists[stage].rows[:1]], lists[stage].scores[:1])
         ]
         covered = _coverage(question, evidence)
-        weights = self._weights_for(covered)
+        weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
+        if self._fusion is not None:
+            weights |= self._fusion.weights
+        weights = weights_for(weights, covered, self.full_coverage)
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
         # Where nothing has any weight, nothing is found.
         scores /= sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
@@ -354,16 +359,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         return learned_fusion_of(
             self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
         )
-
-    def _weights_for(self, covered: float) -> dict[str, float]:
-        """The lists' weights for a question, of whose terms so many are covered."""
-        weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
-        if self._fusion is not None:
-            weights |= self._fusion.weights
-        if self.full_coverage is not None:
-            trusted = trust(covered, self.full_coverage)
-            weights |= {stage: weights[stage] * trusted for stage in (BM25, DIVISION)}
-        return weights
 
     def _law(self, state: Hashable) -> "LawIndex":
         if self._resident_law is None:
