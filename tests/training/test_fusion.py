@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusi
 from components.statutes.article import Article, indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.asking import ask
+from pipelines.indexing import index_corpus
+from pipelines.loading import load_pipeline
 from training import fusion as command
 from training.command_line import DONE, WRONG_USE
 from training.cusines import main as cusines
@@ -109,6 +114,33 @@ def test_the_fusion_finds_more_than_ranks_for_the_questions_it_learnt(
         by_question = evaluate(run, gold, ["MAP@10"], depth=1000)["MAP@10"]
         values.append(np.mean(list(by_question.values())))
     assert values[1] > values[0]
+
+
+def test_the_pipeline_ranks_as_training_did(fused: Path, demo: Path, tmp_path: Path) -> None:
+    corpus = StatuteCorpus.read("aldermere")
+    index_corpus("aldermere", tmp_path / "law.db", model=str(fused))
+    pipeline = load_pipeline(
+        "hybrid", tmp_path / "law.db", overrides={"retriever.dtype": "float32"}
+    )
+    model = BiEncoder.load(fused, device="cpu", dtype="float32")
+    with closing(StatuteDocumentStore(tmp_path / "law.db")) as store:
+        matrix = store.vectors()[1]
+    searches = Searches(list(corpus), {DENSE: matrix})
+    fusion = learned_fusion_of(fused, lists=LISTS, model=model.digest)
+    assert fusion is not None
+    questions = list(read_questions(demo, split="dev"))
+    vectors = model.encode_queries([each.text for each in questions]).numpy()
+    differ = 0
+    for question, vector in zip(questions, vectors, strict=True):
+        found = searches.find(question.text, {DENSE: vector})
+        asked = Asked.of(question, found, searches.law, fusion.weights, np.empty(0))
+        expected = [corpus.ids[row] for row in asked.learned(fusion)[:50].tolist()]
+        documents = ask(pipeline, question.text, top_k=50, as_of="any")["documents"]
+        differ += [each["id"] for each in documents] != expected
+        by_rank = [corpus.ids[row] for row in asked.by_rank[:50].tolist()]
+        assert expected != by_rank
+    # Two vectors that differ in their last bit may change places.
+    assert differ <= 1
 
 
 def test_the_same_command_writes_the_same_fusion(fused: Path, demo: Path, tmp_path: Path) -> None:
