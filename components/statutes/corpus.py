@@ -18,7 +18,7 @@ from components.statutes.article import Article, articles_of_laws, counted
 from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
-from components.statutes.sources.records import CorpusError, Place, Problem
+from components.statutes.sources.records import CorpusError, Place, Problem, name_of
 
 SHOWN_IDS = 5
 SHOWN_LAWS = 5
@@ -101,7 +101,7 @@ def with_languages(
         named = ", ".join(laws[:SHOWN_LAWS]) + (" ..." if len(laws) > SHOWN_LAWS else "")
         message = f"{counted(len(laws), 'law')} read as {language!r}, judging by the text ({named})"
         repair = "Where that is wrong, give the articles a 'language'."
-        file = _name_of(source)
+        file = name_of(source)
         problems.append(Problem(file, None, "language", message, repair, left_out=0, notice=True))
 
 
@@ -385,7 +385,7 @@ def read_questions(
             repeated_relevant += len(question.relevant) - len(relevant)
             questions.append(replace(question, relevant=relevant))
     asked = "question" if split is None else f"question of the split '{split}'"
-    refuse(_name_of(source), problems, len(questions), asked, skip_bad=skip_bad)
+    refuse(name_of(source), problems, len(questions), asked, skip_bad=skip_bad)
     return QuestionSet(questions, problems, repeated_relevant)
 
 
@@ -407,11 +407,7 @@ def _read_articles(
         if skip_bad or not faulty:
             n_yielded += 1
             yield place, article
-    refuse(_name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)
-
-
-def _name_of(source: Source) -> str:
-    return str(source if isinstance(source, str | Path) else getattr(source, "name", "<stream>"))
+    refuse(name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)
 
 
 def _digest(records: Iterable[Mapping[str, Any]]) -> str:

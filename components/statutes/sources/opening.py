@@ -38,6 +38,7 @@ from components.statutes.sources.records import (
     Place,
     Problem,
     cut_short,
+    name_of,
     open_unpacked,
 )
 
@@ -95,7 +96,7 @@ def open_articles(
     if format is not None and format not in FORMATS:
         message = f"there is no format {format!r}"
         repair = f"The formats are {', '.join(FORMATS)}."
-        raise CorpusError([Problem(_name_of(source), None, None, message, repair)])
+        raise CorpusError([Problem(name_of(source), None, None, message, repair)])
     if not isinstance(source, str | Path):
         return native.read_articles(source, problems)
     if source == DEMO_LAW:
@@ -132,10 +133,6 @@ def open_questions(source: Source, problems: list[Problem]) -> Iterator[tuple[Pl
         raise CorpusError([_nothing_in(path)])
     found: Iterator[tuple[Place, Question]] = chosen.read_questions(path, problems)
     return found
-
-
-def _name_of(source: Source) -> str:
-    return str(source if isinstance(source, str | Path) else getattr(source, "name", "<stream>"))
 
 
 def _located(source: str | Path) -> Path:
@@ -194,6 +191,7 @@ _ARCHIVES = (
     (b"(\xb5/\xfd", "Zstandard"),
     (b"Rar!\x1a\x07", "RAR"),
 )
+_DOCUMENTS = (b"<", b"#", b"---", b"%PDF", b"{\\rtf")  # no line of JSON begins so
 _TAR = slice(257, 262)  # where "ustar" stands
 
 
@@ -238,8 +236,8 @@ def _file(
     module = next((each for each in modules if named or each.matches(head, path)), None)
     if module is not None:
         yield from _law(module, path, problems)
-    elif head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        message = "is XML or HTML of no format that is read"
+    elif head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_DOCUMENTS):
+        message = "is a document in none of the formats that are read"
         repair = f"The formats are {', '.join(FORMATS)}."
         problems.append(Problem(str(path), None, None, message, repair))
     else:

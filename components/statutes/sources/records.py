@@ -105,9 +105,9 @@ MOST_UNREAD = 1_000_000
 millions of them, and every fault is kept to be reported."""
 
 
-def _name_of(source: Path | BinaryIO) -> str:
+def name_of(source: str | Path | BinaryIO) -> str:
     """What messages call a source: the path as given, or an open file's own name."""
-    if isinstance(source, Path):
+    if isinstance(source, str | Path):
         return str(source)
     return str(getattr(source, "name", "") or "<stream>")
 
@@ -132,7 +132,7 @@ def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
         else:
             if isinstance(source.read(0), str):
                 repair = "Open it in binary mode: open(path, 'rb')."
-                problem = Problem(_name_of(source), None, None, "is open as text", repair)
+                problem = Problem(name_of(source), None, None, "is open as text", repair)
                 raise CorpusError([problem])
             stream = io.BufferedReader(cast("io.RawIOBase", source))
             # Else the reader closes the caller's file when it goes.
@@ -198,7 +198,7 @@ def read_lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tup
     Raises:
         CorpusError: The file cannot be opened.
     """
-    name = _name_of(source)
+    name = name_of(source)
     number = blank = 0
     faults_before = len(problems)
     with open_unpacked(source) as stream:
