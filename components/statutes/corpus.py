@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
