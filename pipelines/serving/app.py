@@ -11,8 +11,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from datetime import date
 from functools import partial
 from importlib.metadata import version
@@ -127,122 +126,109 @@ class ServedPipeline:
 
     async def run(self, asked: RunRequest) -> Response:
         """The articles that answer a question, and the answer of a pipeline that answers."""
-        return await self._responded(self._asked(asked), dict)
+        return json_response(await self._asked(asked))
 
     async def answer(self, asked: RunRequest) -> Response:
         """The answer alone."""
-        kept = ("question", "pipeline", "took_ms", "answer")
-        return await self._responded(
-            self._asked(asked), lambda found: {key: found[key] for key in kept if key in found}
-        )
+        found = await self._asked(asked)
+        return json_response({key: found[key] for key in WrittenAnswer.model_fields})
 
     async def batch(self, asked: BatchRequest) -> Response:
         """Questions one after the other, within the time of one request."""
-
-        async def each() -> list[dict[str, Any]]:
-            answers: list[dict[str, Any]] = []
-            for query in asked.queries:
-                one = RunRequest.model_construct(
-                    query=query, top_k=asked.top_k, filters=asked.filters, as_of=asked.as_of
-                )
-                try:
-                    async with asyncio.timeout_at(ends):
-                        answers.append(dict(await self._asked(one)))
-                except Exception as error:  # noqa: BLE001 - the others are answered all the same
-                    problem = self._problem(error, late=loop.time() >= ends)
-                    answers.append({"error": problem.error, "detail": problem.detail})
-            return answers
-
-        if not self.loaded:
-            return problem_response(NOT_READY)
-        loop = asyncio.get_running_loop()
-        ends = loop.time() + self._seconds
-        return json_response({"answers": await each()})
+        ends = asyncio.get_running_loop().time() + self._seconds
+        answers: list[Mapping[str, Any]] = []
+        for query in asked.queries:
+            one = RunRequest.model_construct(
+                query=query, top_k=asked.top_k, filters=asked.filters, as_of=asked.as_of
+            )
+            try:
+                answers.append(await self._asked(one, ends))
+            except RefusedError as error:
+                problem = error.problem
+                if problem is NOT_READY:
+                    raise
+                answers.append({"error": problem.error, "detail": problem.detail})
+        return json_response({"answers": answers})
 
     async def stream(self, asked: RunRequest) -> Response:
         """Server-sent events: articles, tokens, the answer with its verdicts."""
-        if not self.loaded:
-            return problem_response(NOT_READY)
         events: asyncio.Queue[bytes | Problem | None] = asyncio.Queue()
+
+        async def ask() -> None:
+            given = (asked.query, asked.top_k, asked.filters, asked.as_of)
+            async for name, content in stream(self.pipeline, *given):
+                if name == "articles":
+                    _note(content)
+                events.put_nowait(_event(name, content))
 
         async def work() -> None:
             try:
-                async with asyncio.timeout(self._seconds) as clock:
-                    async with self._gate.place():
-                        given = (asked.query, asked.top_k, asked.filters, asked.as_of)
-                        async for name, content in stream(self.pipeline, *given):
-                            if name == "articles":
-                                _note(content)
-                            events.put_nowait(_event(name, content))
-            except Exception as error:  # noqa: BLE001 - the client gets the reason
-                events.put_nowait(self._problem(error, late=clock.expired()))
+                await self._within_limits(ask)
+            except RefusedError as error:
+                events.put_nowait(error.problem)
             finally:
                 events.put_nowait(None)
 
-        working = asyncio.ensure_future(work())
-        first = await events.get()
-        if isinstance(first, Problem):
-            return problem_response(first)
-
         async def body() -> AsyncIterator[bytes]:
-            event: bytes | Problem | None = first
+            event = first
             try:
                 while event is not None:
                     if isinstance(event, Problem):
-                        content = {"error": event.error, "detail": event.detail}
-                        event = _event("error", content)
+                        event = _event("error", {"error": event.error, "detail": event.detail})
                     yield event
                     event = await events.get()
             finally:
                 working.cancel()
 
+        working = asyncio.ensure_future(work())
+        try:
+            first = await events.get()
+        except asyncio.CancelledError:
+            working.cancel()
+            raise
+        if isinstance(first, Problem):
+            return problem_response(first)
         return StreamingResponse(body(), media_type="text/event-stream")
 
     async def read(self, reading: Callable[[ServedLaw], Result]) -> Result:
-        """What is read from the law, in a worker thread, within limits.
+        """What is read from the law, in a worker thread.
 
         Raises:
-            RefusedError: it could not be read; has the reason.
+            RefusedError: it cannot be read; has the reason.
         """
-        if self.law is None:
+        law = self.law
+        if law is None:
             raise RefusedError(_NO_LAW if self.loaded else NOT_READY)
+        return await self._within_limits(lambda: asyncio.to_thread(reading, law))
+
+    async def _asked(self, asked: RunRequest, ends: float | None = None) -> Answer:
+        given = (asked.query, asked.top_k, asked.filters, asked.as_of)
+        found = await self._within_limits(lambda: ask_async(self.pipeline, *given), ends)
+        _note(found)
+        return found
+
+    async def _within_limits(
+        self, work: Callable[[], Awaitable[Result]], ends: float | None = None
+    ) -> Result:
+        """Do something once models and indexes are loaded, in its turn and in time.
+
+        Args:
+            work: what to do.
+            ends: when, in the loop's time; None gives it the time of a request.
+
+        Raises:
+            RefusedError: it failed; has the reason.
+        """
+        if not self.loaded:
+            raise RefusedError(NOT_READY)
+        ends = ends or asyncio.get_running_loop().time() + self._seconds
         try:
-            async with self._within_limits():
-                return await asyncio.to_thread(reading, self.law)
+            async with asyncio.timeout_at(ends) as clock:
+                async with self._gate.place():
+                    return await work()
         except Exception as error:
-            raise RefusedError(
-                self._problem(error, late=isinstance(error, TimeoutError))
-            ) from error
-
-    async def _responded(
-        self, asking: Any, shape: Callable[[Mapping[str, Any]], dict[str, Any]]
-    ) -> Response:
-        try:
-            if not self.loaded:
-                asking.close()
-                return problem_response(NOT_READY)
-            async with asyncio.timeout(self._seconds) as clock:
-                found = await asking
-            _note(found)
-            return json_response(shape(found))
-        except Exception as error:  # noqa: BLE001 - the client gets the reason
-            return problem_response(self._problem(error, late=clock.expired()))
-
-    async def _asked(self, asked: RunRequest) -> Answer:
-        async with self._gate.place():
-            return await ask_async(
-                self.pipeline, asked.query, asked.top_k, asked.filters, asked.as_of
-            )
-
-    @asynccontextmanager
-    async def _within_limits(self) -> AsyncIterator[None]:
-        async with asyncio.timeout(self._seconds), self._gate.place():
-            yield
-
-    def _problem(self, error: Exception, *, late: bool) -> Problem:
-        if isinstance(error, TimeoutError) and late:
-            return out_of_time(self._seconds)
-        return of_error(error)
+            late = isinstance(error, TimeoutError) and clock.expired()
+            raise RefusedError(out_of_time(self._seconds) if late else of_error(error)) from error
 
 
 _NO_LAW = Problem(
