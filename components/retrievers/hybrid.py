@@ -262,11 +262,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         question = clean_question(query)
         narrowed, n, day = self._request(filters, top_k, as_of)
         self.warm_up()
-        cited = self.citation.run(question, narrowed, as_of=self.as_of if as_of is None else as_of)
+        cited = self.citation.find(question, narrowed, _MOST_CITED, day)
         vector = None
         if self.model is not None:
-            embedding = self.embedder.run(question)["embedding"]
-            vector = checked_query(type(self).__name__, embedding)
+            vector = checked_query(type(self).__name__, self.embedder.vector(question))
         pinned: list[Document] = cited["pinned"]
         found: _Found | None = None
 
