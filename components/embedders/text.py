@@ -108,6 +108,14 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         """
         return self._loaded().encode_queries([question])[0].numpy()
 
+    def knows(self, word: str) -> bool:
+        """Whether the model's vocabulary has the word, lower case, as one piece.
+
+        Raises:
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        return self._loaded().query.tokenizer.is_whole(word)
+
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
         """The share of each article's text that the model reads when it embeds it; 1 for all.
 
