@@ -79,9 +79,13 @@ def main() -> None:
         command(
             "pipelines.index", "--corpus", options.law, "--model", options.base, "--store", base
         )
+    # Questions with the same words stay together.
+    fold_of = {
+        text: n % options.folds for n, text in enumerate(dict.fromkeys(q.text for q in questions))
+    }
     found: dict[tuple[str, str], Run] = {}
     for n in range(options.folds):
-        part = {each.id for each in questions[n :: options.folds]}
+        part = {each.id for each in questions if fold_of[each.text] == n}
         folder = options.work / f"fold-{n}"
         folder.mkdir(exist_ok=True)
         own = folder / "questions.jsonl"
