@@ -135,6 +135,8 @@ class Answer(TypedDict):
     - `left_out`: articles that the question names and the filters or `as_of` leave out: `id`,
       `law`, `number`, `state` and dates of each.
     - `not_followed`: citations beyond what is looked up for one question, in its words.
+    - `corrections`: words of the question that were searched in another spelling,
+      `{as asked: as searched}`.
     - `languages`: those of the articles (BCP 47), if the question seems to be in none of them.
     - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
@@ -148,6 +150,7 @@ class Answer(TypedDict):
     missing: NotRequired[list[str]]
     left_out: NotRequired[list[dict[str, Any]]]
     not_followed: NotRequired[list[str]]
+    corrections: NotRequired[dict[str, str]]
     languages: NotRequired[list[str]]
     answer: NotRequired[dict[str, Any]]
 
@@ -294,7 +297,7 @@ class _Asking:
         self._states_on = states_on or self._as_of or date.today()
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
         self._sockets = {"documents": declared_output(pipeline, "documents")}
-        for name in ("answers", "ranking", "missing", "left_out", "not_followed"):
+        for name in ("answers", "ranking", "missing", "left_out", "not_followed", "corrections"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = declared_output(pipeline, name)
         choosing = _choosing(pipeline)
@@ -347,6 +350,8 @@ class _Asking:
             ]
         if found.get("not_followed"):
             answer["not_followed"] = found["not_followed"]
+        if found.get("corrections"):
+            answer["corrections"] = found["corrections"]
         if languages := languages_not_asked_in(self._question, answer["documents"]):
             answer["languages"] = languages
         for given in found.get("answers", [])[:1]:

@@ -158,6 +158,10 @@ class PassageTokenizer:
             for text in texts
         ]
 
+    def is_whole(self, word: str) -> bool:
+        """Whether the vocabulary has the word as one piece."""
+        return len(self.token_ids([word])[0]) == 1
+
     def passages(
         self, texts: Sequence[str], *, passage_tokens: int, max_passages: int = 1, prompt: str = ""
     ) -> Passages:

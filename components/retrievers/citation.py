@@ -124,7 +124,12 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        narrowed, k, day = self._request(filters, top_k, as_of)
+        return self.find(question, *self._request(filters, top_k, as_of))
+
+    def find(
+        self, question: str, filters: dict[str, Any] | None, k: int, day: date | None
+    ) -> dict[str, Any]:
+        """`run` with a question, filters, number and day that were checked."""
         for again in (True, False):
             state = state_of(self._store)
             resolver = self.current_index(state)
@@ -132,7 +137,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             cited, unread = resolver.resolve_question(question)
             citations = by_wording(cited, validity, day or date.today())
             keys = self._keys(citations)
-            allowed = self._allowed(keys, narrowed, validity.on(day).left_out)
+            allowed = self._allowed(keys, filters, validity.on(day).left_out)
             scores = scores_of(question, citations, keys, allowed)
             found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
             whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]

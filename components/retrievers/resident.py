@@ -596,7 +596,9 @@ def _guarded(condition: dict[str, Any], unreadable: dict[str, list[Any]]) -> dic
     return {"operator": "AND", "conditions": [readable, condition]}
 
 
-def checked_query(component: str, embedding: list[float]) -> NDArray[np.float32]:
+def checked_query(
+    component: str, embedding: list[float] | NDArray[np.float32]
+) -> NDArray[np.float32]:
     """A question's vector as float32 `[dim]`.
 
     Args:

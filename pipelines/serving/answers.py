@@ -346,6 +346,11 @@ class RunAnswer(BaseModel):
         description="Citations that were not looked up in full: the question has too many, or a "
         "range is too long.",
     )
+    corrections: dict[str, str] | None = Field(
+        None,
+        description="Words of the question that were searched in another spelling, as asked and as "
+        "searched.",
+    )
     left_out: list[dict[str, Any]] | None = Field(
         None,
         description="Articles that the question names and the filters or the day leave out: id, "
