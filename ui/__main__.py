@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
     try:
-        command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn", "h11")
+        command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
     except LoadingError as error:
         say(f"error: {error}")
         return WRONG_USE
