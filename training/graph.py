@@ -41,7 +41,7 @@ from training.data import TrainingData
 from training.encoding import Vectors
 from training.loop import Learner, Optimizer, constant, train
 from training.negatives.curriculum import random_generator
-from training.objective import LOSSES, Batch
+from training.objective import Batch, StepLoss, loss_of, propagate
 from training.settings import GraphSettings
 
 # The frozen vectors that a graph network is trained on.
@@ -230,21 +230,18 @@ class GraphLearner(Learner):
         articles = functional.normalize(enriched, dim=1)
         return Vectors(articles, self._features.train, self._features.dev)
 
-    def loss_and_gradient(self, batch: Batch) -> float:
+    def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """The loss, computed on the part of the graph that the batch's articles can see."""
         articles = functional.normalize(
             self.model(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
         )
-        loss = LOSSES[self._settings.loss](
+        loss = loss_of(self._settings)(
             self._features.train[self._rows(batch.questions)],
             articles,
             self._rows(batch.pairs),
-            torch.from_numpy(batch.candidates).to(articles.device),
-            temperature=self._settings.temperature,
-            reduction=self._settings.reduction,
+            self._rows(batch.candidates),
         )
-        torch.autograd.backward(loss)
-        return float(loss.detach())
+        return propagate(loss, batch)
 
     def changes(self) -> dict[str, float]:
         """How far the network moved articles, |out - in| / |in|, when last encoded."""

@@ -43,12 +43,13 @@ from training.data import (
 from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gradients, take_device
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import examples, statistics
-from training.objective import LOSSES, Batch, make_batch, question_ids
+from training.objective import LOSSES, Batch, StepLoss, make_batch, question_ids
 from training.records import (
     METRICS_FILE,
     Length,
     Progress,
     environment,
+    own_mass_warning,
     plot_run,
     refresh_shares,
     write_metrics,
@@ -238,7 +239,7 @@ class Learner(ABC):
         """Vectors of everything under the current weights."""
 
     @abstractmethod
-    def loss_and_gradient(self, batch: Batch) -> float:
+    def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """The loss of a batch, and its gradient in the parameters, which hold none before."""
 
     @abstractmethod
@@ -482,6 +483,8 @@ class TrainingLoop:
         record = state.records[-1]
         record |= state.trained()
         record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
+        if (warning := own_mass_warning(state.records, self._last_epoch)) is not None:
+            say(warning)
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings
@@ -490,7 +493,7 @@ class TrainingLoop:
             pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
         )
         self._seed(step)
-        loss = self._learner.loss_and_gradient(batch)
+        loss, own_mass, compared = self._learner.loss_and_gradient(batch)
         parameters = list(self._optimizer.parameters.values())
         sum_gradients(self._accelerator, parameters)
         norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip))
@@ -507,6 +510,7 @@ class TrainingLoop:
             )
         state.step = step + 1
         state.losses.append(loss)
+        state.add_own_mass(own_mass[: settings.buckets].tolist(), compared)
         state.encoded += len(batch.articles)
         state.listed += batch.n_listed
         state.seconds += time.perf_counter() - started

@@ -114,11 +114,12 @@ class RunSettings(KeptSettings, CurriculumSettings):
         epochs: How often each (question, positive) pair is seen. Paper: 15.
         max_steps: Steps in place of epochs; a few questions need at least 500.
         batch_size: Pairs per step, over all processes together. Paper: 24.
-        in_batch: Whether the batch's other articles are negatives too. Paper: true.
+        in_batch: Whether the batch's other articles are negatives too. Paper: false by its eq. (1),
+            which has the question's own negatives alone. G-DSR: true.
         loss: What is minimised (training/objective.py). Paper: contrastive, eq. (1).
         temperature: Temperature of the loss, eq. (1). Paper: 0.01.
         reduction: mean over pairs, or question_sum: mean over questions of the sum over their
-            pairs. Paper: not given; its eq. (1) is for one pair.
+            pairs. Paper: eq. (1) is the sum over the positives of one question.
         learning_rate: Highest learning rate. Paper: 2e-5.
         weight_decay: AdamW's. Paper: 0.01.
         clip: Highest norm of the gradient. G-DSR: 1.0.

@@ -20,6 +20,8 @@ from training.records import PROGRESS_FILE, Progress
 
 Weights = dict[str, torch.Tensor]
 
+IN_BATCH_ALONE: dict[str, Any] = {"negatives_per_question": 0, "views": (), "buckets": 1}
+
 
 def weights(model: torch.nn.Module) -> Weights:
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
@@ -240,8 +242,20 @@ def test_a_record_of_an_epoch_says_what_it_did(train):
         assert 0 < record["articles_encoded"] < record["articles_listed"] == 22 * 4
         assert record["seconds_training"] > 0 and record["seconds_encoding"] > 0
         assert sum(record["negatives"]["buckets"]) == 36
+        assert len(record["own_mass"]) == 3 and 0 < sum(record["own_mass"]) < 1
     assert set(state.records[0]["dev"]) == set(state.records[2]["dev"])
     json.dumps(state.records)
+
+
+def test_negatives_that_get_none_of_the_gradient_are_reported_once(train, monkeypatch, capsys):
+    alone = train("alone", in_batch=False)[1].records
+    assert [sum(record["own_mass"]) for record in alone[:-1]] == pytest.approx([1, 1])
+    none = train("none", epochs=3, **IN_BATCH_ALONE)[1].records
+    assert [sum(record["own_mass"]) for record in none[:-1]] == [0, 0, 0]
+    assert "teach almost nothing" not in capsys.readouterr().err
+    monkeypatch.setattr("training.records.LEAST_OWN_MASS", 0.999)
+    train("weak", epochs=3)
+    assert capsys.readouterr().err.count("teach almost nothing") == 1
 
 
 def unit(rows: int, seed: int) -> torch.Tensor:

@@ -165,7 +165,7 @@ GRAPH = System(
     graph.starting_digests,
     lambda settings: learner_runs(settings, graph.make_learner),
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
-    frozenset({"network", "neighbours", "citations", "buckets", "candidates"}),
+    frozenset({"network", "neighbours", "citations", "schedule", "buckets", "candidates"}),
 )
 _LISTS = frozenset({"candidates", "dev_candidates", "dtype"})
 RANKER = System(
@@ -411,7 +411,8 @@ def surroundings(dtype: str, device: str) -> dict[str, Any]:
 
 def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the results keep of an epoch: dev metrics before it, its loss and its negatives."""
-    kept = {name: record[name] for name in ("epoch", "loss", "negatives") if name in record}
+    names = ("epoch", "loss", "own_mass", "negatives")
+    kept = {name: record[name] for name in names if record.get(name) is not None}
     if "dev" in record:
         kept["dev"] = {metric: record["dev"][metric] for metric in DENSE_METRICS}
     return rounded(kept, PLACES)  # type: ignore[no-any-return]
