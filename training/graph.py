@@ -194,8 +194,10 @@ class GraphLearner(Learner):
         torch.manual_seed(settings.seed)
         self.model: LegislativeGraphEncoder = LegislativeGraphEncoder(
             self._inputs.shape[1],
+            hidden=settings.hidden,
             layers=settings.layers,
             heads=settings.heads,
+            dropout=settings.dropout,
             kind=settings.network,
             init=settings.init,
             edge_kinds=graph.edge_kinds,

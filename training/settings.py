@@ -250,7 +250,9 @@ class GraphSettings(RunSettings):
         network: How nodes aggregate their neighbours; mlp is the control without a graph.
             G-DSR: gatv2.
         layers: Layers, and so how many steps a vector travels in the tree. G-DSR: 3.
-        heads: Attention heads.
+        hidden: Width inside the network; default: that of the vectors. G-DSR: 4 times it.
+        heads: Attention heads. G-DSR: 1.
+        dropout: Dropout inside the network while it is trained. G-DSR: 0.1.
         init: Whether a fresh network begins as an identity, or at random as published.
         neighbours: Whether consecutive articles of a law are joined too. G-DSR: false.
         citations: Whether an article is joined to those that its text cites. G-DSR: false.
@@ -270,7 +272,9 @@ class GraphSettings(RunSettings):
     vectors: Target | None = None
     network: GraphKind = "gatv2"
     layers: int = 3
+    hidden: int | None = None
     heads: int = 4
+    dropout: float = 0.0
     init: Init = "identity"
     neighbours: bool = False
     citations: bool = False
@@ -282,8 +286,9 @@ class GraphSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "layers", "heads")
+        at_least(self, 1, "layers", "hidden", "heads")
         at_least(self, 0, "min_steps")
+        share(self, "dropout")
 
     def total_steps(self, epoch_steps: int) -> int:
         """Steps of the whole run."""
