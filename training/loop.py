@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
 from components.models.folder import check_target
+from components.models.similarity import Similarity
 from components.statutes.question import Question
 from training.checkpoint import (
     Resuming,
@@ -100,6 +101,7 @@ def validate(
     article_ids: Sequence[str],
     trained_on: Collection[str],
     select_by: str,
+    similarity: Similarity = "cosine",
 ) -> Validation:
     """Search for every question among the articles exactly, and measure what is found.
 
@@ -110,8 +112,9 @@ def validate(
         article_ids: Ids by position.
         trained_on: Ids of the training positives.
         select_by: A metric that is measured besides `METRICS`.
+        similarity: Of the model.
     """
-    index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
+    index = DenseIndex(articles.cpu().numpy(), str(articles.device), similarity)
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
     ids = ([article_ids[position] for position in row] for row in found.tolist())
     values = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
@@ -414,6 +417,7 @@ class TrainingLoop:
             self._data.corpus.ids,
             {article for question in self._data.train for article in question.relevant},
             metric,
+            self._settings.similarity,
         )
         means = validation.means()
         say(f"Epoch {state.epoch}: {metric} {means[metric]:.3f} on {len(self._data.dev)} questions")

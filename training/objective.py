@@ -13,6 +13,7 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.similarity import similarities
 from training.command_line import say
 from training.encoding import (
     GradientVectors,
@@ -124,11 +125,34 @@ def contrastive_loss(
     return losses
 
 
+def triplet_loss(scores: Tensor, positives: Tensor, candidates: Tensor, *, margin: float) -> Tensor:
+    """How far negatives are from being less similar than the positive by a margin.
+
+    For a pair of question q and positive p, the mean over its negatives n of
+
+        max(0, m - s(q, p) + s(q, n))
+
+    Args:
+        scores: s, float `[n_pairs, n_articles]`.
+        positives: int64 `[n_pairs, 1]`, the column of each pair's positive.
+        candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
+        margin: m.
+
+    Returns:
+        `[n_pairs]`; 0 for a pair without negatives.
+    """
+    excess = torch.relu(margin - scores.gather(1, positives) + scores)
+    counts = candidates.sum(dim=1).clamp(min=1)
+    losses: Tensor = excess.masked_fill(~candidates, 0.0).sum(dim=1) / counts
+    return losses
+
+
 PairLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
 """From scores, positives and candidates to the loss of each pair, as `contrastive_loss`."""
 
 LOSSES: Mapping[str, Callable[[RunSettings], PairLoss]] = {
-    "contrastive": lambda settings: partial(contrastive_loss, temperature=settings.temperature)
+    "contrastive": lambda settings: partial(contrastive_loss, temperature=settings.temperature),
+    "triplet": lambda settings: partial(triplet_loss, margin=settings.margin),
 }
 """Losses by the value of the setting `loss`."""
 
@@ -155,7 +179,8 @@ def loss_of(settings: RunSettings) -> Callable[[Tensor, Tensor, Tensor, Tensor],
     Returns:
         A function of
 
-        - the unit vectors of a batch's distinct questions, float `[n_questions, dim]`;
+        - the vectors of a batch's distinct questions, float `[n_questions, dim]`, for cosine of
+          unit length;
         - those of its distinct articles, float `[n_articles, dim]`;
         - the pairs as rows of the two, int64 `[n_pairs, 2]`;
         - the negatives of each pair, bool `[n_pairs, n_articles]`.
@@ -167,7 +192,8 @@ def loss_of(settings: RunSettings) -> Callable[[Tensor, Tensor, Tensor, Tensor],
         # Apple's GPUs lack float64.
         exact = torch.float32 if device == "mps" else torch.float64
         with torch.autocast(device, enabled=False):
-            scores = questions.to(exact)[pairs[:, 0]] @ articles.to(exact).T
+            compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
+            scores = compared[pairs[:, 0]]
             losses = of_pairs(scores, pairs[:, 1:], candidates)
             n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
             return BatchLoss(losses.sum() / n, scores)

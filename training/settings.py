@@ -116,8 +116,10 @@ class RunSettings(KeptSettings, CurriculumSettings):
         batch_size: Pairs per step, over all processes together. Paper: 24.
         in_batch: Whether the batch's other articles are negatives too. Paper: false by its eq. (1),
             which has the question's own negatives alone. G-DSR: true.
-        loss: What is minimised (training/objective.py). Paper: contrastive, eq. (1).
-        temperature: Temperature of the loss, eq. (1). Paper: 0.01.
+        loss: What is minimised: contrastive or triplet (training/objective.py). Paper:
+            contrastive, eq. (1).
+        temperature: Temperature of the loss contrastive, eq. (1). Paper: 0.01.
+        margin: How much more similar a positive should be than each negative, in the loss triplet.
         reduction: mean over pairs, or question_sum: mean over questions of the sum over their
             pairs. Paper: eq. (1) is the sum over the positives of one question.
         learning_rate: Highest learning rate. Paper: 2e-5.
@@ -148,6 +150,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
     in_batch: bool = True
     loss: str = "contrastive"
     temperature: float = 0.01
+    margin: float = 1.0
     reduction: Reduction = "mean"
     learning_rate: float = 2e-5
     weight_decay: float = 0.01
@@ -164,7 +167,8 @@ class RunSettings(KeptSettings, CurriculumSettings):
         at_least(self, 1, "checkpoint_every", "max_steps")
         at_least(self, 0, "weight_decay")
         seed_in_range(self)
-        above_zero(self, "temperature", "learning_rate", "clip")
+        above_zero(self, "temperature", "margin", "learning_rate", "clip")
+        only_where(self, self.loss == "triplet", "the loss triplet", "margin")
         share(self, "dev_share")
         alone = not self.in_batch or self.batch_size == 1
         if self.negatives_per_question == 0 and self.share_of == "negatives" and alone:

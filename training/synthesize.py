@@ -467,7 +467,8 @@ def _found(
     say(f"Encoding {len(law):,} articles and {len(asked):,} questions")
     articles = model.encode_articles([indexed_text(a.headings, a.text, rule) for a in law])
     queries = model.encode_queries([question.text for question in asked])
-    found: list[list[int]] = DenseIndex(articles, "cpu").search(queries, _DEPTH)[1].tolist()
+    index = DenseIndex(articles, "cpu", model.similarity)
+    found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
     return found
 
 

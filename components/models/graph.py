@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.functional import dropout, elu, leaky_relu
 
 from components.models.devices import fast_linear
@@ -28,6 +27,7 @@ from components.models.graph_ops import (
     weighted_sum,
 )
 from components.models.head import Init
+from components.models.similarity import Similarity, scaled
 from components.models.weights import SavedModule, check_arguments
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
@@ -242,6 +242,7 @@ class LegislativeGraphEncoder(SavedModule):
         edge_kinds: The kinds of edges it is made for; with more than one, attention learns a
             vector for each.
         dropout: Dropout probability. G-DSR: 0.1.
+        similarity: Of the bi-encoder below.
 
     Raises:
         ModelError: A value is out of its range.
@@ -260,10 +261,15 @@ class LegislativeGraphEncoder(SavedModule):
         init: Init = "identity",
         edge_kinds: Sequence[str] = ("self", "down", "up"),
         dropout: float = 0.0,
+        similarity: Similarity = "cosine",
     ) -> None:
         super().__init__()
         counts = {"dim": dim, "layers": layers, "heads": heads}
-        choices = {"kind": (kind, GRAPH_KINDS), "init": (init, get_args(Init))}
+        choices = {
+            "kind": (kind, GRAPH_KINDS),
+            "init": (init, get_args(Init)),
+            "similarity": (similarity, get_args(Similarity)),
+        }
         check_arguments("graph", counts, dropout, choices)
         inside = dim if hidden is None else hidden
         if inside < 1 or inside % heads:
@@ -285,7 +291,9 @@ class LegislativeGraphEncoder(SavedModule):
         self.init: Init = init
         self.edge_kinds = tuple(edge_kinds)
         self.dropout = dropout
+        self.similarity: Similarity = similarity
         options = {"kind": kind, "init": init, "edge_kinds": kinds, "dropout": dropout}
+        options["similarity"] = similarity
         self.arguments = {**counts, "hidden": hidden, **options}
         # An identity comes back to `dim` after each layer.
         widths = [(dim, inside)] * layers
@@ -430,7 +438,7 @@ def enriched(
     positions: npt.ArrayLike,
     features: Callable[[Nodes], Tensor],
 ) -> Tensor:
-    """The network's vectors of some articles, normalised.
+    """The network's vectors of some articles, as its bi-encoder's are compared.
 
     Only the nodes that these articles can see are computed and requested. The vectors are the same,
     to rounding, whichever articles are computed together.
@@ -442,7 +450,7 @@ def enriched(
         features: Gives the base vectors of nodes of the graph, float32 `[n_nodes, dim]`.
 
     Returns:
-        float32 `[n, dim]` on the CPU, of unit length.
+        float32 `[n, dim]` on the CPU, for cosine of unit length.
     """
     device = next(network.parameters()).device
     rows = graph.article_nodes[np.asarray(positions, dtype=np.int64)]
@@ -451,7 +459,7 @@ def enriched(
     with torch.no_grad():
         part = GraphTensors.of(graph.part(nodes), device)
         vectors: Tensor = network(features(nodes).to(device), part, places)
-        return functional.normalize(vectors, dim=1).cpu()
+        return scaled(vectors, network.similarity).cpu()
 
 
 def seen_by_articles(

@@ -247,6 +247,20 @@ def test_a_record_of_an_epoch_says_what_it_did(train):
     json.dumps(state.records)
 
 
+@pytest.mark.parametrize("similarity", ["dot", "l2"])
+def test_lengths_count_where_they_are_compared(train, start, no_dev, similarity):
+    fields = {"similarity": similarity, "dropout": 0.0, "epochs": 8, "temperature": 0.5}
+    model, state = train(**no_dev, **fields)
+    assert model.similarity == similarity
+    vectors = model.encode_articles(["rent", "The landlord must give notice of repairs."])
+    assert not torch.allclose(vectors.norm(dim=1), torch.ones(2), atol=0.01)
+    means = [record["loss"] for record in state.records if "loss" in record]
+    assert means[-1] < 0.8 * means[0]
+    _, hinged = train("triplet", **no_dev, **fields, loss="triplet", margin=0.5)
+    means = [record["loss"] for record in hinged.records if "loss" in record]
+    assert means[-1] < means[0]
+
+
 def test_negatives_that_get_none_of_the_gradient_are_reported_once(train, monkeypatch, capsys):
     alone = train("alone", in_batch=False)[1].records
     assert [sum(record["own_mass"]) for record in alone[:-1]] == pytest.approx([1, 1])

@@ -42,7 +42,9 @@ def unit(rows: int, dim: int, seed: int) -> torch.Tensor:
 
 
 def loss_at(temperature: float, reduction: str = "mean") -> Callable[..., torch.Tensor]:
-    chosen = SimpleNamespace(loss="contrastive", temperature=temperature, reduction=reduction)
+    chosen = SimpleNamespace(
+        loss="contrastive", temperature=temperature, reduction=reduction, similarity="cosine"
+    )
     return lambda *batch: loss_of(chosen)(*batch).value
 
 
@@ -148,13 +150,41 @@ def test_loss_and_gradient_are_those_of_multiple_negatives_ranking_at_scale_20()
 
 
 @QUICK
+@given(batches(), st.sampled_from(["cosine", "dot", "l2"]), st.sampled_from([0.2, 1.0]))
+def test_the_triplet_loss_is_a_mean_of_hinges_of_any_similarity(batch, similarity, margin):
+    questions, articles, pairs, candidates = batch
+    if similarity != "cosine":
+        questions, articles = (
+            3 * questions,
+            articles * torch.arange(1.0, 1 + len(articles))[:, None],
+        )
+    chosen = SimpleNamespace(loss="triplet", margin=margin, reduction="mean", similarity=similarity)
+    found = loss_of(chosen)(questions, articles, pairs, candidates).value
+
+    def score(asked: int, article: int) -> float:
+        both = list(zip(questions[asked].tolist(), articles[article].tolist(), strict=True))
+        if similarity == "l2":
+            return -math.dist(*zip(*both, strict=True))
+        return math.fsum(q * a for q, a in both)
+
+    losses = []
+    for (asked, positive), row in zip(pairs.tolist(), candidates.tolist(), strict=True):
+        negatives = [n for n, is_negative in enumerate(row) if is_negative]
+        hinges = [max(0.0, margin - score(asked, positive) + score(asked, n)) for n in negatives]
+        losses.append(sum(hinges) / max(1, len(hinges)))
+    assert math.isclose(float(found), math.fsum(losses) / len(losses), abs_tol=1e-9)
+
+
+@QUICK
 @given(batches(), st.sampled_from([0.01, 0.05, 1.0]), st.data())
 def test_own_mass_is_the_drawn_negatives_share_of_the_softmax_mass(batch, temperature, data):
     questions, articles, pairs, candidates = batch
     shape = tuple(candidates.shape)
     flat = st.lists(st.integers(-1, 2), min_size=math.prod(shape), max_size=math.prod(shape))
     buckets = np.array(data.draw(flat), dtype=np.int8).reshape(shape)
-    chosen = SimpleNamespace(loss="contrastive", temperature=temperature, reduction="mean")
+    chosen = SimpleNamespace(
+        loss="contrastive", temperature=temperature, reduction="mean", similarity="cosine"
+    )
     _, scores = loss = loss_of(chosen)(questions, articles.requires_grad_(), pairs, candidates)
     scores.retain_grad()
     loss.value.backward()

@@ -23,6 +23,7 @@ from components.models.cross_encoder import CrossEncoderRanker
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.learned_fusion import FUSED_FROM
+from components.models.similarity import Similarity
 from components.models.tower import no_progress_bars
 from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
@@ -282,15 +283,22 @@ Values = dict[str, list[float]]
 """Metric to its values, `[n_questions]` each."""
 
 
-def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Values:
+def measure(
+    vectors: Vectors,
+    data: TrainingData,
+    lexical: Sequence[Ranking],
+    similarity: Similarity = "cosine",
+) -> Values:
     """Search for every dev question among the articles exactly, and measure what is found.
 
     Args:
         vectors: Of the articles and of the dev questions.
         data: The law and the questions.
         lexical: BM25's ranking for each dev question.
+        similarity: Of the model.
     """
-    index = DenseIndex(vectors.articles.cpu().numpy(), device=str(vectors.articles.device))
+    articles = vectors.articles
+    index = DenseIndex(articles.cpu().numpy(), str(articles.device), similarity)
     dense = index.search(vectors.dev.cpu().numpy(), DEPTH)[1].tolist()
     fused = [
         fuse_ranks([words.tolist(), meaning[:FUSED_FROM]])[:_FUSED_DEPTH]
@@ -344,7 +352,8 @@ def perform(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
     )
     vectors = learner.encode(lambda _: None)
-    values = measure(vectors, data, [rankings[row] for row in run.split.rows])
+    lexical = [rankings[row] for row in run.split.rows]
+    values = measure(vectors, data, lexical, settings.similarity)
 
     def total(name: str) -> Any:
         return sum(record.get(name, 0) for record in state.records)
