@@ -44,6 +44,10 @@ class TrainingError(RuntimeError):
     """Training failed; says where, and what was saved."""
 
 
+class OutOfTimeError(Exception):
+    """The time for a run is over; its checkpoint is saved."""
+
+
 def say(message: str, *, every_process: bool = False) -> None:
     """Print a line to the terminal; under torchrun only the first process prints."""
     if every_process or os.environ.get("RANK", "0") == "0":
@@ -187,7 +191,8 @@ def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
 def _written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
     """Flags as jsonargparse reads them.
 
-    `--views tree,bm25` becomes `--views [tree,bm25]`, and `--grid` alone `--grid=true`.
+    `--views tree,bm25` becomes `--views [tree,bm25]`, `--grid` alone `--grid=true`, and the name
+    of a setting may be written with dashes.
     """
     hints = get_type_hints(kind)
     lists = {f"--{name}" for name, hint in hints.items() if get_origin(hint) is tuple}
@@ -195,6 +200,9 @@ def _written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
     written: list[str] = []
     for flag, following in zip_longest(flags, flags[1:], fillvalue="--"):
         name, equals, value = flag.partition("=")
+        if name.startswith("--") and (plain := name[2:].replace("-", "_")) in hints:
+            name = f"--{plain}"
+            flag = name + equals + value
         if flag in switches and following.startswith("--"):
             flag = f"{flag}=true"
         if name in lists and equals and not value.startswith("["):

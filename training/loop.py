@@ -33,7 +33,7 @@ from training.checkpoint import (
     only_process,
     work_folder_of,
 )
-from training.command_line import SettingsError, TrainingError, say
+from training.command_line import OutOfTimeError, SettingsError, TrainingError, say
 from training.data import (
     TrainingData,
     epoch_order,
@@ -286,6 +286,7 @@ class TrainingLoop:
         progress: Where progress is written; None writes this training's own into `work`.
         stop_after: Epoch to stop after, before the settings' last one; learning rate and curriculum
             run as if it did not stop.
+        deadline: When to stop (`time.monotonic`), with a checkpoint after the step that passes it.
     """
 
     def __init__(
@@ -299,7 +300,9 @@ class TrainingLoop:
         *,
         progress: Progress | None = None,
         stop_after: int | None = None,
+        deadline: float | None = None,
     ) -> None:
+        self._deadline = deadline
         self._settings = settings
         self._data = data
         self._negatives = negatives
@@ -334,6 +337,7 @@ class TrainingLoop:
         Raises:
             SettingsError: The checkpoint belongs to another run.
             TrainingError: A loss, a weight or a vector is not finite, or memory ran out.
+            OutOfTimeError: The deadline has passed.
         """
         try:
             self._run()
@@ -481,8 +485,11 @@ class TrainingLoop:
                 bar.update()
                 bar.set_postfix(loss=f"{state.losses[-1]:.3f}", refresh=False)
                 self._say("training")
-                if state.step % settings.checkpoint_every == 0 and state.step < stop:
+                late = self._deadline is not None and time.monotonic() >= self._deadline
+                if state.step < stop and (late or state.step % settings.checkpoint_every == 0):
                     self._save()
+                if state.step < stop and late:
+                    raise OutOfTimeError(f"step {state.step:,} of {self._steps:,}")
         self._learner.eval_mode()
         record = state.records[-1]
         record |= state.trained()
@@ -539,18 +546,25 @@ S = TypeVar("S", bound=RunSettings)
 L = TypeVar("L", bound=Learner)
 
 
-def train(settings: S, make_learner: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
+def train(
+    settings: S,
+    make_learner: Callable[[S, TrainingData, Accelerator], Learner],
+    *,
+    deadline: float | None = None,
+) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Args:
         settings: Of the run.
         make_learner: Opens the learner that is trained.
+        deadline: As for `TrainingLoop`.
 
     Raises:
         SettingsError: A setting does not fit the data, or another process trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
+        OutOfTimeError: The deadline has passed.
     """
     output = Path(settings.output)
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
@@ -562,7 +576,7 @@ def train(settings: S, make_learner: Callable[[S, TrainingData, Accelerator], Le
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
         if not from_main(accelerator, is_already_made(output, settings.to_dict())):
-            _train(settings, accelerator, make_learner)
+            _train(settings, accelerator, make_learner, deadline)
         if accelerator.is_main_process:
             finish_output(output)
         accelerator.wait_for_everyone()
@@ -573,6 +587,7 @@ def _train(
     settings: S,
     accelerator: Accelerator,
     make_learner: Callable[[S, TrainingData, Accelerator], Learner],
+    deadline: float | None,
 ) -> None:
     """Train and write the model folder."""
     output = Path(settings.output)
@@ -591,9 +606,11 @@ def _train(
             "final: there are no dev questions to choose the epoch by. Leave final out."
         )
     if settings.final:
-        learner, state, records = _fit_twice(settings, data, accelerator, work, make_learner)
+        learner, state, records = _fit_twice(
+            settings, data, accelerator, work, make_learner, deadline
+        )
     else:
-        learner, state = fit(settings, data, accelerator, work, make_learner)
+        learner, state = fit(settings, data, accelerator, work, make_learner, deadline=deadline)
         records = state.records
     if not accelerator.is_main_process:
         return
@@ -616,6 +633,7 @@ def fit(
     negatives: CurriculumNegatives | None = None,
     progress: Progress | None = None,
     stop_after: int | None = None,
+    deadline: float | None = None,
 ) -> tuple[L, RunState]:
     """Train one model; wrong settings and data are found before any model is opened.
 
@@ -628,6 +646,7 @@ def fit(
         negatives: Default: those that the settings describe.
         progress: As for `TrainingLoop`.
         stop_after: As for `TrainingLoop`.
+        deadline: As for `TrainingLoop`.
 
     Returns:
         The learner with its best weights, and the state at the end.
@@ -643,6 +662,7 @@ def fit(
         *(settings, data, negatives, learner, accelerator, work),
         progress=progress,
         stop_after=stop_after,
+        deadline=deadline,
     )
     return learner, loop.run()
 
@@ -653,6 +673,7 @@ def _fit_twice(
     accelerator: Accelerator,
     work: Path,
     make_learner: Callable[[S, TrainingData, Accelerator], L],
+    deadline: float | None,
 ) -> tuple[L, RunState, list[dict[str, Any]]]:
     """`final`: choose the epoch on dev, then train again on train and dev up to it.
 
@@ -667,7 +688,12 @@ def _fit_twice(
     # The best epoch is not known yet; the second training is at most as long.
     one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
-    state = fit(settings, data, accelerator, work, make_learner, negatives=chosen, progress=both)[1]
+    state = fit(
+        *(settings, data, accelerator, work, make_learner),
+        negatives=chosen,
+        progress=both,
+        deadline=deadline,
+    )[1]
     assert state.best is not None
     epoch = state.best["epoch"]
     say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
@@ -679,6 +705,7 @@ def _fit_twice(
         negatives=whole,
         progress=both,
         stop_after=epoch,
+        deadline=deadline,
     )
     return learner, state, [*state.records, *({**each, "final": True} for each in final.records)]
 

@@ -281,7 +281,7 @@ class FakeRuns:
         self.work = path / "work"
         self._seconds = seconds
 
-    def __call__(self, run: Run, work: Path) -> dict[str, Any]:
+    def __call__(self, run: Run, work: Path, deadline: float | None) -> dict[str, Any]:
         work.mkdir(parents=True, exist_ok=True)
         (work / "state").touch()
         if run.arm in self.broken:

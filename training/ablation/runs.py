@@ -80,8 +80,8 @@ from training.starting_model import starting_digests
 DEPTH = 1_000
 _FUSED_DEPTH = 10
 
-Perform = Callable[["Run", Path], dict[str, Any]]
-"""Makes a run in a work folder and returns its line."""
+Perform = Callable[["Run", Path, float | None], dict[str, Any]]
+"""Makes a run in a work folder, or stops at a deadline (`time.monotonic`); returns its line."""
 
 # Paths, and what a run's key holds otherwise (digests, the seed).
 _NOT_IN_KEY = {
@@ -327,11 +327,15 @@ def learner_runs(settings: RunSettings, make_learner: Callable[..., Learner]) ->
         make_learner: Opens the learner that is trained.
     """
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
-    return lambda run, work: perform(run, accelerator, make_learner, work)
+    return lambda run, work, deadline: perform(run, accelerator, make_learner, work, deadline)
 
 
 def perform(
-    run: Run, accelerator: Accelerator, make_learner: Callable[..., Learner], work: Path
+    run: Run,
+    accelerator: Accelerator,
+    make_learner: Callable[..., Learner],
+    work: Path,
+    deadline: float | None = None,
 ) -> dict[str, Any]:
     """Train, or resume in the work folder; measure; return the run's line.
 
@@ -344,7 +348,7 @@ def perform(
     assert isinstance(settings, RunSettings)
     if run.trained:
         work.mkdir(parents=True, exist_ok=True)
-        learner, state = fit(settings, data, accelerator, work, make_learner)
+        learner, state = fit(settings, data, accelerator, work, make_learner, deadline=deadline)
     else:
         learner, state = make_learner(settings, data, accelerator), RunState()
     measuring = time.perf_counter()
@@ -565,8 +569,10 @@ class RankerRuns:
         self._shared: tuple[str, SharedOnDataset] | None = None
 
     @no_progress_bars()
-    def perform(self, run: Run, work: Path) -> dict[str, Any]:
+    def perform(self, run: Run, work: Path, deadline: float | None = None) -> dict[str, Any]:  # noqa: ARG002
         """Train, or resume in the work folder; measure; return the run's line.
+
+        A run that has begun is made to its end, whatever the deadline.
 
         The seconds are those of the process that finished it; searching the law counts for the
         first stage.
