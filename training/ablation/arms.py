@@ -157,7 +157,7 @@ SCHEDULES = ("hardest", "constant", "reversed", "cusines")
 DYNAMICS = ("static", "cusines")
 
 # CuSINeS's tables and figure, over a bi-encoder alone (DR) and with a graph network (DR+GNN).
-_PAPER_TABLES: Mapping[str, Sequence[str]] = {
+PAPER_TABLES: Mapping[str, Sequence[str]] = {
     # The published baseline against CuSINeS.
     "table2": (UNTRAINED, "bm25_rotating", "cusines"),
     # Fixed against curriculum, by views that do not change.
@@ -173,7 +173,7 @@ _PAPER_TABLES: Mapping[str, Sequence[str]] = {
         *BUCKETS,
     ),
 }
-_PAPER_ARMS = tuple(dict.fromkeys(arm for table in _PAPER_TABLES.values() for arm in table))
+_PAPER_ARMS = tuple(dict.fromkeys(arm for table in PAPER_TABLES.values() for arm in table))
 
 # `main` has an arm for each part of the method, and the controls.
 _CUSINES_TABLES: Mapping[str, Sequence[str]] = {
@@ -181,7 +181,7 @@ _CUSINES_TABLES: Mapping[str, Sequence[str]] = {
         *(UNTRAINED, IN_BATCH, "random", "bm25_fixed", "structural"),
         *("permuted", "constant", "static", "cusines"),
     ),
-    **_PAPER_TABLES,
+    **PAPER_TABLES,
 }
 
 CUSINES_ARMS = Arms(
@@ -226,7 +226,7 @@ GRAPH_ARMS = Arms(
             *(UNTRAINED, "mlp", "permuted", "gdsr", "gdsr_cusines", "neighbours", "citations"),
         ),
         "networks": (UNTRAINED, "mlp", "gat", "gcn", "sage", "kgnn", "gdsr"),
-        **_PAPER_TABLES,
+        **PAPER_TABLES,
     },
 )
 """Networks over the tree on a frozen bi-encoder: G-DSR's Table 4, and CuSINeS's tables."""
