@@ -9,12 +9,7 @@ from torch import Tensor
 
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
-from components.models.similarity import (
-    Similarity,
-    from_products,
-    queries_to_multiply,
-    rows_to_multiply,
-)
+from components.models.similarity import Similarity, queries_to_multiply, rows_to_multiply
 
 # Rows scored at a time: their float64 products stay in the processor's nearest cache.
 _ROWS_AT_A_TIME = 32
@@ -174,6 +169,8 @@ Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 # Scores of one block of queries against all rows: 64 MiB of float32.
 _SCORES_A_BLOCK = 16 * 2**20
+# A product cannot tell the distances of near vectors apart as finely as the distance itself.
+_SPARE = 16
 # A vector this close to unit length is left as it is: float32 normalisation gives no better.
 _UNIT_TOLERANCE = 1e-5
 
@@ -192,7 +189,8 @@ class DenseIndex:
     GPUs each hold one shard of the rows.
 
     For dot products and distances vectors are first divided by a power of two, which is exact, so
-    that none is longer than 1 and the same bounds hold; scores are multiplied back.
+    that none is longer than 1 and the same bounds hold; scores are multiplied back. Of distances a
+    few more are found by their products than are asked for, and ordered by the distance itself.
 
     Args:
         matrix: `[n, dim]`; for cosine, rows that are not of unit length are normalised, in a copy.
@@ -272,9 +270,24 @@ class DenseIndex:
         asked = _finite(wanted, "query")
         short = queries_to_multiply(asked, self._similarity)
         scales = _powers_of_two(short)
-        products, rows = self._products(short / scales[:, None], k, allowed)
-        products = products * (scales[:, None] * np.float32(self._scale))
-        return from_products(products, asked, self._similarity), rows
+        short = short / scales[:, None]
+        if self._similarity == "dot":
+            products, rows = self._products(short, k, allowed)
+            return products * (scales[:, None] * np.float32(self._scale)), rows
+        more = min(k + _SPARE, len(self) if allowed is None else int(allowed.sum()))
+        return self._by_distance(asked, self._products(short, more, allowed)[1], k)
+
+    def _by_distance(self, queries: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> Found:
+        """The k nearest of some rows, by distances in float64."""
+        scores = np.empty((len(queries), k), np.float32)
+        kept = np.empty((len(queries), k), np.int64)
+        for place, (query, candidates) in enumerate(zip(queries, rows, strict=True)):
+            vectors = self._matrix[candidates, : self._dim].astype(np.float64) * self._scale
+            distances = np.linalg.norm(vectors - query.astype(np.float64), axis=1)
+            similar = -distances.astype(np.float32)
+            best = ranked(similar, candidates, k)
+            scores[place], kept[place] = similar[best], candidates[best]
+        return scores, kept
 
     def _products(
         self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None

@@ -72,18 +72,3 @@ def queries_to_multiply(queries: Floats, similarity: Similarity) -> Floats:
     if similarity != "l2":
         return queries
     return np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1)
-
-
-def from_products(products: Floats, queries: Floats, similarity: Similarity) -> Floats:
-    """Similarities from inner products.
-
-    Args:
-        products: float32 `[n_queries, k]`.
-        queries: The questions' own vectors, float32 `[n_queries, dim]`.
-        similarity: Of the model.
-    """
-    if similarity != "l2":
-        return products
-    squares = np.einsum("ij,ij->i", queries, queries, dtype=np.float64)
-    distances = np.sqrt(np.maximum(squares[:, None] - 2 * products.astype(np.float64), 0))
-    return (-distances).astype(np.float32)
