@@ -455,6 +455,8 @@ class RunState:
             records.
         best: The best weights so far: `{"epoch", "value", "folder", "values", "unseen"}`, the last
             two as in `Validation`; None before the first validation.
+        difficulties: Difficulty of each training question by epoch, of this one and those drawn
+            together with it; empty where the order is random.
         finished: Whether the last boundary is passed.
         drawn: Negatives by epoch, of this one and those drawn together with it.
         previous: Negatives of the last epoch, for comparison with a new epoch's.
@@ -471,6 +473,7 @@ class RunState:
     records: list[dict[str, Any]] = field(default_factory=list)
     described: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] | None = None
+    difficulties: dict[str, list[float]] = field(default_factory=dict)
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
     previous: DrawnNegatives | None = None
@@ -496,6 +499,7 @@ class RunState:
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""
         self.previous = self.drawn.pop(self.epoch, None)
+        self.difficulties.pop(str(self.epoch), None)
         self.epoch += 1
         self.losses, self.own_mass = [], []
         self.compared = 0

@@ -45,6 +45,7 @@ from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gra
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import examples, statistics
 from training.objective import LOSSES, Batch, StepLoss, make_batch, question_ids
+from training.question_order import by_difficulty, question_view
 from training.records import (
     METRICS_FILE,
     Length,
@@ -304,6 +305,7 @@ class TrainingLoop:
     ) -> None:
         self._deadline = deadline
         self._settings = settings
+        self._view = question_view(settings, data)
         self._data = data
         self._negatives = negatives
         self._learner = learner
@@ -383,7 +385,8 @@ class TrainingLoop:
             state.epoch % self._settings.measure_every == 0 or state.epoch >= self._last_epoch
         )
         vectors = None
-        if measured or (due and self._negatives.needs_vectors):
+        by_model = self._negatives.needs_vectors or (self._view is not None and self._view.dynamic)
+        if measured or (due and by_model):
             vectors = self._learner.encode(lambda _: self._say("encoding"))
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
@@ -444,7 +447,12 @@ class TrainingLoop:
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
         seen = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
         previous = state.previous
+        difficulty = None
+        if self._view is not None:
+            difficulty = from_main(self._accelerator, self._view.difficulty(vectors))
         for epoch in range(state.epoch, until):
+            if difficulty is not None:
+                state.difficulties[str(epoch)] = difficulty.tolist()
             drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
             drawn = state.drawn[epoch] = from_main(self._accelerator, drawn)
             described = statistics(drawn, previous, self._negatives, **seen)
@@ -462,7 +470,11 @@ class TrainingLoop:
         return steps / self._steps
 
     def _order(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-        return epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
+        order = epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
+        difficulty = self._state.difficulties.get(str(epoch))
+        if difficulty is None:
+            return order
+        return by_difficulty(self._data.pairs, order, np.array(difficulty))
 
     def _epoch(self) -> None:
         state, settings = self._state, self._settings

@@ -93,6 +93,7 @@ def depth_of_metric(name: str, metric: str) -> int:
 
 
 Reduction = Literal["mean", "question_sum"]
+QuestionOrder = Literal["random", "length", "rarity", "agreement", "spread", "loss"]
 
 DEV_DEPTH = 1_000
 """How many articles are searched for each dev question."""
@@ -110,6 +111,9 @@ class RunSettings(KeptSettings, CurriculumSettings):
             the split "dev".
         output: The model folder to make. DIR.work next to it holds the checkpoints until it is
             finished.
+        question_order: In what order an epoch asks its questions: random, or from easy to difficult
+            by length, rarity (of its words), agreement (of words and meaning about the best
+            articles), spread (of its articles in the tree) or loss (the model's own).
         refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
         epochs: How often each (question, positive) pair is seen. Paper: 15.
         max_steps: Steps in place of epochs; a few questions need at least 500.
@@ -143,6 +147,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
     dev_share: float = 0.1
     views: tuple[str, ...] = ("tree", "sequence", "semantic")
     run_file: Place | None = None
+    question_order: QuestionOrder = "random"
     refresh_every: int = 1
     epochs: int = 3
     max_steps: int | None = None
