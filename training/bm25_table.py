@@ -195,8 +195,8 @@ def heat_table(measured: Mapping[str, Any]) -> str:
     means = {(row["k1"], row["b"]): row[GRID_METRIC]["mean"] for row in measured["rows"]}
     best = max(means, key=means.__getitem__)
     lines = [
-        f"{_measured_on(measured)}; {GRID_METRIC} of BM25Okapi. The best is {means[best]:.3f} at "
-        f"k1 {best[0]:g}, b {best[1]:g}.",
+        f"{_measured_on(measured)}; {GRID_METRIC} of BM25Okapi. The best, {means[best]:.3f}, comes "
+        f"first at k1 {best[0]:g}, b {best[1]:g}.",
         "",
         f"| k1 \\ b | {' | '.join(f'{b:g}' for b in GRID_B)} |",
         f"| ---: |{' ---: |' * len(GRID_B)}",
