@@ -323,6 +323,8 @@ class Reproduction:
         """The results of a row with a seed; None where the time is over before they are there."""
         from training.ablation.arms import UNTRAINED
 
+        if row.arm == UNTRAINED:
+            seed = self._settings.seeds[0]  # nothing is drawn
         key = self._key(row, seed)
         if key in self._found:
             return self._found[key]
