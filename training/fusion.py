@@ -48,6 +48,7 @@ from components.models.learned_fusion import (
     weights_for,
 )
 from components.models.lexical_index import LexicalIndex
+from components.models.similarity import Similarity
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import K1, B, coverage
 from components.statutes.question import Question, clean_question
@@ -87,6 +88,7 @@ class Searches:
         rule: What of an article its list by words reads, as the model that made the vectors.
         placed: Articles whose places in the law are taken in place of their own ones; the control
             gives them in another order.
+        similarity: How the vectors are compared.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Searches:
         vectors: Mapping[str, Tensor | NDArray[np.float32]],
         rule: TextRule = "headings_text",
         placed: Sequence[Article] | None = None,
+        similarity: Similarity = "cosine",
     ) -> None:
         self.articles = articles
         places = [(each.law, each.headings) for each in (placed or articles)]
@@ -115,7 +118,9 @@ class Searches:
             for (_, headings), each in zip(places, articles, strict=True)
         )
         self._divisions = LexicalIndex.build(division_texts(self.law, texts), k1=K1, b=B)
-        self._dense = {name: DenseIndex(matrix) for name, matrix in vectors.items()}
+        self._dense = {
+            name: DenseIndex(matrix, similarity=similarity) for name, matrix in vectors.items()
+        }
 
     def find(self, question: str, vectors: Mapping[str, NDArray[np.float32]]) -> Found:
         """Search every list.
@@ -228,7 +233,8 @@ def train(settings: FusionSettings) -> None:
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
     texts = [indexed_text(each.headings, each.text, model.text_rule) for each in articles]
-    searches = Searches(articles, {DENSE: model.encode_articles(texts)}, model.text_rule)
+    vectors = {DENSE: model.encode_articles(texts)}
+    searches = Searches(articles, vectors, model.text_rule, similarity=model.similarity)
     found = {
         split: _found(questions, model, searches)
         for split, questions in (("train", train), ("dev", data.dev))

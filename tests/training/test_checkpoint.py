@@ -314,6 +314,7 @@ def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(train, alo
         ),
         # Within an epoch, in runs of every kind.
         (Optimizer, "step", 5, HEADED),
+        (Optimizer, "step", 5, {"question_order": "loss"}),
         *slow(
             *(
                 (Optimizer, "step", 5, fields)

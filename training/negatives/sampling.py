@@ -248,9 +248,9 @@ class CurriculumNegatives:
             epoch: Number of the epoch, from 0; each epoch draws differently.
             progress: Share of the whole training that is done when a question's turn comes, in
                 [0, 1): one for all questions, or float64 `[n_questions]`.
-            questions: float32 `[n_questions, dim]` unit vectors, on any device; for dynamic views
-                only, such as the semantic one.
-            articles: float32 `[n_articles, dim]` unit vectors, likewise.
+            questions: float32 `[n_questions, dim]`, for cosine of unit length, on any device; for
+                dynamic views only, such as the semantic one.
+            articles: float32 `[n_articles, dim]`, likewise.
 
         Raises:
             ValueError: `epoch` or `progress` is out of range, or vectors are missing, not tensors,
