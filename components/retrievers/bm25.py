@@ -60,7 +60,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         Args:
             document_store: where the articles stand.
             top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             k1: how soon repeats of a term stop counting; 0 or more.
@@ -93,7 +93,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
 
         Args:
             query: the question.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 

@@ -63,7 +63,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         Args:
             document_store: where the articles are.
             top_k: how many to return at most, in each of the three lists.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             refresh_seconds: how old the last read of a foreign store may be before it is read
@@ -84,6 +84,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         left_out=list[Document],
         missing=list[str],
         not_followed=list[str],
+        query=str,
     )
     def run(
         self,
@@ -96,7 +97,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
 
         Args:
             query: the question.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most in each list, in place of the component's.
             as_of: in place of the component's; "today" is the day of the call.
 
@@ -113,6 +114,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             `not_followed`: the words of citations that are too many or too long to be looked up:
             the ranges after the eighth; of a longer range what comes after its first 200 articles;
             and the question from its 31st citation on.
+            `query`: the question as it was read; for an embedder, whose input is called `text`.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -142,7 +144,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             # If some are missing, a law was just published again, or a foreign store has changed.
             if whole and not (again and missing(citations) and expire_unless_new(self._store)):
                 break
-        return outputs(citations, unread, found, k)
+        return {**outputs(citations, unread, found, k), "query": question}
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.

@@ -128,7 +128,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             model: what the vectors were made with; a name or a folder. None searches by words
                 alone (`load_pipeline` puts the store's model there).
             top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             depth: how many articles each list has at most.
@@ -240,7 +240,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
         Args:
             query: the question.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 
