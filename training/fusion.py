@@ -54,7 +54,7 @@ from components.statutes.lexical import K1, B, coverage
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, evaluated, trainings_on
+from training.data import TrainingData, evaluated, held_out, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
@@ -147,6 +147,23 @@ class Searches:
             covered = coverage(asked, text, first.language)
         return Found(asked, lists, covered)
 
+    def ranked(
+        self, question: str, vectors: Mapping[str, NDArray[np.float32]], fusion: LearnedFusion
+    ) -> tuple[Rows, NDArray[np.float64]]:
+        """The candidates in the order of a learned fusion, and its scores, best first.
+
+        Args:
+            question: As it was asked.
+            vectors: As for `find`.
+            fusion: Learned on these lists.
+        """
+        found = self.find(question, vectors)
+        own = weights_for(fusion.weights, found.coverage)
+        candidates, _ = fused_by_rank(found.lists, own, len(self.articles))
+        return fusion.ranked(
+            *(self.law, found.lists, candidates), question=question, coverage=found.coverage
+        )
+
 
 # Questions with their candidates
 
@@ -229,6 +246,9 @@ def train(settings: FusionSettings) -> None:
     check_target(output)
     data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
     train = unlearnt(settings, data)
+    if settings.hold_out:
+        aside = {each.id for each in held_out(data.train, settings.hold_out)[1]}
+        train = [each for each in train if each.id in aside]
     model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
@@ -248,6 +268,7 @@ def train(settings: FusionSettings) -> None:
     metrics = _judged(asked, fusion, data, settings)
     metrics["weights"] = weights
     metrics["importance"] = dict(list(fusion.importance().items())[:20])
+    metrics["learnt"] = [each.id for each in train]
     _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
 
 

@@ -248,6 +248,7 @@ class GraphLearner(Learner):
             articles,
             self._rows(batch.pairs),
             self._rows(batch.candidates),
+            batch.taught_on(articles.device),
         )
         return propagate(loss, batch)
 

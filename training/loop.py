@@ -57,6 +57,7 @@ from training.records import (
     write_metrics,
 )
 from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
+from training.teacher import Teacher
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
@@ -523,7 +524,9 @@ class TrainingLoop:
         state, settings = self._state, self._settings
         started = time.perf_counter()
         batch = make_batch(
-            pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
+            *(pairs, state.drawn[state.epoch], self._negatives.gold),
+            in_batch=settings.in_batch,
+            teacher=self._negatives.teacher,
         )
         self._seed(step)
         loss, own_mass, compared = self._learner.loss_and_gradient(batch)
@@ -738,9 +741,13 @@ def curriculum_negatives(
     """The negatives that the settings describe, for the training questions.
 
     Raises:
-        SettingsError: The data does not allow them.
+        SettingsError: The data does not allow them, or a teacher has learnt the questions.
+        ModelError: The teacher cannot be opened.
     """
+    teacher = Teacher.of(settings, data)
     try:
-        return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
+        return CurriculumNegatives(
+            data.corpus, data.train, settings=settings, device=device, teacher=teacher
+        )
     except ValueError as error:
         raise SettingsError(str(error)) from error

@@ -27,6 +27,7 @@ from training.encoding import (
 from training.negatives.curriculum import MAX_BUCKETS
 from training.negatives.gold import DrawnNegatives, Gold
 from training.settings import CusinesSettings, RunSettings
+from training.teacher import Teacher
 
 Rows = NDArray[np.int64]
 
@@ -42,6 +43,8 @@ class Batch:
         candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
         buckets: int8 `[n_pairs, n_articles]`, the bucket from which a negative was drawn for the
             pair's question; -1 for articles that were drawn for other questions only.
+        taught: The teacher's scores of the articles, float64 `[n_pairs, n_articles]`, NaN where it
+            has none; None without a teacher.
         n_listed: Articles that the pairs list, counting repeats: what a trainer that does not look
             for repeats would encode.
     """
@@ -51,7 +54,12 @@ class Batch:
     pairs: Rows
     candidates: NDArray[np.bool_]
     buckets: NDArray[np.int8]
+    taught: NDArray[np.float64] | None
     n_listed: int
+
+    def taught_on(self, device: torch.device) -> Tensor | None:
+        """`taught` as a tensor."""
+        return None if self.taught is None else torch.from_numpy(self.taught).to(device)
 
 
 def make_batch(
@@ -60,6 +68,7 @@ def make_batch(
     gold: Gold,
     *,
     in_batch: bool,
+    teacher: Teacher | None = None,
 ) -> Batch:
     """Make the batch of some pairs.
 
@@ -72,6 +81,7 @@ def make_batch(
         drawn: The epoch's negatives.
         gold: Gold of the training questions.
         in_batch: Whether other questions' articles count.
+        teacher: Whose scores are learnt too.
     """
     questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
     negatives = [drawn.of(question) for question in questions.tolist()]
@@ -84,12 +94,17 @@ def make_batch(
         buckets[row, own] = drawn.buckets_of(question)
         candidates[row, np.isin(articles, gold.excluded[question])] = False
     article_rows = np.searchsorted(articles, pairs[:, 1])
+    taught = None
+    if teacher is not None:
+        taught = np.stack([teacher.of_articles(each, articles) for each in questions.tolist()])
+        taught = taught[question_rows]
     return Batch(
         questions=questions,
         articles=articles,
         pairs=np.stack([question_rows, article_rows], axis=1),
         candidates=candidates[question_rows],
         buckets=buckets[question_rows],
+        taught=taught,
         n_listed=len(pairs) + sum(len(negatives[row]) for row in question_rows.tolist()),
     )
 
@@ -123,6 +138,37 @@ def contrastive_loss(
     logits = (scores / temperature).masked_fill(~compared, float("-inf"))
     losses: Tensor = torch.logsumexp(logits, dim=1) - logits.gather(1, positives).squeeze(1)
     return losses
+
+
+def divergence(
+    scores: Tensor, positives: Tensor, candidates: Tensor, taught: Tensor, *, temperature: float
+) -> Tensor:
+    """Kullback-Leibler divergence of a pair's similarities from a teacher's scores.
+
+    Over the articles a, the positive and its negatives, that the teacher scores as f(a), with
+    P = softmax(f) and Q = softmax(s / t):
+
+        D = sum over a of P(a) (log P(a) - log Q(a))
+
+    Args:
+        scores: s, float `[n_pairs, n_articles]`.
+        positives: int64 `[n_pairs, 1]`, the column of each pair's positive.
+        candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
+        taught: f, float `[n_pairs, n_articles]`, NaN where the teacher has none.
+        temperature: t.
+
+    Returns:
+        `[n_pairs]`; 0 where the teacher scores fewer than two of the articles.
+    """
+    compared = candidates.scatter(1, positives, True) & ~taught.isnan()
+    several = compared.sum(dim=1, keepdim=True) >= 2
+    # A row without two articles takes all, so that no softmax is over nothing; it counts 0.
+    outside = ~compared & several
+    target = torch.log_softmax(taught.nan_to_num(0.0).masked_fill(outside, -torch.inf), dim=1)
+    own = torch.log_softmax((scores / temperature).masked_fill(outside, -torch.inf), dim=1)
+    terms = torch.where(outside, 0.0, target.exp() * (target - own))
+    parts: Tensor = terms.masked_fill(~several, 0.0).sum(dim=1)
+    return parts
 
 
 def triplet_loss(scores: Tensor, positives: Tensor, candidates: Tensor, *, margin: float) -> Tensor:
@@ -170,7 +216,9 @@ class BatchLoss(NamedTuple):
     scores: Tensor
 
 
-def loss_of(settings: RunSettings) -> Callable[[Tensor, Tensor, Tensor, Tensor], BatchLoss]:
+def loss_of(
+    settings: RunSettings,
+) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], BatchLoss]:
     """The loss that the settings describe, from vectors to a scalar.
 
     Similarities and losses are computed in float64 with autocast off: at a temperature of 0.01 a
@@ -183,11 +231,18 @@ def loss_of(settings: RunSettings) -> Callable[[Tensor, Tensor, Tensor, Tensor],
           unit length;
         - those of its distinct articles, float `[n_articles, dim]`;
         - the pairs as rows of the two, int64 `[n_pairs, 2]`;
-        - the negatives of each pair, bool `[n_pairs, n_articles]`.
+        - the negatives of each pair, bool `[n_pairs, n_articles]`;
+        - with a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is added.
     """
     of_pairs = LOSSES[settings.loss](settings)
 
-    def loss(questions: Tensor, articles: Tensor, pairs: Tensor, candidates: Tensor) -> BatchLoss:
+    def loss(
+        questions: Tensor,
+        articles: Tensor,
+        pairs: Tensor,
+        candidates: Tensor,
+        taught: Tensor | None = None,
+    ) -> BatchLoss:
         device = questions.device.type
         # Apple's GPUs lack float64.
         exact = torch.float32 if device == "mps" else torch.float64
@@ -195,6 +250,11 @@ def loss_of(settings: RunSettings) -> Callable[[Tensor, Tensor, Tensor, Tensor],
             compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
             scores = compared[pairs[:, 0]]
             losses = of_pairs(scores, pairs[:, 1:], candidates)
+            if taught is not None:
+                losses = losses + divergence(
+                    *(scores, pairs[:, 1:], candidates, taught.to(exact)),
+                    temperature=settings.temperature,
+                )
             n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
             return BatchLoss(losses.sum() / n, scores)
 
@@ -295,6 +355,7 @@ def _attempt(
         articles,
         torch.from_numpy(batch.pairs).to(device),
         torch.from_numpy(batch.candidates).to(device),
+        batch.taught_on(device),
     )
     step = propagate(loss, batch)
     done = True

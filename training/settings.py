@@ -124,6 +124,9 @@ class RunSettings(KeptSettings, CurriculumSettings):
             contrastive, eq. (1).
         temperature: Temperature of the loss contrastive, eq. (1). Paper: 0.01.
         margin: How much more similar a positive should be than each negative, in the loss triplet.
+        teacher: Model folder with a learned fusion (training.fusion), whose ranking is learnt too:
+            the divergence from it is added to the loss, and articles that it finds nearly as likely
+            as the question's own are not negatives. Give it the same hold_out. Paper: none.
         reduction: mean over pairs, or question_sum: mean over questions of the sum over their
             pairs. Paper: eq. (1) is the sum over the positives of one question.
         learning_rate: Highest learning rate. Paper: 2e-5.
@@ -156,6 +159,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
     loss: str = "contrastive"
     temperature: float = 0.01
     margin: float = 1.0
+    teacher: Place | None = None
     reduction: Reduction = "mean"
     learning_rate: float = 2e-5
     weight_decay: float = 0.01
@@ -174,6 +178,7 @@ class RunSettings(KeptSettings, CurriculumSettings):
         seed_in_range(self)
         above_zero(self, "temperature", "margin", "learning_rate", "clip")
         only_where(self, self.loss == "triplet", "the loss triplet", "margin")
+        only_where(self, self.loss == "contrastive", "the loss contrastive", "teacher")
         share(self, "dev_share")
         alone = not self.in_batch or self.batch_size == 1
         if self.negatives_per_question == 0 and self.share_of == "negatives" and alone:
@@ -527,6 +532,8 @@ class FusionSettings(KeptSettings):
         model: Name or folder of the bi-encoder whose list is fused; its parts are taken over.
         dev_share: Share of the training questions that is set aside to measure by, where none is
             of the split "dev".
+        hold_out: Learn only from the questions that training.cusines keeps aside with this share,
+            as the fusion of a teacher must; 0 for all that the model has not learnt.
         select_by: Metric in which the fusion must be better than rank fusion to be written.
         dtype: Number format of the encoder: auto is bfloat16 where that is faster.
         device: Of the encoder: cpu, cuda, ...; default: the best there is.
@@ -541,13 +548,14 @@ class FusionSettings(KeptSettings):
     output: Target
     model: Place = _BUNDLED
     dev_share: float = 0.1
+    hold_out: float = 0.0
     select_by: str = "MAP@10"
     dtype: DtypeName = "auto"
     device: str | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        share(self, "dev_share")
+        share(self, "dev_share", "hold_out")
         seed_in_range(self)
         depth = depth_of_metric("select_by", self.select_by)
         if depth > DEV_DEPTH:

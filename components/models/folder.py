@@ -468,6 +468,10 @@ def lexarbor_home() -> Path:
     return user_cache_path("lexarbor", appauthor=False, opinion=False)
 
 
+_LONGEST_PLACE = 4_000  # characters; systems refuse longer paths
+_MARKS = (MANIFEST_FILE, "modules.json", "config.json")
+
+
 def find_model(name_or_path: str | Path) -> Path:
     """The folder of a model: a path here, a bundled model, the Hugging Face cache, or the Hub.
 
@@ -479,8 +483,15 @@ def find_model(name_or_path: str | Path) -> Path:
         ModelError: The folder does not exist, or the model cannot be found or only in part.
     """
     name = str(name_or_path)
+    if len(name) > _LONGEST_PLACE:
+        raise ModelError(f"model {name[:40]!r}... has {len(name):,} characters. {_WAYS_OUT}")
     path = Path(name).expanduser()
     if path.is_dir():
+        if not any((path / each).exists() for each in _MARKS):
+            raise ModelError(
+                f"model {name!r} is a folder without a model in it ({', '.join(_MARKS)}: none is "
+                f"there). {_WAYS_OUT}"
+            )
         return path
     if name == MULTILINGUAL:
         return multilingual_folder()
@@ -492,6 +503,26 @@ def find_model(name_or_path: str | Path) -> Path:
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
     bundled = bundled_folder() if BUNDLED_MODEL in names else None
     return bundled or _cached(names) or _downloaded(name, names)
+
+
+def portable_place(place: str, base: Path) -> str:
+    """A model's place as another machine can read it: a name, or a path relative to a folder.
+
+    Args:
+        place: a name or a folder, as `find_model` takes it.
+        base: the folder that a path is relative to.
+    """
+    path = Path(place)
+    if not path.is_absolute():
+        return place
+    if path == bundled_folder():
+        return BUNDLED_MODEL
+    if path == lexarbor_home() / MULTILINGUAL_FOLDER:
+        return MULTILINGUAL
+    try:
+        return Path(os.path.relpath(path, base)).as_posix()
+    except ValueError:  # on another drive
+        return place
 
 
 def bundled_folder() -> Path | None:

@@ -192,7 +192,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         Args:
             document_store: where the articles and their vectors stand.
             top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             device: where the matrix lies; None takes the best there is when it is loaded.
@@ -232,7 +232,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
 
         Args:
             query_embedding: `[dim]`, from the model whose vectors the store holds.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 

@@ -461,7 +461,7 @@ def command(arguments: list[str]) -> None:
     sys.exit(main(arguments))
 
 
-@pytest.mark.parametrize("kills", [1, *slow(10)])
+@pytest.mark.parametrize("kills", [1, *slow(5)])
 def test_killed_at_random_moments_a_run_ends_with_the_same_weights_bit_for_bit(
     start_command, tiny_bert, tmp_path, kills
 ):
