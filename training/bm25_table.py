@@ -141,7 +141,8 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
         raise SettingsError(f"corpus: {error}.") from error
     qrels = {question.id: question.relevant for question in questions}
     variants: Sequence[Variant] = VARIANTS
-    metrics, depth = METRICS, DEPTH
+    metrics: tuple[str, ...] = METRICS
+    depth = DEPTH
     if settings.grid:
         variants = [Variant(BM25Okapi, k1, b) for k1 in GRID_K1 for b in GRID_B]
         metrics, depth = (GRID_METRIC,), GRID_DEPTH

@@ -392,7 +392,7 @@ class Reproduction:
         folder = models / _named(below, seed)
         self._train_into(
             folder,
-            replace(self._settings_of(below, seed), output=str(folder)),
+            replace(self._settings_of(below, seed), output=Target(str(folder))),
             lambda settings: train(settings, cusines.make_learner, deadline=self._deadline),
         )
         if not row.graph:
@@ -402,7 +402,7 @@ class Reproduction:
         settings = self._graph_settings_of(row, seed, width=width)
         self._train_into(
             target,
-            replace(settings, model=str(folder), output=str(target)),
+            replace(settings, model=Place(str(folder)), output=Target(str(target))),
             lambda settings: train(settings, graph.make_learner, deadline=self._deadline),
         )
         return target
@@ -543,8 +543,9 @@ class Reproduction:
         if self._settings.model is not None:
             chosen["start"] = self._settings.model
         grid = self._output / "ranker"
+        grid_settings: Any = RankerAblationSettings  # its fields are made when it is imported
         ablate(
-            RankerAblationSettings(
+            grid_settings(
                 datasets=(self._settings.data,),
                 output=str(grid),
                 results=str(self._output / "ranker.jsonl"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -34,7 +34,11 @@ from components.statutes.lexical import Segmentation
 Progress = Callable[[int], object]
 
 # As sentence-transformers names them, so that a saved tower agrees.
-_NAMES: Mapping[Similarity, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}
+_NAMES: Mapping[Similarity, Literal["cosine", "dot", "euclidean"]] = {
+    "cosine": "cosine",
+    "dot": "dot",
+    "l2": "euclidean",
+}
 
 
 class BiEncoder(nn.Module):

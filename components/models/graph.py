@@ -293,8 +293,7 @@ class LegislativeGraphEncoder(SavedModule):
         self.dropout = dropout
         self.similarity: Similarity = similarity
         options = {"kind": kind, "init": init, "edge_kinds": kinds, "dropout": dropout}
-        options["similarity"] = similarity
-        self.arguments = {**counts, "hidden": hidden, **options}
+        self.arguments = {**counts, "hidden": hidden, **options, "similarity": similarity}
         # An identity comes back to `dim` after each layer.
         widths = [(dim, inside)] * layers
         if init == "paper":
