@@ -362,6 +362,7 @@ class TrainingLoop:
         if not self._state.drawn and not self._state.finished:
             self._between_epochs()
         while not self._state.finished:
+            self._stop_if_late()
             self._epoch()
             self._state.next_epoch()
             self._between_epochs()
@@ -498,17 +499,26 @@ class TrainingLoop:
                 bar.update()
                 bar.set_postfix(loss=f"{state.losses[-1]:.3f}", refresh=False)
                 self._say("training")
-                late = self._deadline is not None and time.monotonic() >= self._deadline
-                if state.step < stop and (late or state.step % settings.checkpoint_every == 0):
+                if state.step == stop:
+                    break
+                if self._late or state.step % settings.checkpoint_every == 0:
                     self._save()
-                if state.step < stop and late:
-                    raise OutOfTimeError(f"step {state.step:,} of {self._steps:,}")
+                self._stop_if_late()
         self._learner.eval_mode()
         record = state.records[-1]
         record |= state.trained()
         record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
         if (warning := own_mass_warning(state.records, self._last_epoch)) is not None:
             say(warning)
+
+    @property
+    def _late(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def _stop_if_late(self) -> None:
+        """Stop after the deadline; what was trained is saved."""
+        if self._late:
+            raise OutOfTimeError(f"step {self._state.step:,} of {self._steps:,}")
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings

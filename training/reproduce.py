@@ -121,7 +121,7 @@ def reproduce(settings: ReproduceSettings) -> None:
     made = Reproduction(settings, deadline)
     page = made.page()
     (output / f"{settings.paper}.md").write_text(page, encoding="utf-8")
-    print(page, flush=True)  # noqa: T201
+    print(page, end="", flush=True)  # noqa: T201
     say(f"Written: {output / f'{settings.paper}.md'}")
 
 

@@ -97,7 +97,14 @@ def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings):
 
 def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     chosen = graph_settings(
-        network="gat", layers=2, heads=8, init="paper", neighbours=True, citations=True
+        network="gat",
+        layers=2,
+        hidden=64,
+        heads=8,
+        dropout=0.1,
+        init="paper",
+        neighbours=True,
+        citations=True,
     )
     data = data_of(chosen)
     articles = list(data.corpus)
@@ -105,10 +112,17 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     learner = GraphLearner(
         chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
     )
-    asked = {"kind": "gat", "layers": 2, "heads": 8, "init": "paper"}
-    shared = {"dim": 32, "dropout": 0.0}
+    asked = {"kind": "gat", "layers": 2, "heads": 8, "init": "paper", "hidden": 64, "dropout": 0.1}
+    shared = {"dim": 32, "similarity": "cosine"}
     assert learner.model.arguments == {**asked, **shared, "edge_kinds": list(EDGE_KINDS)}
-    default = {"kind": "gatv2", "layers": 3, "heads": 4, "init": "identity"}
+    default = {
+        "kind": "gatv2",
+        "layers": 3,
+        "heads": 4,
+        "init": "identity",
+        "hidden": None,
+        "dropout": 0.0,
+    }
     plain = learner_of(graph_settings()).model.arguments
     assert plain == {**default, **shared, "edge_kinds": ["self", "down", "up"]}
 

@@ -155,7 +155,9 @@ def test_easier_questions_are_asked_first(train, monkeypatch, view):
         asked = [question for batch in seen[3 * epoch : 3 * epoch + 3] for question in batch]
         assert len(asked) == 22 and set(asked) == set(range(12))
         in_order = difficulty[asked]
-        assert np.all(np.diff(in_order) >= 0) and in_order[0] < in_order[-1]
+        assert np.all(np.diff(in_order) >= 0)
+        # Only in length are all of this law's questions alike.
+        assert in_order[0] < in_order[-1] or view == "length"
     # What depends on the model is found again for each epoch.
     same = np.array_equal(difficulties[0], difficulties[-1])
     assert same == (view not in ("agreement", "loss"))

@@ -11,6 +11,7 @@ import pytest
 
 from training import reproduce
 from training.command_line import DONE
+from training.loop import TrainingLoop
 
 
 @pytest.fixture
@@ -80,12 +81,17 @@ def shorter(preset):
 def test_an_interrupted_training_goes_on(flags, small_law, tmp_path, monkeypatch, capsys):
     given = flags("gdsr", small_law, only="[main]", epochs=3)
     monkeypatch.setattr(reproduce, "_preset", shorter(reproduce._preset))
-    moments = iter([0.0] * 30)
-    # Time is up while the first row is trained.
-    monkeypatch.setattr("training.loop.time.monotonic", lambda: next(moments, 1e9))
-    assert reproduce.main([*given, "--budget_s", "1"]) == DONE
+    # Time is up after the first epoch of the first row.
+    epoch = TrainingLoop._epoch
+
+    def slow(self: TrainingLoop) -> None:
+        epoch(self)
+        self._deadline = 0.0
+
+    monkeypatch.setattr(TrainingLoop, "_epoch", slow)
+    assert reproduce.main([*given, "--budget_s", "1000"]) == DONE
     page = capsys.readouterr().out
-    assert "DSR, seed 0: step" in page and rows(page)["BM25"][0] == "1/1"
+    assert "DSR, seed 0: step 1 of 3" in page and rows(page)["BM25"][0] == "1/1"
     monkeypatch.undo()
     monkeypatch.setattr(reproduce, "_preset", shorter(reproduce._preset))
     assert reproduce.main(given) == DONE

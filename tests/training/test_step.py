@@ -237,7 +237,7 @@ def test_own_mass_is_the_drawn_negatives_share_of_the_softmax_mass(batch, temper
     _, scores = loss = loss_of(chosen)(questions, articles.requires_grad_(), pairs, candidates)
     scores.retain_grad()
     loss.value.backward()
-    made = Batch(None, None, pairs.numpy(), candidates.numpy(), buckets, 0)
+    made = Batch(None, None, pairs.numpy(), candidates.numpy(), buckets, None, 0)
     found = own_mass(scores.grad.numpy(), made).tolist()
     expected = []
     for row, (is_negative, of_bucket) in enumerate(zip(candidates.tolist(), buckets, strict=True)):

@@ -159,10 +159,10 @@ def _audit(
         rows = np.concatenate([positives, drawn.of(question)])
         vectors = articles[torch.from_numpy(rows).to(articles.device)].detach()
         asked = questions[question].detach().to(articles.device)
-        scores = similarities(
+        compared = similarities(
             asked.double()[None], vectors.double(), negatives.settings.similarity
-        )[0]
-        scores = scores.cpu().numpy()
+        )
+        scores = compared[0].cpu().numpy()
         of_positives, of_drawn = np.split(scores, [len(positives)])
         here = slice(drawn.starts[question], drawn.starts[question + 1])
         above_best[here] = of_drawn > of_positives.max()
