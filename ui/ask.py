@@ -299,7 +299,7 @@ def build_page(
                 html(learning(), "learning")
             shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
         if page.shown.is_aldermere:
-            examples(EXAMPLES, texts)
+            examples(EXAMPLES, language)
         describe = partial(about, stages=stages, language=language, sent_to=sent_to)
         page.follow(html("", "about"), "value", describe)
         arrival = _unseen_box("arrival")
@@ -363,10 +363,12 @@ def _searched_laws(laws: int, texts: SimpleNamespace, language: Language) -> str
     return texts.law_info.format(laws=counted(laws, ABOUT_TEXTS[language].laws, language))
 
 
-def examples(questions: Sequence[str], texts: SimpleNamespace) -> None:
+def examples(questions: Sequence[str], language: Language) -> None:
     """Questions to try: the page's script asks one that is pressed."""
+    texts = ASK_TEXTS[language]
     with gr.Column(elem_id="examples"):
-        heading = {"tag": "h2", "title": texts.examples, "text": texts.examples_note}
+        note = "" if language == "en" else texts.examples_note
+        heading = {"tag": "h2", "title": texts.examples, "text": note}
         html(render("heading.html", **heading), "examples-heading")
         for example in questions:
             gr.Button(example, elem_classes="example")

@@ -395,7 +395,7 @@ def _form(
             ]
         search = gr.Button(texts.compare, variant="primary", elem_id="search")
     if page.shown.is_aldermere:
-        examples(EXAMPLES, asks)
+        examples(EXAMPLES, language)
     page.follow(html("", "notice"), "value", partial(notice, language=language))
     outputs = [html("", "status"), html("", "results")]
     gr.on(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from pipelines.asking import found_article
-from pipelines.tree_view.picture import ENGLISH, Wording, draw_picture, window
 from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
+from pipelines.tree_view.picture import Wording, draw_picture, window
 from pipelines.tree_view.svg import beginning
 from ui.article import FILE_SUFFIX, MEDIA_TYPES, Kind, article_title, citation, export
 from ui.frame import TEMPLATES, Collection, beyond, document, notice, render
@@ -50,7 +50,7 @@ from ui.law_reader import (
     near_names,
     shortened,
 )
-from ui.texts import ARTICLE_TEXTS, FRENCH_PICTURE, LAW_TEXTS, REFUSAL_TEXTS
+from ui.texts import ARTICLE_TEXTS, LAW_TEXTS, PICTURE_TEXTS, REFUSAL_TEXTS
 
 # A suggestion: its name and its address.
 Near = tuple[str, str]
@@ -62,16 +62,15 @@ _FIRST_WORDS = 130  # characters
 _SHOWN_CITATIONS = 8
 LISTED = 100
 
-# The command line's pictures have ISO days.
-_PICTURE_WORDING: dict[Language, Wording] = {
-    "en": replace(ENGLISH, day=partial(day, language="en")),
-    "fr": Wording(
-        lang="fr",
-        number=partial(number, language="fr"),
-        day=partial(day, language="fr"),
-        zero_is_one=True,
-        **FRENCH_PICTURE,
-    ),
+_PICTURE_WORDING = {
+    each: Wording(
+        lang=each,
+        number=partial(number, language=each),
+        day=partial(day, language=each),
+        zero_is_one=each == "fr",
+        **PICTURE_TEXTS[each],
+    )
+    for each in LANGUAGES
 }
 
 
