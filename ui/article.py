@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, Literal, NamedTuple
-
-from markupsafe import Markup
+from datetime import date, timedelta
+from typing import Any, Literal
 
 from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
-from ui.frame import TEMPLATES, Collection, in_templates, plain_notice, render
-from ui.language import Language, day, number
-from ui.texts import ANSWER_TEXTS, ASK_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
+from ui.frame import INVENTED, TEMPLATES, Collection, in_templates, plain_notice
+from ui.language import Language, day
+from ui.texts import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
 
 
 def article_title(number: object) -> str:
@@ -34,141 +32,63 @@ def citation(article: Mapping[str, Any]) -> str:
     return ", ".join(part for part in (str(article["law"]), title) if part)
 
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
-_MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
+def cited_as(article: Mapping[str, Any], anchor: str = "") -> str:
+    """An article's number with that of a paragraph, as on its own page: "Article 12(3)".
 
-# Chinese and Japanese set no blanks between words: there each sign counts as one.
-_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_WIDE_POINT = re.compile(r"[\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f]")
-
-_SHOWN_WORDS = 180
-_FOLDED_WORDS = 60
-
-
-class Span(NamedTuple):
-    """Characters `start` to `end` of a text."""
-
-    start: int
-    end: int
-
-
-class Paragraph(NamedTuple):
-    """A paragraph of an article, cut where its marked passage begins and ends.
-
-    Attributes:
-        css: "numbered" or "lettered" by its marker; empty without one.
-        marker: such as "1." or "(a)".
-        before: text in front of the marked passage.
-        marked: the marked passage; empty where nothing is marked.
-        after: text after it.
+    Args:
+        article: `number`, as in `pipelines.asking.found_article`.
+        anchor: of a paragraph, as in `ui.annotations.ShownLine`; "" for the whole article.
     """
+    parts = re.findall(r"\d+[a-z]?|[a-z]+", anchor.removeprefix("p"))
+    paragraph = "".join(f"({part})" for part in parts)
+    return article_title(article["number"]) + paragraph
 
-    css: str
-    marker: str
-    before: str
-    marked: str
-    after: str
+
+# The divisions' kinds and numbers: "Section 2. ", "Titre IV : ", "Part 3 - ".
+_NUMBERED_HEADING = re.compile(
+    r"(?:book|title|part|chapter|section|subsection|division|schedule|livre|titre|partie|chapitre"
+    r"|sous-section|paragraphe)\s+[\divxlc]+(?:er|[a-z]|(?:-\d+))?\s*[.:–—-]\s*(?=\S)",
+    re.IGNORECASE,
+)
+
+
+# Words of a heading that needs no other.
+_TELLING = 3
+
+
+def heading_title(heading: str) -> str:
+    """The words of a division's heading: "Return of the deposit" of "Section 2. Return of…"."""
+    return _NUMBERED_HEADING.sub("", heading, count=1) or heading
+
+
+def result_title(article: Mapping[str, Any]) -> str:
+    """What an article is about, as far as its divisions say; its number without one.
+
+    A short heading, such as "Return", says little without the one above it.
+    """
+    titles = [heading_title(each) for each in article["headings"][-2:]]
+    if not titles:
+        return article_title(article["number"])
+    is_short = len(titles) == 2 and len(titles[-1].split()) < _TELLING
+    return f"{titles[-1]} ({titles[0]})" if is_short else titles[-1]
+
+
+def plain_law(law: str) -> str:
+    """A law's name without "(invented)", which the page says once."""
+    return law.removesuffix(f" {INVENTED}")
+
+
+def short_law(law: str) -> str:
+    """A law's name as in a list: of the demo's without the country too."""
+    return law.removesuffix(f" of Aldermere {INVENTED}").removesuffix(f" {INVENTED}")
+
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 
 
 def is_language_tag(tag: object) -> bool:
     """Whether a document's `language` can stand in a `lang` attribute."""
     return isinstance(tag, str) and _LANGUAGE.fullmatch(tag) is not None
-
-
-def word_count(text: str) -> int:
-    """About how many words a text has, as word processors count them."""
-    return len(_SIGN.sub(" x ", _WIDE_POINT.sub(" ", text)).split())
-
-
-def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
-    """The passage that is worth marking, without the blanks around it.
-
-    Passages are cut by length. One that runs over several paragraphs is marked as those of them
-    that are in it by half or more, so that no mark breaks off after a few words.
-
-    Args:
-        text: the article's.
-        passage: what a ranker found best, as characters `start` to `end`.
-
-    Returns:
-        None where there is none, or where it is all of the text.
-    """
-    if passage is None:
-        return None
-    start, end = passage["start"], min(passage["end"], len(text))
-    shares = {
-        paragraph: (min(end, paragraph.end) - max(start, paragraph.start))
-        / (paragraph.end - paragraph.start)
-        for paragraph in _paragraphs(text)
-    }
-    touched = [paragraph for paragraph, share in shares.items() if share > 0]
-    kept = [paragraph for paragraph in touched if shares[paragraph] >= 0.5]
-    if len(touched) > 1 and kept:
-        start, end = kept[0].start, kept[-1].end
-    span = _trimmed(text, Span(start, end))
-    return None if span in (_trimmed(text, Span(0, len(text))), Span(0, 0)) else span
-
-
-def article_text(text: str, marked: Span | None, language: Language) -> Markup:
-    """HTML of every paragraph; a long rest is folded, unless the marked passage is in it.
-
-    Args:
-        text: the article's.
-        marked: as `marked_passage` gives it.
-        language: of the interface.
-    """
-    spans = _paragraphs(text)
-    counts = [word_count(text[start:end]) for start, end in spans]
-    shown = count = 0
-    while shown < len(spans) and count < _SHOWN_WORDS:
-        count += counts[shown]
-        shown += 1
-    rest = sum(counts[shown:])
-    if rest < _FOLDED_WORDS:
-        shown = len(spans)
-    written = paragraphs(text, marked)
-    return render(
-        "article_text.html",
-        language,
-        shown=written[:shown],
-        folded=written[shown:],
-        summary=ASK_TEXTS[language].rest.format(words=number(rest, language)),
-        is_open=marked is not None and shown < len(spans) and marked.end > spans[shown].start,
-    )
-
-
-def paragraphs(text: str, marked: Span | None = None) -> list[Paragraph]:
-    """The paragraphs of an article's text.
-
-    Args:
-        text: the article's.
-        marked: as `marked_passage` gives it.
-    """
-    cut = []
-    for start, end in _paragraphs(text):
-        marker = _MARKER.match(text[start:end])
-        css = "" if not marker else "numbered" if marker["figure"] else "lettered"
-        body = start + (marker.end() if marker else 0)
-        first, last = (min(max(place, body), end) for place in marked or (end, end))
-        parts = (text[body:first], text[first:last], text[last:end])
-        cut.append(Paragraph(css, marker[1] if marker else "", *parts))
-    return cut
-
-
-def _paragraphs(text: str) -> list[Span]:
-    """The lines that are not blank, each without the blanks around it."""
-    paragraphs, place = [], 0
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            paragraphs.append(_trimmed(text, Span(place, place + len(line))))
-        place += len(line)
-    return paragraphs
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    part = text[span.start : span.end]
-    start = span.start + len(part) - len(part.lstrip())
-    return Span(start, start + len(part.strip())) if part.strip() else Span(0, 0)
 
 
 _CLASSES = {"in force": "in-force", "repealed": "repealed", "not yet in force": "coming"}
@@ -215,6 +135,13 @@ def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     return f"{state}. {texts.no_earlier}" if alone else state
 
 
+def short_state(article: Mapping[str, Any], language: Language) -> str:
+    """The state as a list shows it: a date only where the article does not bind."""
+    if article["state"] == "in force":
+        return STATE_TEXTS[language].in_force
+    return state_named(article, language)
+
+
 def state_named(article: Mapping[str, Any], language: Language) -> str:
     """The state in words alone; see `state_sentence`."""
     texts = STATE_TEXTS[language]
@@ -222,9 +149,16 @@ def state_named(article: Mapping[str, Any], language: Language) -> str:
     in_force = texts.in_force_since.format(start=start) if start else texts.in_force
     return {
         "in force": in_force + (texts.until.format(end=end) if end else ""),
-        "repealed": texts.repealed.format(end=end),
+        "repealed": texts.repealed.format(day=_day_after(article.get("valid_to"), language)),
         "not yet in force": texts.coming.format(start=start),
     }.get(str(article["state"]), texts.unknown)
+
+
+def _day_after(value: object, language: Language) -> str:
+    try:
+        return day(date.fromisoformat(str(value)) + timedelta(days=1), language)
+    except (ValueError, OverflowError):
+        return day(value, language)
 
 
 Kind = Literal["json", "ris", "csl"]
@@ -333,7 +267,8 @@ def web_address(url: object) -> str | None:
 
 
 TEMPLATES.globals |= {
-    each.__name__: each for each in (article_title, citation, paragraphs, state_class, web_address)
+    each.__name__: each
+    for each in (article_title, citation, cited_as, plain_law, short_law, state_class, web_address)
 }
 TEMPLATES.tests["language_tag"] = is_language_tag
-in_templates(article_text, state_named, state_sentence, state_word, wording_name)
+in_templates(short_state, state_sentence, state_word, wording_name)

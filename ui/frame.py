@@ -33,7 +33,7 @@ from ui.language import (
 from ui.texts import FRAME_TEXTS, GUARD_TEXTS
 
 # Invented laws have this in their name; the page says so next to the results.
-_INVENTED = "(invented)"
+INVENTED = "(invented)"
 
 # More boxes to tick than these help nobody.
 MOST_LISTED_LAWS = 200
@@ -79,13 +79,13 @@ class Collection:
     @property
     def invented(self) -> bool:
         """Whether any of the laws is invented."""
-        return any(_INVENTED in law for law in self.laws)
+        return any(INVENTED in law for law in self.laws)
 
     @property
     def is_aldermere(self) -> bool:
         """Whether this is the demo law, which the example questions are about."""
         return bool(self.laws) and all(
-            law.endswith(f"of Aldermere {_INVENTED}") for law in self.laws
+            law.endswith(f"of Aldermere {INVENTED}") for law in self.laws
         )
 
 

@@ -25,6 +25,7 @@ from pipelines.asking import found_article
 from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
 from pipelines.tree_view.picture import Wording, draw_picture, window
 from pipelines.tree_view.svg import beginning
+from ui.annotations import Note, shown_lines
 from ui.article import FILE_SUFFIX, MEDIA_TYPES, Kind, article_title, citation, export
 from ui.frame import TEMPLATES, Collection, beyond, document, notice, render
 from ui.language import (
@@ -346,8 +347,13 @@ def article_main(
     texts = ARTICLE_TEXTS[language]
     position = None if law is None else law.position_of.get(article.id)
     place = None
+    notes: list[Note] = []
     if law is not None and position is not None:
         place = place_section(law, position, language, on)
+        notes = [
+            *law.references(article, language, on),
+            *law.glossary.notes(article.text, article.law, article.id),
+        ]
     return render(
         "article.html",
         language,
@@ -355,6 +361,7 @@ def article_main(
         law_texts=LAW_TEXTS[language],
         article=article,
         title=article_title(article.number),
+        lines=shown_lines(article.text, notes=notes),
         found=found,
         on=on,
         limit=beyond(collection, on, language),

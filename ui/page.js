@@ -94,6 +94,26 @@ function save(file) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// The class of an item has the number of its law, by first appearance.
+function groupByLaw(list, pressed) {
+  pressed.hidden = true;
+  const articles = list.querySelector(".articles");
+  const items = [...articles.children];
+  const lawOf = (item) => Number(/law-(\d+)/.exec(item.className)[1]);
+  items.sort((one, other) => lawOf(one) - lawOf(other));
+  let last = null;
+  for (const item of items) {
+    if (lawOf(item) !== last) {
+      const name = document.createElement("li");
+      name.className = "law-name";
+      name.textContent = item.querySelector(".path a").textContent;
+      articles.append(name);
+    }
+    last = lawOf(item);
+    articles.append(item);
+  }
+}
+
 function linkTo(fragment) {
   return `${location.origin}${location.pathname}#${fragment}`;
 }
@@ -107,10 +127,11 @@ document.addEventListener("click", (event) => {
   const pressed = event.target.closest(".take-away button, button.print");
   if (!pressed) return;
   if (pressed.matches(".print")) window.print();
+  else if (pressed.matches(".group")) groupByLaw(pressed.closest(".list"), pressed);
   else if (pressed.matches(".copy-link")) copy(linkTo(taken().link), pressed);
   else {
-    const kind = ["json", "ris", "csl"].find((each) => pressed.classList.contains(each));
-    save(taken().files[kind]);
+    const { files } = taken();
+    save(files[Object.keys(files).find((each) => pressed.classList.contains(each))]);
   }
 });
 
@@ -157,13 +178,34 @@ function whenDrawn(selector, act) {
   looking.observe(document, { childList: true, subtree: true });
 }
 
+// Gradio's sanitiser takes these attributes away.
+function describeTerms(part) {
+  for (const [place, term] of part.querySelectorAll(".term").entries()) {
+    const definition = term.querySelector(".definition");
+    definition.id = `definition-${place}`;
+    definition.setAttribute("role", "tooltip");
+    term.tabIndex = 0;
+    term.setAttribute("role", "button");
+    term.setAttribute("aria-describedby", definition.id);
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.activeElement.matches(".term")) {
+    document.activeElement.blur();
+  }
+});
+
 function followResults(results) {
   let last = null;
+  const title = document.title;
   new MutationObserver(() => {
     const heading = results.querySelector("h2");
     if (heading === last) return;
     last = heading;
+    document.title = heading ? `${results.querySelector(".list > h2").textContent} · ${title}` : title;
     addCopyButtons(results);
+    describeTerms(results);
     returnToPlace();
     if (!heading) return;
     if (document.activeElement.matches(".example")) heading.focus();
@@ -241,4 +283,5 @@ if (document.querySelector("gradio-app")) {
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {
   addCopyButtons(document);
+  describeTerms(document);
 }

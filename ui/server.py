@@ -142,6 +142,8 @@ def build_site(
         passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
     """
+    places = Places(lambda: serving.store)
+    places.prepare()
     compared = Compared(lambda: serving.store, serving.model, serving.name)
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
@@ -152,10 +154,9 @@ def build_site(
             language,
             learns=standing is not None,
             sent_to=serving.sent_to,
+            glossary=places.glossary,
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
-    places = Places(lambda: serving.store)
-    places.prepare()
     folders = [folder.expanduser().resolve() for folder in runs]
     sources = Sources(lambda: serving.store, folders, demo)
     routes = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import unicodedata
@@ -10,23 +11,28 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
+from cachetools import LRUCache
 from haystack import Pipeline
 
-from components.embedders.text import StatuteTextEmbedder
+from components.embedders.text import StatuteTextEmbedder, load_encoder
 from components.rankers.cross_encoder import StatuteRanker
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.resident import ReadableStore, readable
 from components.retrievers.validity import ANY, not_in_force_on
+from components.statutes.article import indexed_text
+from components.statutes.citations.laws import LawNames
+from components.statutes.lexical import analyzer
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
-from ui.article import word_count
 from ui.frame import Collection, recorded_days
+from ui.passages import best_provision, provisions_of, word_count
 
 Which = Literal["in force", "all", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
@@ -210,6 +216,9 @@ OF_TODAY = Narrowing()
 # help.
 AT_ONCE = 2
 
+# Vectors of provisions that are kept: 30 MB of 384 numbers each.
+_KEPT_VECTORS = 20_000
+
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
 _RANKING_MS = 1200.0
@@ -253,6 +262,8 @@ class Serving:
             initializer=torch.set_num_threads,
             initargs=(torch.get_num_threads(),),
         )
+        self._vectors: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_VECTORS)
+        self._vectors_lock = threading.Lock()
         self._pipeline = self._loaded(store)
 
     @property
@@ -306,11 +317,56 @@ class Serving:
             states_on=narrowing.day,
         )
         _add_words_read(pipeline, answer)
+        self._add_passages(pipeline, answer)
         if GRAPH in _stages(pipeline):
             for document in answer["documents"]:
                 ranks = document["ranks"].items()
                 document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
         return answer
+
+    def _add_passages(self, pipeline: Pipeline, answer: Answer) -> None:
+        """Give each article its best passage, unless a ranker has found one.
+
+        `nearness` of the answer is the highest cosine of a provision to the question; it is absent
+        where no model is at hand.
+        """
+        documents = answer["documents"]
+        question = answer["question"]
+        near = self._nearness(pipeline, question, documents)
+        for document, cosines in zip(documents, near, strict=True):
+            text, language = str(document["content"]), document.get("language")
+            best = best_provision(text, analyzer(language)(question), language, cosines)
+            if best is not None:
+                document.setdefault("passage", best.span._asdict())
+        if best_cosines := [max(each) for each in near if each]:
+            answer["nearness"] = max(best_cosines)
+
+    def _nearness(
+        self, pipeline: Pipeline, question: str, documents: Sequence[Mapping[str, Any]]
+    ) -> list[list[float] | None]:
+        """The cosines of each article's provisions to the question; None without a model."""
+        embedder = _embedder(pipeline)
+        if embedder is None or embedder.model is None or not documents:
+            return [None] * len(documents)
+        encoder = load_encoder(type(self).__name__, embedder.model, embedder.device, embedder.dtype)
+        texts = [
+            [
+                indexed_text(each["headings"][-1:], each["content"][start:end])
+                for start, end in (provision.span for provision in provisions_of(each["content"]))
+            ]
+            for each in documents
+        ]
+        (asked,) = encoder.encode_queries([question])
+        with self._vectors_lock:
+            known = {
+                text: self._vectors.get((encoder.digest, text)) for each in texts for text in each
+            }
+        unknown = [text for text, vector in known.items() if vector is None]
+        if unknown:
+            known.update(zip(unknown, encoder.encode_articles(unknown), strict=True))
+            with self._vectors_lock:
+                self._vectors.update({(encoder.digest, text): known[text] for text in unknown})
+        return [[float(known[text] @ asked) for text in each] for each in texts]
 
     def switch(self, store: Path) -> None:
         """Search another store from the next question on; nobody waits while it is loaded.
@@ -333,6 +389,48 @@ class Serving:
 
 def _stages(pipeline: Pipeline) -> list[str]:
     return [stage.name for stage in stages_of(pipeline)]
+
+
+_LAW_AND_NUMBER = re.compile(
+    r"(?P<before>\d[\w.-]*)?[\s,]*(?P<name>[^\d].*?)[\s,]*(?P<after>\d[\w.-]*)?"
+)
+
+
+class NamedLaw(NamedTuple):
+    """A law that a question names and nothing else, or with the bare number of an article."""
+
+    law: str
+    number: str | None
+
+
+@lru_cache(maxsize=4)
+def law_names(laws: tuple[str, ...]) -> LawNames:
+    """The names of the laws that are searched."""
+    return LawNames(laws)
+
+
+def named_law(question: str, names: LawNames) -> NamedLaw | None:
+    """The law of a question such as "Housing Code" or "work code 37"; None for any other.
+
+    Args:
+        question: the question.
+        names: of the laws that are searched.
+    """
+    match = _LAW_AND_NUMBER.fullmatch(question.strip().rstrip("?."))
+    if match is None or (match["before"] and match["after"]):
+        return None
+    laws = names.anywhere(match["name"])
+    if len(laws) != 1:
+        return None
+    (law,) = laws
+    known = {*_words(law), "the", "le", "la", "du", "des"}
+    if not known.issuperset(_words(match["name"])):
+        return None
+    return NamedLaw(law, match["before"] or match["after"])
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", _folded(text))
 
 
 def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:
@@ -370,8 +468,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
 
 
 def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
-    embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
-    embedder = next(embedders, None)
+    embedder = _embedder(pipeline)
     documents = answer["documents"]
     if embedder is None or not documents:
         return
@@ -379,3 +476,8 @@ def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
     for document, share in zip(documents, shares, strict=True):
         if share < 1:
             document["words_read"] = round(word_count(document["content"]) * share)
+
+
+def _embedder(pipeline: Pipeline) -> StatuteTextEmbedder | None:
+    embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
+    return next(embedders, None)
