@@ -121,6 +121,17 @@ def wording_name(wording: Mapping[str, Any], article: Mapping[str, Any], languag
     return texts.later.format(start=start)
 
 
+def span_of(wording: Mapping[str, Any], language: Language) -> str:
+    """The days from which and until which a wording holds."""
+    texts = STATE_TEXTS[language]
+    start, end = (day(wording.get(name), language) for name in ("valid_from", "valid_to"))
+    parts = [
+        texts.since.format(start=start) if start else "",
+        texts.to.format(end=end) if end else "",
+    ]
+    return " ".join(filter(None, parts)) or texts.unknown
+
+
 def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     """The state in words, without a full stop.
 
@@ -271,4 +282,4 @@ TEMPLATES.globals |= {
     for each in (article_title, citation, cited_as, plain_law, short_law, state_class, web_address)
 }
 TEMPLATES.tests["language_tag"] = is_language_tag
-in_templates(short_state, state_sentence, state_word, wording_name)
+in_templates(short_state, span_of, state_sentence, state_word, wording_name)

@@ -301,6 +301,7 @@ def build_page(
     by_list = page.shown.lists_laws
     desk = Desk(ask, searched, language, by_list=by_list, glossary=glossary)
     with page, gr.Column(elem_id="reading"):
+        page.follow(html("", "notice"), "value", partial(notice, language=language))
         with gr.Column(elem_id="asking"):
             with gr.Row(elem_id="ask-line"):
                 example = texts.cited_example if page.shown.is_aldermere else texts.cited_plainly
@@ -320,7 +321,6 @@ def build_page(
             examples(EXAMPLES, language)
         describe = partial(about, stages=stages, language=language, sent_to=sent_to)
         page.follow(html("", "about"), "value", describe)
-        page.follow(html("", "notice"), "value", partial(notice, language=language))
         arrival = _unseen_box("arrival")
         arrive = gr.Button(visible="hidden", elem_id="arrive")
         written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]

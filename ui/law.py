@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -57,6 +57,8 @@ from ui.texts import ARTICLE_TEXTS, LAW_TEXTS, PICTURE_TEXTS, REFUSAL_TEXTS
 Near = tuple[str, str]
 
 PAGE = 100  # entries of a page
+# A law of no more articles than these shows its whole contents.
+_MOST_CONTENTS = 1_000
 _NEAR_PAGES = 2
 _FIRST_WORDS = 130  # characters
 # Citations listed at once, and with those in the fold.
@@ -137,9 +139,15 @@ class Shown:
         return self.law.structure.tree.children(self.node)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether everything below is shown, and not only what is right below."""
+        below = int(self.law.structure.articles_below[self.node])
+        return self.node != ROOT and below <= _MOST_CONTENTS
+
+    @property
     def pages(self) -> int:
         """How many pages there are, at least one."""
-        return max(1, -(-len(self.children) // PAGE))
+        return 1 if self.is_whole else max(1, -(-len(self.children) // PAGE))
 
     @property
     def first(self) -> int:
@@ -149,13 +157,33 @@ class Shown:
     @property
     def entries(self) -> list[int]:
         """The nodes of this page."""
-        return self.children[self.first : self.first + PAGE]
+        return self.children if self.is_whole else self.children[self.first : self.first + PAGE]
+
+    def below(self, node: int) -> list[int]:
+        """The nodes that are shown below one of the entries."""
+        is_division = self.law.position_at(node) is None
+        return self.law.structure.tree.children(node) if self.is_whole and is_division else []
 
     @property
     def articles(self) -> list[int]:
         """Positions of the articles of this page."""
-        positions = (self.law.position_at(node) for node in self.entries)
-        return [position for position in positions if position is not None]
+
+        def positions(nodes: Sequence[int]) -> Iterator[int]:
+            for node in nodes:
+                position = self.law.position_at(node)
+                if position is not None:
+                    yield position
+                yield from positions(self.below(node))
+
+        return list(positions(self.entries))
+
+
+class _Entry(NamedTuple):
+    """An article, or a division with what is shown below it."""
+
+    article: Article | None
+    division: _Division | None
+    below: list[_Entry]
 
 
 class _Division(NamedTuple):
@@ -192,13 +220,18 @@ def division_main(
     """
     law = shown.law
     name, headings = law.way_to(shown.node)
-    entries: list[tuple[Article | None, _Division | None]] = []
-    for node in shown.entries:
-        position = law.position_at(node)
-        if position is None:
-            entries.append((None, _Division.at(law, node)))
-        else:
-            entries.append((articles[position], None))
+
+    def entries_of(nodes: Sequence[int]) -> list[_Entry]:
+        entries = []
+        for node in nodes:
+            position = law.position_at(node)
+            if position is None:
+                below = entries_of(shown.below(node))
+                entries.append(_Entry(None, _Division.at(law, node), below))
+            else:
+                entries.append(_Entry(articles[position], None, []))
+        return entries
+
     return render(
         "division.html",
         language,
@@ -213,7 +246,7 @@ def division_main(
         limit=beyond(collection, on, language),
         counts=_counts(shown, language),
         neighbours=_neighbours(shown, language),
-        entries=entries,
+        entries=entries_of(shown.entries),
         page_numbers=_page_numbers(shown),
         notice=notice(collection, language),
     )
@@ -321,6 +354,14 @@ def citations_missing(law: Law, language: Language) -> str:
     return texts.citations_unread if law.unread else texts.citations_being_read
 
 
+def _versions(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """An article's wordings with itself among them, oldest first; [] where it has no other."""
+    wordings = found.get("wordings", [])
+    if not wordings:
+        return []
+    return sorted([*wordings, found], key=lambda each: each.get("valid_from") or "")
+
+
 def article_main(
     article: Article,
     found: Mapping[str, Any],
@@ -363,6 +404,7 @@ def article_main(
         title=article_title(article.number),
         lines=shown_lines(article.text, notes=notes),
         found=found,
+        versions=_versions(found),
         on=on,
         limit=beyond(collection, on, language),
         notice=notice(collection, language),
@@ -455,7 +497,8 @@ class LawViews:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
         note = citations_missing(law, language)
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
-        drawn = draw_picture(place, None, note, _PICTURE_WORDING[language])
+        wording = replace(_PICTURE_WORDING[language], on=date.today())
+        drawn = draw_picture(place, None, note, wording)
         return _response(drawn, "image/svg+xml")
 
     def _law(self) -> Law:

@@ -137,6 +137,31 @@ document.addEventListener("click", (event) => {
 
 const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
 
+/* The law */
+
+// A question stands behind the #, which is never sent to a server.
+function followFinding() {
+  const form = document.querySelector("form.find");
+  if (!form) return;
+  form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const search = new URLSearchParams({ q: form.querySelector("input").value.trim() });
+    location.assign(`${form.dataset.ask}#${search}`);
+  });
+}
+
+// Who came to a paragraph takes its citation and its address away.
+function citeParagraph() {
+  const place = document.querySelector(".reading .law p:target");
+  const numbers = place ? place.id.slice(1).match(/\d+[a-z]?(?![a-z])|\d+|[a-z]+/g) : [];
+  const [citation, link] = document.querySelectorAll(".keep .copyable");
+  if (!citation) return;
+  for (const each of [citation, link]) each.dataset.whole ??= each.textContent;
+  citation.textContent = citation.dataset.whole + numbers.map((each) => `(${each})`).join("");
+  link.textContent = link.dataset.whole + (place ? `#${place.id}` : "");
+}
+
 /* A question that got no answer */
 
 // Gradio tells it in a corner, in English, for some seconds. Here it is told where answers are
@@ -282,6 +307,9 @@ if (document.querySelector("gradio-app")) {
   const named = { attributes: true, attributeFilter: ["name"] };
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {
+  followFinding();
+  citeParagraph();
+  window.addEventListener("hashchange", citeParagraph);
   addCopyButtons(document);
   describeTerms(document);
 }

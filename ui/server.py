@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from pipelines.home import TrainedDemo
 from pipelines.serving.limits import Limits, PromptProtocol
-from ui.about import standing_texts
+from ui.about import about_routes, standing_texts
 from ui.ask import build_page
 from ui.compare import Compared, build_compare
 from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
@@ -162,6 +162,7 @@ def build_site(
     routes = [
         *law_routes(places, searched),
         *training_routes(sources, searched),
+        *about_routes(searched),
         *(standing_routes(standing) if standing is not None else []),
     ]
     return build_server(pages, routes, passwords, names)
