@@ -279,7 +279,16 @@ def web_address(url: object) -> str | None:
 
 TEMPLATES.globals |= {
     each.__name__: each
-    for each in (article_title, citation, cited_as, plain_law, short_law, state_class, web_address)
+    for each in (
+        article_title,
+        citation,
+        cited_as,
+        plain_law,
+        result_title,
+        short_law,
+        state_class,
+        web_address,
+    )
 }
 TEMPLATES.tests["language_tag"] = is_language_tag
 in_templates(short_state, span_of, state_sentence, state_word, wording_name)

@@ -228,7 +228,8 @@ function followResults(results) {
     const heading = results.querySelector("h2");
     if (heading === last) return;
     last = heading;
-    document.title = heading ? `${results.querySelector(".list > h2").textContent} · ${title}` : title;
+    const name = results.querySelector(".list > h2") ?? heading;
+    document.title = heading ? `${name.textContent} · ${title}` : title;
     addCopyButtons(results);
     describeTerms(results);
     returnToPlace();

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_law import told as text_of
 
-from ui.article import MEDIA_TYPES, article_text, citation, export, marked_passage
+from ui.article import MEDIA_TYPES, citation, export, heading_title, result_title
 from ui.frame import Collection
 from ui.language import Language
-from ui.results import is_unsure, results
+from ui.results import results
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -53,12 +53,12 @@ def test_the_other_wordings_of_an_article_are_linked():
     assert "wordings" not in shown()
 
 
-def test_a_result_shows_law_number_path_state_words_and_ranks():
+def test_a_result_shows_title_law_number_path_state_words_and_ranks():
     text = text_of(shown())
     for part in (
-        *("1 article found", "Article 12 Housing Code", "Book I. Letting", "Chapter 2. Deposits"),
-        *("In force since 1 January 2009", "(1) A deposit is owed.", "(a) in money;"),
-        *("This is all.", "BM25 rank 3", "in 41 ms"),
+        *("What the law says", "Results for", "Deposits (Letting)", "Article 12, Housing Code"),
+        *("Book I. Letting", "Chapter 2. Deposits", "In force since 1 January 2009"),
+        *("(1) A deposit is owed.", "(a) in money;", "This is all.", "Same words 3rd"),
     ):
         assert part in text
 
@@ -70,18 +70,17 @@ def words_of(markup: str) -> list[str]:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_word_of_an_article_is_shown_in_order(content):
-    law = re.search(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content))
-    assert law
-    assert words_of(law[1]) == content.split()
+    laws = re.findall(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content))
+    assert words_of(laws[-1]) == content.split()
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"state": "in force", "valid_to": "2030-06-30"}, "2009, until 30 June 2030"),
-        ({"state": "repealed", "valid_to": "2018-12-31"}, "Repealed; last day in force 31"),
-        ({"state": "not yet in force"}, "Not yet in force; from 1 January 2009"),
-        ({"state": "unknown", "valid_from": None}, "Not known whether in force"),
+        ({"state": "repealed", "valid_to": "2018-12-31"}, "No longer law since 1 January 2019"),
+        ({"state": "not yet in force"}, "Not yet law; in force from 1 January 2009"),
+        ({"state": "unknown", "valid_from": None}, "No dates recorded"),
         ({"state": "in force", "valid_from": None, "valid_to": "2030-06-30"}, "In force, until 30"),
     ],
 )
@@ -98,30 +97,43 @@ def test_the_state_is_reported_in_words(changes, words):
     ],
 )
 def test_a_number_is_called_article_only_where_it_reads_as_one(number, title):
-    assert re.search(f'<h3><a [^>]*>{re.escape(title)}</a> <span dir="auto">', shown(number=number))
+    assert f'<p class="cite"><span dir="auto">{title}, Housing Code</span>' in shown(number=number)
+
+
+def test_a_result_s_title_is_that_of_its_division_without_its_number():
+    for heading, title in (
+        ("Section 2. Return of the deposit", "Return of the deposit"),
+        ("Titre IV : Des baux", "Des baux"),
+        ("Part 3 - Duties", "Duties"),
+        ("Chapter II", "Chapter II"),
+        ("Booking a room", "Booking a room"),
+    ):
+        assert heading_title(heading) == title
+    assert result_title(document(headings=[])) == "Article 12"
+    assert result_title(document(headings=["Book I. Rent", "Part 2. Sums"])) == "Sums (Rent)"
 
 
 def test_only_the_law_is_marked_with_its_language():
     markup = shown(language="fr-BE")
-    assert markup.count('lang="fr-BE"') == 3
-    assert '<p class="state in-force">' in markup
+    assert markup.count('lang="fr-BE"') > 5
+    assert '<span class="state in-force">' in markup
     assert "lang=" not in shown(language='fr"><b>')
 
 
-def test_the_passage_that_a_ranker_found_best_is_marked_and_reported():
-    text = "The house is let. The lessor repairs it."
+def test_the_passage_that_a_ranker_found_best_is_the_one_shown():
+    text = "(1) The house is let.\n(2) The lessor repairs it."
     there = {"start": text.index("The lessor"), "end": len(text)}
-    markup = shown(content=text, passage=there)
-    assert "<p>The house is let. <mark>The lessor repairs it.</mark></p>" in markup
-    assert "The part that fits your question best is marked." in text_of(markup)
-    whole = shown(content=text, passage={"start": 0, "end": len(text)})
-    assert "<mark>" not in whole
-    assert "is marked" not in whole
+    answer = shown(content=text, passage=there).split("blockquote")[1]
+    assert "The lessor repairs it." in answer
+    assert "The house is let." not in answer
 
 
 def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_ranks():
     markup = shown(ranks={"dense": 1, "other": 500, "bm25": 20, "citation": 2})
     assert re.findall(r'class="stage">(\w+)', markup) == ["Citation", "BM25", "Dense", "other"]
+    assert re.findall(r'class="meaning">([\w ]+)', markup) == [
+        *("You named it", "Same words", "Similar meaning", "other")
+    ]
     lengths = [int(width) for width in re.findall(r"width:(\d+)%", markup)]
     assert lengths[2] == 100 > lengths[0] > lengths[1] > lengths[3] == 0
     assert "%" not in text_of(markup)
@@ -133,66 +145,6 @@ def test_only_a_web_address_becomes_a_link(url):
     assert '<a href="https://law.example/?a=1&amp;b=2"' in shown(
         source_url="https://law.example/?a=1&b=2"
     )
-
-
-def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
-    def answer(*ranks: dict[str, int]) -> dict[str, Any]:
-        return {"documents": [document(ranks=each) for each in ranks]}
-
-    for apart in (
-        answer({"bm25": 1}, {"dense": 1}, {"bm25": 2}),
-        answer({"bm25": 1, "dense": 11}, {"dense": 10, "bm25": 11}),
-        answer({"dense": 1}, {"dense": 2}),
-    ):
-        assert is_unsure(apart)
-    for agreed in (
-        answer({"bm25": 1}, {"dense": 10, "bm25": 10}),
-        answer({"bm25": 1, "graph": 2}),
-        answer({"citation": 1}, {"bm25": 1}, {"dense": 1}),
-        answer({"bm25": 1, "reranker": 1}, {"dense": 1}),
-    ):
-        assert not is_unsure(agreed)
-
-
-TEXT = "The lessor keeps the house in repair.\n(1) The roof is his.\n(2) The lamps are not."
-
-
-def marks_of(markup: str) -> list[str]:
-    return [html.unescape(each) for each in re.findall("<mark>(.*?)</mark>", markup)]
-
-
-def test_a_passage_is_marked_in_each_of_its_paragraphs_and_numbers_are_not():
-    def marked(part: str) -> str:
-        start = TEXT.index(part)
-        span = marked_passage(TEXT, {"start": start, "end": start + len(part)})
-        return article_text(TEXT, span, "en")
-
-    markup = marked("in repair")
-    assert "<p>The lessor keeps the house <mark>in repair</mark>.</p>" in markup
-    assert markup.count("<mark>") == 1
-    markup = marked("keeps the house in repair.\n(1) The roof is his.")
-    assert marks_of(markup) == ["The lessor keeps the house in repair.", "The roof is his."]
-    assert "<span>(1)</span> <mark>The roof" in markup
-
-
-LAWLIKE = st.text(st.sampled_from("ab <&1.()\n\u2028\t"), max_size=60)
-
-
-@given(LAWLIKE, st.integers(0, 60), st.integers(0, 60))
-def test_every_word_stands_in_order_and_marks_are_of_the_span(text, start, length):
-    start = min(start, len(text))
-    span = marked_passage(text, {"start": start, "end": start + length})
-    markup = article_text(text, span, "en")
-    # A mark may begin or end within a word.
-    assert "".join(words_of(markup)) == "".join(text.split())
-    assert len(markup.splitlines()) <= 1
-    inside = "" if span is None else "".join(text[span.start : span.end].split())
-    marked = "".join("".join(marks_of(markup)).split())
-    # Numbers of paragraphs are not marked.
-    assert set(marked) <= set(inside)
-    assert len(marked) <= len(inside)
-    if span is not None:
-        assert max(span.start, start) < min(span.end, start + length)
 
 
 COLLECTION = Collection(1, ("Housing Code",), snapshot="2026-03-01")
