@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from io import BytesIO
 from typing import Any, Literal
 
 from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
 from ui.frame import INVENTED, TEMPLATES, Collection, in_templates, plain_notice
-from ui.language import Language, day
+from ui.language import Language, article_link, day
 from ui.texts import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
 
 
@@ -172,14 +173,24 @@ def _day_after(value: object, language: Language) -> str:
         return day(value, language)
 
 
-Kind = Literal["json", "ris", "csl"]
+Kind = Literal["json", "ris", "csl", "txt", "docx"]
 
 MEDIA_TYPES: Mapping[Kind, str] = {
     "json": "application/json",
     "ris": "application/x-research-info-systems",
     "csl": "application/vnd.citationstyles.csl+json",
+    "txt": "text/plain",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
-FILE_SUFFIX: Mapping[Kind, str] = {"json": ".json", "ris": ".ris", "csl": ".csl.json"}
+# The others are text, which a page can carry.
+BINARY: frozenset[Kind] = frozenset({"docx"})
+FILE_SUFFIX: Mapping[Kind, str] = {
+    "json": ".json",
+    "ris": ".ris",
+    "csl": ".csl.json",
+    "txt": ".txt",
+    "docx": ".docx",
+}
 
 
 def export(
@@ -190,18 +201,20 @@ def export(
     on: date,
     today: date,
     question: str | None = None,
-) -> str:
+    site: str = "",
+) -> bytes:
     """Articles as a file.
 
     Args:
         kind: "json" has everything that is known, "ris" and "csl" (CSL-JSON) are read by programs
-            that keep references.
+            that keep references, "txt" and "docx" (Word) by people.
         articles: as `pipelines.asking.found_article` makes them.
         language: of the disclaimer.
         collection: what they are from.
         on: the day of their states.
         today: the day on which they are taken.
         question: what they were found for.
+        site: scheme and host of the page, for the address of an article that has no official one.
     """
     texts = TAKEAWAY_TEXTS[language]
     disclaimer = plain_notice(collection, language)
@@ -212,10 +225,22 @@ def export(
         stated = texts.state.format(day=day(on, language), state=state)
         return f"{retrieved} {disclaimer} {stated}"
 
+    def address_of(article: Mapping[str, Any]) -> str | None:
+        own = f"{site}{article_link(str(article['id']), language)}" if site else None
+        return web_address(article.get("source_url")) or own
+
+    if kind in ("txt", "docx"):
+        readable = [
+            (citation(each), state_sentence(each, language), str(each["content"]), address_of(each))
+            for each in articles
+        ]
+        foot = f"{retrieved} {disclaimer}"
+        return (_word if kind == "docx" else _plain)(readable, question, foot)
     if kind == "ris":
-        return "".join(_ris(article, note(article), today) for article in articles)
+        fields = (_ris(each, note(each), today, address_of(each)) for each in articles)
+        return "".join(fields).encode()
     if kind == "csl":
-        content: Any = [_csl(article, note(article), today) for article in articles]
+        content: Any = [_csl(each, note(each), today, address_of(each)) for each in articles]
     else:
         content = {
             "disclaimer": disclaimer,
@@ -226,10 +251,48 @@ def export(
             "question": question,
             "articles": list(articles),
         }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
-def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
+# An article for people: its citation, state, text and address.
+_Readable = tuple[str, str, str, str | None]
+
+
+def _plain(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
+    parts = [question] if question else []
+    for cited, state, text, url in articles:
+        parts.append("\n".join([cited, state, "", text, *([url] if url else [])]))
+    return ("\n\n\n".join([*parts, foot]) + "\n").encode("utf-8", "replace")
+
+
+# Characters that XML cannot hold.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _word(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
+    from docx import Document
+
+    def written(text: str) -> str:
+        return _NOT_XML.sub("\ufffd", text)
+
+    document = Document()
+    if question:
+        document.add_heading(written(question), 1)
+    for cited, state, text, url in articles:
+        document.add_heading(written(cited), 2)
+        document.add_paragraph(written(state)).runs[0].italic = True
+        for line in text.splitlines():
+            if line.strip():
+                document.add_paragraph(written(line.strip()))
+        if url:
+            document.add_paragraph(written(url))
+    document.add_paragraph(written(foot))
+    file = BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def _csl(article: Mapping[str, Any], note: str, today: date, url: str | None) -> dict[str, Any]:
     """One item of CSL-JSON, type "legislation": the law is its title, the article its section.
 
     It has no date of issue: that belongs to the law, and only this text's day in force is known.
@@ -241,14 +304,14 @@ def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
         "section": article["number"],
         "abstract": article["content"],
         "language": article.get("language"),
-        "URL": web_address(article.get("source_url")),
+        "URL": url,
         "accessed": {"date-parts": [[today.year, today.month, today.day]]},
         "note": note,
     }
     return {name: value for name, value in item.items() if value}
 
 
-def _ris(article: Mapping[str, Any], note: str, today: date) -> str:
+def _ris(article: Mapping[str, Any], note: str, today: date, url: str | None) -> str:
     """One reference of RIS, type STAT; without a date, for the same reason."""
     fields = [
         ("TY", "STAT"),
@@ -257,7 +320,7 @@ def _ris(article: Mapping[str, Any], note: str, today: date) -> str:
         ("SE", article["number"]),
         *(("KW", heading) for heading in article["headings"]),
         ("LA", article.get("language")),
-        ("UR", web_address(article.get("source_url"))),
+        ("UR", url),
         ("AB", article["content"]),
         ("N1", note),
         ("Y2", today.isoformat().replace("-", "/")),

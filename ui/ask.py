@@ -17,7 +17,7 @@ from components.statutes.question import QuestionError, clean_question
 from ui import results
 from ui.about import about, learning
 from ui.annotations import NO_GLOSSARY, Glossary
-from ui.article import FILE_SUFFIX, MEDIA_TYPES, export, plain_law, short_law
+from ui.article import BINARY, FILE_SUFFIX, MEDIA_TYPES, export, plain_law, short_law
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
 from ui.guard import log_failure
 from ui.language import Language, counted, day
@@ -241,9 +241,10 @@ class Desk:
                     narrowing.day or today,
                     today,
                     question,
-                ),
+                ).decode(),
             }
             for kind in MEDIA_TYPES
+            if kind not in BINARY
         }
         return json.dumps({"link": urlencode(link), "files": files}, ensure_ascii=False)
 

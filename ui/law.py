@@ -472,16 +472,17 @@ class LawViews:
         return _page(request, title, main)
 
     def article(self, request: Request) -> Response:
-        """An article in its place, or as a file."""
-        asked = Asked.of(request, once=("id", "on", "as"))
-        language = asked.language
-        on, kind = asked.day("on"), asked.kind("as")
-        document_ = self._found(asked)
+        """An article in its place, or some as a file."""
+        kinds = Asked.of(request, once=("on", "as"), often=("id",))
+        kind = kinds.kind("as")
+        site = f"{request.url.scheme}://{request.url.netloc}"
+        if kind is not None:
+            return self._file(kinds, kind, site)
+        asked = Asked.of(request, once=("id", "on"))
+        language, on = asked.language, asked.day("on")
+        document_ = self._found(asked.required("id"), asked)
         article = article_of(document_)
         found = _found_on(on or date.today(), document_, article)
-        if kind is not None:
-            return self._file(found, kind, on, language)
-        site = f"{request.url.scheme}://{request.url.netloc}"
         main = article_main(
             article, found, self._places.law(), on, site, self._collection(), language
         )
@@ -491,7 +492,7 @@ class LawViews:
         """The picture of an article's place, as SVG."""
         asked = Asked.of(request, once=("id",))
         language = asked.language
-        id_ = self._found(asked).id
+        id_ = self._found(asked.required("id"), asked).id
         law = self._law()
         if id_ not in law.position_of:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
@@ -507,9 +508,8 @@ class LawViews:
             raise _BeingReadError
         return law
 
-    def _found(self, asked: Asked) -> Document:
-        """The document with the id that was asked for."""
-        id_ = asked.required("id")
+    def _found(self, id_: str, asked: Asked) -> Document:
+        """The document with an id that was asked for."""
         store = self._places.store
         for found in validity_of(store).with_wordings(store.fetch(store.keys_of([id_]))):
             return found
@@ -518,17 +518,22 @@ class LawViews:
         reason = REFUSAL_TEXTS[asked.language].no_article.format(id=shortened(id_))
         raise _MissingError(reason, near)
 
-    def _file(
-        self, found: dict[str, Any], kind: Kind, on: date | None, language: Language
-    ) -> Response:
-        """An article as a file."""
-        today = date.today()
-        content = export(kind, [found], language, self._collection(), on or today, today)
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found["id"]))[:_LONGEST_NAME].strip("-")
-        response = _response(content, MEDIA_TYPES[kind])
+    def _file(self, asked: Asked, kind: Kind, site: str) -> Response:
+        """Articles as a file."""
+        asked.required("id")
+        language, on, today = asked.language, asked.day("on"), date.today()
+        found = []
+        for id_ in asked.values["id"]:
+            document_ = self._found(id_, asked)
+            found.append(_found_on(on or today, document_, article_of(document_)))
+        content = export(kind, found, language, self._collection(), on or today, today, site=site)
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found[0]["id"]))[:_LONGEST_NAME].strip("-")
         file_name = f"{name or 'article'}{FILE_SUFFIX[kind]}"
-        response.headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-        return response
+        headers = {
+            "Cache-Control": "no-cache",
+            "Content-Disposition": f'attachment; filename="{file_name}"',
+        }
+        return Response(content, 200, headers, MEDIA_TYPES[kind])
 
 
 def law_routes(places: Places, searched: Callable[[], Collection]) -> list[Route]:

@@ -135,6 +135,11 @@ document.addEventListener("click", (event) => {
   }
 });
 
+window.addEventListener("beforeprint", () => {
+  const address = document.querySelector("#results .printed .address");
+  if (address && taken()) address.textContent = linkTo(taken().link);
+});
+
 const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
 
 /* The law */

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from stopwordsiso import has_lang, stopwords
+
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
 
@@ -344,11 +346,14 @@ def matched_words(
         language: BCP 47 tag of the text.
     """
     analyse, wanted = analyzer(language), set(terms)
+    # "not" and "give" decide a search, but to a reader they are no match.
+    known = known_language(language) or ""
+    common = stopwords(known) if has_lang(known) else frozenset()
     return [
         Span(start + word.start(), start + word.end())
         for start, end in spans
         for word in re.finditer(r"[^\W_]+(?:['’-][^\W_]+)*", text[start:end])
-        if wanted.intersection(analyse(word[0]))
+        if word[0].casefold() not in common and wanted.intersection(analyse(word[0]))
     ]
 
 

@@ -32,6 +32,7 @@ from ui.annotations import (
     steps_in,
 )
 from ui.article import (
+    BINARY,
     MEDIA_TYPES,
     article_title,
     citation,
@@ -207,9 +208,8 @@ def too_long(question: object, language: Language) -> Message | None:
     if length <= MAX_QUESTION_CHARS:
         return None
     title, explanation = ASK_TEXTS[language].too_long
-    counts = {"over": length - MAX_QUESTION_CHARS, "most": MAX_QUESTION_CHARS}
-    values = {name: number(count, language) for name, count in counts.items()}
-    return title, explanation.format(**values)
+    over = counted(length - MAX_QUESTION_CHARS, ASK_TEXTS[language].characters, language)
+    return title, explanation.format(over=over, most=number(MAX_QUESTION_CHARS, language))
 
 
 def status(
@@ -356,13 +356,15 @@ def results(
         banner=texts.not_law if not_binding else "",
         narrowed=narrowed,
         on=on,
+        today=date.today(),
         limit=limit,
         ranked_in_part=_ranked_in_part(answer, language),
         panel=panel,
         steps=_steps(quoted, glossary),
         articles=[(each.document, _shown(each, language, is_open=cited_only)) for each in read],
         laws=list(dict.fromkeys(each["law"] for each in documents)),
-        kinds=MEDIA_TYPES,
+        kinds=[kind for kind in MEDIA_TYPES if kind not in BINARY],
+        word_link=article_link([each["id"] for each in documents], language, on, **{"as": "docx"}),
     )
 
 

@@ -4,14 +4,16 @@ import html
 import json
 import re
 from datetime import date
+from io import BytesIO
 from typing import Any
 
 import pytest
+from docx import Document
 from hypothesis import given
 from hypothesis import strategies as st
 from small_law import told as text_of
 
-from ui.article import MEDIA_TYPES, citation, export, heading_title, result_title
+from ui.article import BINARY, MEDIA_TYPES, citation, export, heading_title, result_title
 from ui.frame import Collection
 from ui.language import Language
 from ui.results import results
@@ -58,7 +60,7 @@ def test_a_result_shows_title_law_number_path_state_words_and_ranks():
     for part in (
         *("What the law says", "Results for", "Deposits (Letting)", "Article 12, Housing Code"),
         *("Book I. Letting", "Chapter 2. Deposits", "In force since 1 January 2009"),
-        *("(1) A deposit is owed.", "(a) in money;", "This is all.", "Same words 3rd"),
+        *("(1) A deposit is owed.", "(a) in money;", "This is all.", "Same words rank 3"),
     ):
         assert part in text
 
@@ -153,6 +155,10 @@ ON = date(2024, 2, 29)
 TODAY = date(2026, 11, 21)
 
 
+def words_of_word(file: bytes) -> str:
+    return "\n".join(paragraph.text for paragraph in Document(BytesIO(file)).paragraphs)
+
+
 @pytest.mark.parametrize("kind", MEDIA_TYPES)
 @pytest.mark.parametrize(
     ("language", "told"),
@@ -162,9 +168,24 @@ TODAY = date(2026, 11, 21)
     ],
 )
 def test_every_file_has_the_date_and_the_disclaimer(kind, language, told):
-    text = export(kind, [ARTICLE], language, COLLECTION, ON, TODAY)
+    file = export(kind, [ARTICLE], language, COLLECTION, ON, TODAY)
+    text = file.decode() if kind not in BINARY else words_of_word(file)
     assert all(each in text for each in told)
     assert "2026-11-21" in text or "21 nov" in text.lower() or "2026/11/21" in text
+
+
+def test_people_s_files_have_the_question_the_text_and_the_address():
+    article = {**ARTICLE, "source_url": None, "content": "(1) One.\n\x00(2) Two."}
+    more = {"question": "Why?", "site": "https://law.example"}
+    for kind in ("txt", "docx"):
+        file = export(kind, [article], "fr", COLLECTION, ON, TODAY, **more)
+        text = words_of_word(file) if kind == "docx" else file.decode()
+        parts = ("Why?", "Housing Code, article 12", "(1) One.", "(2) Two.", "law.example/fr/art")
+        assert all(part in text for part in parts)
+    assert (
+        "UR  - https://law.example/article?id=housing-12"
+        in export("ris", [article], "en", COLLECTION, ON, TODAY, **more).decode()
+    )
 
 
 def test_csl_json_is_legislation_with_its_section():
@@ -179,7 +200,7 @@ def test_csl_json_is_legislation_with_its_section():
 
 def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
     articles = [{**ARTICLE, "content": "One.\r\nER  - \r\nTY  - BOOK"}, ARTICLE]
-    text = export("ris", articles, "en", COLLECTION, ON, TODAY)
+    text = export("ris", articles, "en", COLLECTION, ON, TODAY).decode()
     fields = [(line[:2], line[6:]) for line in text.split("\r\n") if line]
     assert [value for tag, value in fields if tag == "TY"] == ["STAT", "STAT"]
     assert [tag for tag, _ in fields].count("ER") == 2
