@@ -189,6 +189,10 @@ class Desk:
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         texts, language = self._texts, self._language
+        messages = results.not_given(answer, language)
+        best = answer.get("answer", {}).get("closest")
+        if best and not best["enough"]:
+            return Shown(results.status([*messages, texts.doubtful], kind="doubt"))
         title, explanation = texts.nothing
         laws = [short_law(law) for law in self._collection().laws]
         has = "; ".join(laws)
@@ -197,7 +201,6 @@ class Desk:
         explanation = explanation.format(laws=has)
         if narrowing:
             explanation = f"{explanation} {texts.nothing_narrowed}"
-        messages = results.not_given(answer, language)
         return Shown(results.status([*messages, (title, explanation)], kind="nothing"))
 
     def _filters(self, narrowing: Narrowing) -> list[str]:

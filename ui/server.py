@@ -144,6 +144,7 @@ def build_site(
     """
     places = Places(lambda: serving.store)
     places.prepare()
+    serving.prepare()
     compared = Compared(lambda: serving.store, serving.model, serving.name)
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:

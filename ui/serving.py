@@ -20,9 +20,12 @@ from cachetools import LRUCache
 from haystack import Pipeline
 
 from components.embedders.text import StatuteTextEmbedder, load_encoder
+from components.models.biencoder import BiEncoder
 from components.rankers.cross_encoder import StatuteRanker
+from components.rankers.gate import load_threshold
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.resident import ReadableStore, readable
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.resident import ReadableStore, readable, state_of
 from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.article import indexed_text
 from components.statutes.citations.laws import LawNames
@@ -32,6 +35,7 @@ from pipelines.asking import Answer, ask, found_article, narrowed
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
+from ui.law_reader import begin
 from ui.passages import best_provision, provisions_of, word_count
 
 Which = Literal["in force", "all", "not in force"]
@@ -216,12 +220,48 @@ OF_TODAY = Narrowing()
 # help.
 AT_ONCE = 2
 
-# Vectors of provisions that are kept: 30 MB of 384 numbers each.
-_KEPT_VECTORS = 20_000
+# Articles whose provisions' vectors are kept: of five provisions each, 30 MB.
+_KEPT_ARTICLES = 4_000
+# How many of the first articles are read while a reader waits.
+_READ = 3
+# A law of more articles is not read before it is asked; seconds between two articles.
+_MOST_PREPARED = 2_000
+_PAUSE = 0.05
 
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
 _RANKING_MS = 1200.0
+
+
+class _ProvisionVectors:
+    """Vectors of articles' provisions, kept from question to question. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_ARTICLES)
+        self._lock = threading.Lock()
+
+    def of(
+        self, encoder: BiEncoder, article: Mapping[str, Any], *, only_known: bool = False
+    ) -> torch.Tensor | None:
+        """`[n_provisions, dim]`; None where they are not known, or there are none.
+
+        Args:
+            encoder: gives the vectors.
+            article: as `found_article` makes it.
+            only_known: do not encode.
+        """
+        text = str(article["content"])
+        key = (encoder.digest, text)
+        with self._lock:
+            vectors = self._kept.get(key)
+        spans = [] if vectors is not None else [each.span for each in provisions_of(text)]
+        if vectors is not None or only_known or not spans:
+            return vectors
+        heading = article["headings"][-1:]
+        vectors = encoder.encode_articles([indexed_text(heading, text[a:b]) for a, b in spans])
+        with self._lock:
+            self._kept[key] = vectors
+        return vectors
 
 
 class Serving:
@@ -262,8 +302,8 @@ class Serving:
             initializer=torch.set_num_threads,
             initargs=(torch.get_num_threads(),),
         )
-        self._vectors: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_VECTORS)
-        self._vectors_lock = threading.Lock()
+        self._vectors = _ProvisionVectors()
+        self._threshold: float | None = None
         self._pipeline = self._loaded(store)
 
     @property
@@ -325,48 +365,28 @@ class Serving:
         return answer
 
     def _add_passages(self, pipeline: Pipeline, answer: Answer) -> None:
-        """Give each article its best passage, unless a ranker has found one.
+        """Give each article its best passage, unless a ranker has found one; and say if in doubt.
 
-        `nearness` of the answer is the highest cosine of a provision to the question; it is absent
-        where no model is at hand.
+        The first articles are read by meaning, the others too where their vectors are known.
+        `doubtful` stands where a threshold was calibrated for the store
+        (`python -m pipelines.calibrate`), the law's nearest article is farther than that, and the
+        question names none.
         """
-        documents = answer["documents"]
-        question = answer["question"]
-        near = self._nearness(pipeline, question, documents)
-        for document, cosines in zip(documents, near, strict=True):
+        question, documents = answer["question"], answer["documents"]
+        encoder = _encoder(pipeline)
+        vector = None if encoder is None else encoder.encode_queries([question])[0]
+        for place, document in enumerate(documents):
             text, language = str(document["content"]), document.get("language")
-            best = best_provision(text, analyzer(language)(question), language, cosines)
+            near = None
+            if encoder is not None and "passage" not in document:
+                vectors = self._vectors.of(encoder, document, only_known=place >= _READ)
+                near = None if vectors is None else (vectors @ vector).tolist()
+            best = best_provision(text, analyzer(language)(question), language, near)
             if best is not None:
                 document.setdefault("passage", best.span._asdict())
-        if best_cosines := [max(each) for each in near if each]:
-            answer["nearness"] = max(best_cosines)
-
-    def _nearness(
-        self, pipeline: Pipeline, question: str, documents: Sequence[Mapping[str, Any]]
-    ) -> list[list[float] | None]:
-        """The cosines of each article's provisions to the question; None without a model."""
-        embedder = _embedder(pipeline)
-        if embedder is None or embedder.model is None or not documents:
-            return [None] * len(documents)
-        encoder = load_encoder(type(self).__name__, embedder.model, embedder.device, embedder.dtype)
-        texts = [
-            [
-                indexed_text(each["headings"][-1:], each["content"][start:end])
-                for start, end in (provision.span for provision in provisions_of(each["content"]))
-            ]
-            for each in documents
-        ]
-        (asked,) = encoder.encode_queries([question])
-        with self._vectors_lock:
-            known = {
-                text: self._vectors.get((encoder.digest, text)) for each in texts for text in each
-            }
-        unknown = [text for text, vector in known.items() if vector is None]
-        if unknown:
-            known.update(zip(unknown, encoder.encode_articles(unknown), strict=True))
-            with self._vectors_lock:
-                self._vectors.update({(encoder.digest, text): known[text] for text in unknown})
-        return [[float(known[text] @ asked) for text in each] for each in texts]
+        named = any("citation" in document["ranks"] for document in documents)
+        if vector is not None and documents and not named and self._threshold is not None:
+            answer["doubtful"] = _best_cosine(pipeline, vector) < self._threshold
 
     def switch(self, store: Path) -> None:
         """Search another store from the next question on; nobody waits while it is loaded.
@@ -384,7 +404,28 @@ class Serving:
         for _, part in pipeline.walk():
             if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
                 part.time_budget_ms = _RANKING_MS
+        self._threshold = _calibrated(pipeline)
         return pipeline
+
+    def prepare(self) -> None:
+        """Read the passages of a small law in the background, so that no reader waits for it."""
+        encoder, store = _encoder(self._pipeline), self.store
+        if encoder is None:
+            return
+        keys = store.keys_matching(None)
+        if len(keys) > _MOST_PREPARED:
+            return
+
+        def read(stop: threading.Event) -> None:
+            for key in keys:
+                if stop.is_set():
+                    return
+                for document in store.fetch([key]):
+                    self._vectors.of(encoder, found_article(document, date.today()))
+                # Questions come first.
+                time.sleep(_PAUSE)
+
+        begin(read, "passages")
 
 
 def _stages(pipeline: Pipeline) -> list[str]:
@@ -481,3 +522,39 @@ def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
 def _embedder(pipeline: Pipeline) -> StatuteTextEmbedder | None:
     embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
     return next(embedders, None)
+
+
+def _encoder(pipeline: Pipeline) -> BiEncoder | None:
+    """The bi-encoder that embeds the pipeline's questions; None where there is none."""
+    embedder = _embedder(pipeline)
+    if embedder is None or embedder.model is None:
+        return None
+    return load_encoder("Serving", embedder.model, embedder.device, embedder.dtype)
+
+
+def _dense(pipeline: Pipeline) -> StatuteEmbeddingRetriever | None:
+    retrievers = (
+        part for part in parts_of(pipeline) if isinstance(part, StatuteEmbeddingRetriever)
+    )
+    return next(retrievers, None)
+
+
+def _calibrated(pipeline: Pipeline) -> float | None:
+    """The cosine from which on a question counts as answered; None where none was calibrated."""
+    encoder, retriever = _encoder(pipeline), _dense(pipeline)
+    if encoder is None or retriever is None:
+        return None
+    store = retriever.document_store
+    if not isinstance(store, StatuteDocumentStore) or store.model is None:
+        return None
+    known = load_threshold(store, "dense", store.model.digest)
+    return None if known is None else known.threshold
+
+
+def _best_cosine(pipeline: Pipeline, vector: torch.Tensor) -> float:
+    """The cosine of the nearest article in all of the law, as thresholds are calibrated by."""
+    retriever = _dense(pipeline)
+    assert retriever is not None
+    state = state_of(readable(retriever.document_store))
+    _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)
+    return float(scores[0]) if len(scores) else -1.0
