@@ -284,8 +284,9 @@ class Law:
                 article.text, within=article.id, language=article.language
             ):
                 cited, span = each.citation, Span(each.citation.start, each.citation.end)
-                if each.ids:
-                    anchor = anchor_of(cited.paragraph or "")
+                anchor = anchor_of(cited.paragraph or "")
+                # "Rule 1" as the heading of rule 1 leads nowhere else.
+                if each.ids and (anchor or each.ids[0] != article.id):
                     link = article_link(each.ids[0], language, on)
                     notes.append(Note(span, "link", f"{link}#{anchor}" if anchor else link))
         own = references_within(article.text, article.language)

@@ -158,7 +158,9 @@ function followFinding() {
 
 // Who came to a paragraph takes its citation and its address away.
 function citeParagraph() {
-  const place = document.querySelector(".reading .law p:target");
+  // The browser marks the target only after this script has first run.
+  const named = document.getElementById(location.hash.slice(1));
+  const place = named && named.matches(".reading .law p") ? named : null;
   const numbers = place ? place.id.slice(1).match(/\d+[a-z]?(?![a-z])|\d+|[a-z]+/g) : [];
   const [citation, link] = document.querySelectorAll(".keep .copyable");
   if (!citation) return;

@@ -179,7 +179,7 @@ def _verdict(check: Mapping[str, Any], texts: SimpleNamespace) -> str:
 
 def _why(english: str, texts: SimpleNamespace) -> str:
     """What speaks against a citation or quotation, with the names in it unchanged."""
-    if english not in texts.whys:
+    if texts is not ANSWER_TEXTS["en"] and english not in texts.whys:
         for pattern, translation in texts.named_whys.items():
             if named := re.fullmatch(pattern, english, re.DOTALL):
                 parts = named.groupdict()

@@ -57,7 +57,7 @@ def test_a_question_is_cleaned_asked_and_its_results_are_announced():
     status, results, _ = desk.search("  my\x00 deposit\n ")
     assert ask.asked == ["my  deposit"]
     assert "1 article found" in status
-    assert "A deposit is owed." in results
+    assert "A <mark>deposit</mark> is owed." in results
     assert "article found" in desk.search(f"  {'x' * MAX_QUESTION_CHARS}  ")[0]
     for question, message in (
         *(

@@ -125,7 +125,7 @@ def test_only_the_law_is_marked_with_its_language():
 def test_the_passage_that_a_ranker_found_best_is_the_one_shown():
     text = "(1) The house is let.\n(2) The lessor repairs it."
     there = {"start": text.index("The lessor"), "end": len(text)}
-    answer = shown(content=text, passage=there).split("blockquote")[1]
+    answer = shown(content=text, passage=there, language="en").split("blockquote")[1]
     assert "The lessor repairs it." in answer
     assert "The house is let." not in answer
 
