@@ -291,7 +291,7 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
     return _ensure(home / "demo.db", None, say)
 
 
-def calibrate_demo(path: Path, say: Say = lambda _: None) -> None:
+def calibrate_demo(path: Path) -> None:
     """Choose the demo store's threshold on the demo's dev questions, unless it has one.
 
     Below it a question may have no answer in the law (`pipelines.calibrate`). If the score does not
@@ -299,7 +299,6 @@ def calibrate_demo(path: Path, say: Say = lambda _: None) -> None:
 
     Args:
         path: a demo store.
-        say: takes lines for the user.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -313,7 +312,6 @@ def calibrate_demo(path: Path, say: Say = lambda _: None) -> None:
     with closing(StatuteDocumentStore(str(path))) as store:
         if store.model is None or load_threshold(store, "dense", store.model.digest) is not None:
             return
-        say("Choosing on the demo's questions when a question may have no answer")
         questions = read_questions("aldermere")
         found = calibrate("hybrid", questions, "dev", store=path, model=None)
         if found.separation.separates:

@@ -134,9 +134,9 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     store = store_to_ask(options.store, named, say, options.model)
     pipeline = named or default_pipeline(store, options.model)
     demo = demo_to_train(options.store, options.pipeline, options.model)
-    if demo is not None:
-        calibrate_demo(store, say)
     serving = Serving(pipeline, store, options.model, overrides)
+    if demo is not None:
+        serving.calibrate(lambda: calibrate_demo(store))
     searched = Searched(lambda: serving.store)
     learning = _learning(options, serving, store)
     app = build_site(
@@ -197,7 +197,7 @@ def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Lea
         trained = ensure_demo_store(say)
         if trained == store:
             raise RuntimeError("the demo store of the trained model cannot be built")
-        calibrate_demo(trained, say)
+        calibrate_demo(trained)
         serving.switch(trained)
 
     return Learning(demo, take_over, say)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -37,6 +38,8 @@ from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
 from ui.law_reader import begin
 from ui.passages import best_provision, provisions_of, word_count
+
+logger = logging.getLogger(__name__)
 
 Which = Literal["in force", "all", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
@@ -406,6 +409,23 @@ class Serving:
                 part.time_budget_ms = _RANKING_MS
         self._threshold = _calibrated(pipeline)
         return pipeline
+
+    def calibrate(self, choose: Callable[[], object]) -> None:
+        """Choose the store's threshold in the background, and doubt by it from then on.
+
+        Args:
+            choose: writes the threshold into the store, unless it has one.
+        """
+
+        def calibrated(_: threading.Event) -> None:
+            try:
+                choose()
+                self._threshold = _calibrated(self._pipeline)
+            except Exception:
+                # Answers are then given without a word of doubt.
+                logger.exception("No threshold could be chosen.")
+
+        begin(calibrated, "calibration")
 
     def prepare(self) -> None:
         """Read the passages of a small law in the background, so that no reader waits for it."""
