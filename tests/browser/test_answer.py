@@ -192,7 +192,6 @@ def test_who_comes_back_from_an_article_is_where_it_was_opened(open_page, alderm
     page = open_page(aldermere_page)
     ask(page, "notice")
     link = page.locator("#results h3 a").nth(7)
-    title = link.inner_text()
     number = page.locator("#results .cite").nth(7).inner_text().partition(",")[0]
     link.click()
     page.get_by_role("heading", level=1, name=number).wait_for()
