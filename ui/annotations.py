@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from components.statutes.languages import known_language
-from ui.passages import Line, Span, anchor_of, lines_of, sentence_around
+from ui.passages import Line, Span, anchor_of, lines_of, provisions_of, sentence_around
 
 Kind = Literal["text", "mark", "term", "link", "gap"]
 
@@ -59,50 +59,38 @@ def shown_lines(
     """
     kept = _without_overlaps(notes)
     shown: list[ShownLine] = []
-    paragraph = ""
-    gap = False
-    for line in lines_of(text):
-        label = line.label
-        if line.kind == "numbered":
-            paragraph = label
-            gap = False  # what is left out of the paragraph above was shown there
-        anchor = anchor_of(label if line.kind == "numbered" else paragraph + label)
-        if not label:
-            anchor = ""
-        parts = _parts_of(line, spans)
-        if parts is None:
-            parts = [Span(line.body, line.span.end)]
-        if not parts:
-            if shown and not gap and line.kind != "numbered" and paragraph == _paragraph_of(shown):
-                shown[-1].segments.append(Segment("gap"))
-                gap = True
-            continue
-        segments: list[Segment] = []
-        place = line.body
-        for part in parts:
-            between = text[place : part.start]
-            if between.strip():
+    for provision in provisions_of(text):
+        gap = None  # whether the last line shown of this provision ends in one
+        for line in provision.lines:
+            parts = _parts_of(line, spans)
+            if not parts:
+                if gap is False:
+                    shown[-1].segments.append(Segment("gap"))
+                    gap = True
+                continue
+            segments: list[Segment] = []
+            place = line.body
+            for part in parts:
+                between = text[place : part.start]
+                if between.strip():
+                    segments.append(Segment("gap"))
+                elif between:
+                    segments.append(Segment("text", between))
+                segments += _segments(text, part, kept)
+                place = part.end
+            gap = bool(text[place : line.span.end].strip())
+            if gap:
                 segments.append(Segment("gap"))
-            elif between:
-                segments.append(Segment("text", between))
-            segments += _segments(text, part, kept)
-            place = part.end
-        gap = bool(text[place : line.span.end].strip())
-        if gap:
-            segments.append(Segment("gap"))
-        shown.append(ShownLine(line.kind, line.marker, anchor, segments))
+            above = "" if line.kind == "numbered" else provision.number
+            anchor = anchor_of(above + line.label) if line.label else ""
+            shown.append(ShownLine(line.kind, line.marker, anchor, segments))
     return shown
 
 
-def _paragraph_of(shown: Sequence[ShownLine]) -> str:
-    """The number of the paragraph of the last line that is shown."""
-    numbered = (re.match(r"p(\d+[a-z]?)", line.anchor) for line in reversed(shown))
-    return next((match[1] for match in numbered if match), "")
-
-
-def _parts_of(line: Line, spans: Sequence[Span] | None) -> list[Span] | None:
+def _parts_of(line: Line, spans: Sequence[Span] | None) -> list[Span]:
+    """What is shown of a line; all of it, which may be empty, where nothing is cut."""
     if spans is None:
-        return None
+        return [Span(line.body, line.span.end)]
     cut = (Span(max(start, line.body), min(end, line.span.end)) for start, end in spans)
     return [span for span in cut if span.start < span.end]
 
