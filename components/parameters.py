@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from inspect import signature
+from pathlib import Path
 from typing import Any, Protocol, Self, TypeGuard
 
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
+
+from components.models.folder import portable_place
 
 
 class StatuteComponent:
@@ -17,6 +20,9 @@ class StatuteComponent:
     """
 
     run_async: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
+
+    # The folder of the store whose record filled in the component's models, where one did.
+    models_from: Path | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -31,13 +37,20 @@ class StatuteComponent:
         cls.run_async = run_async
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise every parameter."""
+        """Serialise every parameter.
+
+        Models that `load_pipeline` filled in are written by name or relative to their store.
+        """
         named = [
             each.name
             for each in signature(type(self).__init__).parameters.values()
             if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"
         ]
-        return default_to_dict(self, **{name: getattr(self, name) for name in named})
+        values = {name: getattr(self, name) for name in named}
+        for name in ("model", "biencoder") if self.models_from is not None else ():
+            if isinstance(values.get(name), str):
+                values[name] = portable_place(values[name], self.models_from)
+        return default_to_dict(self, **values)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -78,17 +91,21 @@ def checked_device(component: str, device: object) -> ComponentDevice | None:
     return device
 
 
+_MOST = 10_000_000  # articles; more than any collection of law has
+
+
 def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
     """`top_k` unchanged.
 
     Raises:
         TypeError: it is not a whole number; names the component.
-        ValueError: it is less than `at_least`; names the component.
+        ValueError: it is less than `at_least`, or beyond any law; names the component.
     """
     if not isinstance(top_k, int) or isinstance(top_k, bool):
         raise TypeError(f"{component}.top_k must be a whole number, got {top_k!r}.")
-    if top_k < at_least:
-        raise ValueError(f"{component}.top_k must be {at_least} or more, got {top_k}.")
+    if not at_least <= top_k <= _MOST:
+        shown = top_k if abs(top_k) <= _MOST else "a longer number"
+        raise ValueError(f"{component}.top_k must be {at_least} to {_MOST:,}, got {shown}.")
     return top_k
 
 

@@ -37,7 +37,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # 3. A pipeline is a haystack.Pipeline: citations, BM25 and vectors, fused by rank.
     pipeline = load_pipeline("hybrid", store=store)
-    found = pipeline.run({"query": QUESTION})["retriever"]["documents"]
+    found = pipeline.run({"query": QUESTION})["result"]["documents"]
     print(QUESTION)
     for document in found[:3]:  # each in its place in the law, with its rank in each stage
         place = " > ".join([document.meta["law"], *document.meta["headings"]])
@@ -46,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # A question that names an article gets that article first.
     cited = "What happens under article 3 if I pay late?"
-    found = pipeline.run({"query": cited})["retriever"]["documents"]
+    found = pipeline.run({"query": cited})["result"]["documents"]
     print(f"\n{cited}\n  {found[0].meta['number']}: {found[0].content}")
 
     # 4. Without a generator the answer is verbatim: excerpts of the law, each with its citation.

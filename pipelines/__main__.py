@@ -1,21 +1,77 @@
-"""python -m pipelines: lists the commands."""
+"""lexarbor, or python -m pipelines: runs a command, or lists them."""
 
 from __future__ import annotations
 
-from pipelines.command_line import show
-from pipelines.files import names_to_ask
+import importlib
+import sys
 
-show(f"""\
-Lexarbor finds the articles of law that answer a question. Commands (each has --help):
+from pipelines import check_neighbour
+from pipelines.command_line import DONE, WRONG_USE, say, show
+from pipelines.files import did_you_mean, names_to_ask
 
-  python -m pipelines.index      read a law into a store
-  python -m pipelines.ask        ask a question
-  python -m pipelines.evaluate   measure a pipeline on questions
-  python -m pipelines.calibrate  choose the score below which nothing was found
-  python -m pipelines.export     write the articles of a store as a corpus
-  python -m pipelines.convert    write published law as a corpus
-  python -m pipelines.tree       draw an article in its law
-  python -m pipelines.serve      answer questions over HTTP
-  python -m ui                   the same in a browser
+_COMMANDS = {
+    "index": ("pipelines.index", "read a law into a store"),
+    "ask": ("pipelines.ask", "ask a question"),
+    "evaluate": ("pipelines.evaluate", "measure a pipeline on questions"),
+    "calibrate": ("pipelines.calibrate", "choose the score below which nothing was found"),
+    "export": ("pipelines.export", "write the articles of a store as a corpus"),
+    "convert": ("pipelines.convert", "write published law as a corpus"),
+    "tree": ("pipelines.tree", "draw an article in its law"),
+    "serve": ("pipelines.serve", "answer questions over HTTP"),
+    "ui": ("ui.__main__", "the same in a browser"),
+}
+_TRAINERS = (
+    *("cusines", "graph", "ranker", "fusion", "pretrain"),
+    *("ablate", "ablate_graph", "ablate_ranker", "bm25_table", "clean_questions"),
+)
 
-Pipelines: {", ".join(names_to_ask())}""")
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given or given[0] in ("-h", "--help"):
+        show(_listed())
+        return DONE
+    name, rest = given[0], given[1:]
+    if name == "train":
+        name, rest = (rest[0], rest[1:]) if rest else ("", [])
+        if name not in _TRAINERS:
+            hint = did_you_mean(name, _TRAINERS)
+            say(f"error: train what? One of {', '.join(_TRAINERS)}{hint}.")
+            return WRONG_USE
+        module = f"training.{name}"
+    elif name in _COMMANDS:
+        module = _COMMANDS[name][0]
+    else:
+        known = [*_COMMANDS, "train"]
+        say(f"error: no command '{name}'{did_you_mean(name, known)}. There is {', '.join(known)}.")
+        return WRONG_USE
+    package = module.partition(".")[0]
+    try:
+        check_neighbour(package)
+        command = importlib.import_module(module)
+    except ImportError as error:
+        # A package of ours is shadowed, or lacks its extra; it says what to do.
+        if error.name not in ("pipelines", package):
+            raise
+        say(f"error: {error}")
+        return WRONG_USE
+    code: int = command.main(rest)
+    return code
+
+
+def _listed() -> str:
+    width = max(map(len, _COMMANDS))
+    lines = [f"  lexarbor {name:{width}}   {what}" for name, (_, what) in _COMMANDS.items()]
+    return f"""\
+Lexarbor finds the articles of law that answer a question. Commands (each has --help; "python -m
+pipelines.NAME" is the same):
+
+{chr(10).join(lines)}
+  lexarbor train {"|".join(_TRAINERS[:5])} ...
+
+Pipelines: {", ".join(names_to_ask())}"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

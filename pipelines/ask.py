@@ -101,6 +101,9 @@ def _ask(options: argparse.Namespace) -> int:
             "Too much for one question, and not looked up in full: "
             f"{'; '.join(answer['not_followed'])}. Ask for it separately."
         )
+    if "corrections" in answer:
+        pairs = (f"“{new}” for “{old}”" for old, new in answer["corrections"].items())
+        say(f"Searched in another spelling: {', '.join(pairs)}.")
     left_out = answer.get("left_out", [])
     if left_out and "answer" not in answer:  # an answer has its own notice
         on = answer.get("as_of")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import textwrap
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import Any, NotRequired, TypedDict
 
 from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
+from haystack.dataclasses import StreamingChunk
 from haystack.errors import FilterError
 
 from components.converters import articles
 from components.models.errors import ModelError, VectorError
 from components.parameters import checked_top_k
+from components.retrievers.resident import Retriever
 from components.retrievers.validity import (
     ANY,
     TODAY,
@@ -26,7 +29,7 @@ from components.retrievers.validity import (
 )
 from components.statutes.lexical import in_another_language
 from components.statutes.question import QuestionError, clean_question
-from components.stores.filters import check_filters
+from components.stores.filters import check_filters, narrowed, plain_filters
 from components.stores.rows import StoreError
 from pipelines.binding import check_stores
 from pipelines.files import LoadingError
@@ -132,6 +135,8 @@ class Answer(TypedDict):
     - `left_out`: articles that the question names and the filters or `as_of` leave out: `id`,
       `law`, `number`, `state` and dates of each.
     - `not_followed`: citations beyond what is looked up for one question, in its words.
+    - `corrections`: words of the question that were searched in another spelling,
+      `{as asked: as searched}`.
     - `languages`: those of the articles (BCP 47), if the question seems to be in none of them.
     - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
@@ -145,6 +150,7 @@ class Answer(TypedDict):
     missing: NotRequired[list[str]]
     left_out: NotRequired[list[dict[str, Any]]]
     not_followed: NotRequired[list[str]]
+    corrections: NotRequired[dict[str, str]]
     languages: NotRequired[list[str]]
     answer: NotRequired[dict[str, Any]]
 
@@ -159,8 +165,7 @@ def ask(
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
-    The question's filters are combined with those that the file sets on a component. (A component's
-    own `run` replaces its filters, as in Haystack.)
+    The question's filters must hold besides those that the file sets on a component.
 
     Args:
         pipeline: its metadata must name the input `query` and the output `documents`, and for the
@@ -206,6 +211,62 @@ async def ask_async(
     return asking.answer(outputs)
 
 
+async def stream(
+    pipeline: Pipeline,
+    question: str,
+    top_k: int | None = None,
+    filters: Mapping[str, Any] | None = None,
+    as_of: date | str | None = None,
+) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    """`ask_async` in parts, each as soon as it is there.
+
+    Yields:
+        ("articles", ...): what `ask` returns, without `answer`.
+        ("token", {"text": ...}): a part of the reply as the generator writes it, unchecked and
+            without signs of verdicts; none where nothing is generated.
+        ("answer", ...): of a pipeline that answers, `answer` as `ask` returns it: the whole text
+            with the verdict on each citation and quotation. It takes the tokens' place.
+
+    Raises:
+        The errors of `ask`; those of the arguments before anything is yielded.
+    """
+    asking = _Asking(pipeline, question, top_k, filters, as_of)
+    events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
+
+    async def forward(chunk: StreamingChunk) -> None:
+        events.put_nowait(("token", {"text": as_written(chunk.content)}))
+
+    for component, sockets in pipeline.inputs().items():
+        if "streaming_callback" in sockets:
+            asking.data.setdefault(component, {})["streaming_callback"] = forward
+
+    async def work() -> None:
+        try:
+            outputs: dict[str, Mapping[str, Any]] = {}
+            running = pipeline.run_async_generator(asking.data, asking.components)
+            with _full_messages(pipeline):
+                async for partial in running:
+                    outputs |= partial
+                    if not asking.answered and asking.found_in(outputs):
+                        articles = dict(asking.answer(outputs))
+                        articles.pop("answer", None)
+                        events.put_nowait(("articles", articles))
+            given = asking.answer(outputs)
+            if "answer" in given:
+                events.put_nowait(("answer", given["answer"]))
+        finally:
+            events.put_nowait(None)
+
+    working = asyncio.ensure_future(work())
+    try:
+        while (event := await events.get()) is not None:
+            yield event
+        await working
+    finally:
+        working.cancel()
+        await asyncio.wait([working])
+
+
 class _Asking:
     """One question to one pipeline: its inputs, and the answer made from its outputs."""
 
@@ -236,7 +297,7 @@ class _Asking:
         self._states_on = states_on or self._as_of or date.today()
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
         self._sockets = {"documents": declared_output(pipeline, "documents")}
-        for name in ("answers", "ranking", "missing", "left_out", "not_followed"):
+        for name in ("answers", "ranking", "missing", "left_out", "not_followed", "corrections"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = declared_output(pipeline, name)
         choosing = _choosing(pipeline)
@@ -245,9 +306,16 @@ class _Asking:
             if component not in choosing:  # uses the day only for states: a prompt, an answer
                 self.data.setdefault(component, {})[socket] = self._states_on.isoformat()
         self.components = {component for component, _ in self._sockets.values()}
+        self.answered = False
         self._start = time.perf_counter()
 
+    def found_in(self, outputs: Mapping[str, Mapping[str, Any]]) -> bool:
+        """Whether the articles are among the outputs."""
+        component, socket = self._sockets["documents"]
+        return socket in outputs.get(component, {})
+
     def answer(self, outputs: Mapping[str, Mapping[str, Any]]) -> Answer:
+        self.answered = True
         found = {
             name: outputs[component][socket]
             for name, (component, socket) in self._sockets.items()
@@ -282,6 +350,8 @@ class _Asking:
             ]
         if found.get("not_followed"):
             answer["not_followed"] = found["not_followed"]
+        if found.get("corrections"):
+            answer["corrections"] = found["corrections"]
         if languages := languages_not_asked_in(self._question, answer["documents"]):
             answer["languages"] = languages
         for given in found.get("answers", [])[:1]:
@@ -371,12 +441,15 @@ def _inputs(
     targets = _declared(pipeline, "inputs", "filters") if filters else _given(pipeline, "filters")
     for target in targets:
         component, socket = target.split(".")
-        given = filters
+        given = dict(filters) if filters else None
         if day is not None and component not in choosing:
             given = in_force_on(day, filters)
         if given:
-            own = getattr(pipeline.get_component(component), "filters", None)
-            data.setdefault(component, {})[socket] = narrowed(own, given)
+            instance = pipeline.get_component(component)
+            if not isinstance(instance, Retriever):
+                # Haystack's own put a run's filters in place of theirs, and know no law.
+                given = narrowed(getattr(instance, "filters", None), plain_filters(given))
+            data.setdefault(component, {})[socket] = given
     return data
 
 
@@ -413,19 +486,6 @@ def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
         return None
     retriever: Any = pipeline.get_component(choosing[0]) if choosing else None
     return asked_day("ask", as_of or (TODAY if retriever is None else retriever.as_of))
-
-
-def narrowed(
-    own: Mapping[str, Any] | None, filters: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
-    """A question's filters combined with those that a file sets on a component.
-
-    Args:
-        own: The component's, which would otherwise be replaced.
-        filters: The question's.
-    """
-    given = [dict(each) for each in (own, filters) if each]
-    return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from components.models.folder import (
     graph_model_digest,
     model_digest,
 )
+from components.parameters import StatuteComponent
 from components.stores.engines.base import (
     ASKING,
     ArticleEngine,
@@ -228,6 +229,9 @@ def bind(
         for path in paths:
             check_is_there(path)
         recorded, by_words = _recorded_model(where, components, model)
+    elif paths and paths[0].exists():
+        with closing(StatuteDocumentStore(str(paths[0]))) as store_to_fill:
+            recorded = store_to_fill.model
 
     def place_for(name: str) -> str:
         if model is not None:
@@ -241,6 +245,8 @@ def bind(
 
     for name, fields in components.items():
         parameters = fields.setdefault("init_parameters", {})
+        if fields["type"] in (*_EMBEDDERS, _RANKER):
+            _find_beside_store(parameters, paths)
         named = parameters.get("model")
         if name in by_words:
             continue
@@ -261,6 +267,16 @@ def bind(
                 parameters["biencoder"] = place_for(name)
 
 
+def _find_beside_store(parameters: dict[str, Any], stores: list[Path]) -> None:
+    """Find models that `dumps()` wrote relative to their store."""
+    for name in ("model", "biencoder"):
+        place = parameters.get(name)
+        if isinstance(place, str) and not Path(place).is_absolute() and not Path(place).is_dir():
+            folders = (store.parent / place for store in stores)
+            found = next((each for each in folders if each.is_dir()), None)
+            parameters[name] = str(found) if found else place
+
+
 def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> None:
     """Compare the models of a built pipeline's embedders with the record of its stores.
 
@@ -277,6 +293,10 @@ def check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> 
         ModelError: the model cannot be had.
     """
     types = {name: fields["type"] for name, fields in definition["components"].items()}
+    for _, parameters in _stores(definition["components"]):
+        for _, instance in pipeline.walk():
+            if isinstance(instance, StatuteComponent):
+                instance.models_from = Path(parameters["path"]).expanduser().absolute().parent
     users = [name for name, type_ in types.items() if type_ in (*_SEARCHES_VECTORS, WRITER)]
     components: dict[str, Any] = dict(pipeline.walk())
     opened = [components[name].document_store for name in users]
@@ -303,7 +323,9 @@ def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
     device = embedder.device.to_torch_str() if embedder.device else None
     encoder = shared_model(embedder.model, device, embedder.dtype)
     place = lasting_place(str(embedder.model))
-    record = StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule)
+    record = StoreModel(
+        *(place, encoder.digest, encoder.dim, encoder.text_rule), similarity=encoder.similarity
+    )
     if not through_graph:
         return record
     digest = graph_model_digest(find_model(embedder.model))

@@ -40,6 +40,7 @@ OUR_CLASSES = (
     "components.evaluators.retrieval.RetrievalEvaluator",
     _TOLERANT,
     "components.joiners.rank_fusion.StatuteRankFuser",
+    "components.joiners.sections.StatuteSectionMerger",
     "components.rankers.cross_encoder.StatuteRanker",
     "components.rankers.gate.AnswerabilityGate",
     "components.retrievers.bm25.StatuteBM25Retriever",
@@ -367,6 +368,7 @@ _TOP_LEVEL = {
     "max_runs_per_component": int,
     "connection_type_validation": bool,
 }
+_MOST_RUNS = 1_000
 _SERIALISED = ("type", "init_parameters")
 _CONNECTION = ("sender", "receiver")
 _COMPONENT = ("", "")  # a component is not the parameter of another class
@@ -395,6 +397,8 @@ def check_definition(
         _known(key, _TOP_LEVEL, where, "key")
         if type(value) is not _TOP_LEVEL[key]:
             raise _wrong_type(f"{where}: {key}", value, _TOP_LEVEL[key].__name__)
+    if not 1 <= definition.get("max_runs_per_component", 1) <= _MOST_RUNS:
+        raise LoadingError(f"{where}: max_runs_per_component is a number from 1 to {_MOST_RUNS}.")
     components = definition.get("components")
     if not components:
         raise LoadingError(f"{where}: components: there are none. Name at least one.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import re
 import sys
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from components.statutes.article import iso_day
@@ -35,8 +37,9 @@ _QUIET = {
 
 def parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
     """A parser for `python -m pipelines.<command>`; flags are never abbreviated."""
+    ours = Path(sys.argv[0]).stem == "lexarbor"
     return argparse.ArgumentParser(
-        prog=f"python -m pipelines.{command}",
+        prog=f"lexarbor {command}" if ours else f"python -m pipelines.{command}",
         description=description,
         epilog=f"{epilog}\n\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -100,6 +103,26 @@ def check_generator(parser: argparse.ArgumentParser, options: argparse.Namespace
     """Exit with a usage error if only one of the generator's two flags is given."""
     if (options.generator is None) != (options.generator_model is None):
         parser.error("--generator and --generator-model go together")
+
+
+def require(what: str, extra: str, *modules: str) -> None:
+    """Refuse to go on without the packages of one of Lexarbor's extras.
+
+    Args:
+        what: what needs them, for the message.
+        extra: its name.
+        modules: that it brings; nothing is imported but packages above them.
+
+    Raises:
+        LoadingError: one is missing; says how to install it.
+    """
+    for module in modules:
+        try:
+            found = importlib.util.find_spec(module)
+        except ModuleNotFoundError:  # a package above it
+            found = None
+        if found is None:
+            raise LoadingError(f"{what} needs {module}: pip install 'lexarbor[{extra}]'")
 
 
 def say(message: str) -> None:

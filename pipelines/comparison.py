@@ -13,7 +13,7 @@ from haystack import Document, Pipeline
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import CITATION
 from pipelines.asking import declared_output, found_article, run
-from pipelines.stages import Outputs, Stage, stages_of, stopwatch
+from pipelines.stages import Outputs, Stage, ranked_last, stages_of, stopwatch
 
 SHOWN = 10
 # A place is told so far down, where the pipeline can be asked for more without working otherwise.
@@ -155,7 +155,7 @@ def find(pipeline: Pipeline, question: str) -> Found:
         LoadingError, StoreError, ModelError: as `pipelines.asking.ask`.
     """
     stages = stages_of(pipeline)
-    component, socket = declared_output(pipeline, "documents")
+    component, socket = ranked_last(pipeline)
     asked = {stage.component for stage in stages}
     named, missing = "", ""
     if "missing" in pipeline.metadata["outputs"]:

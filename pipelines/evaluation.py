@@ -23,7 +23,7 @@ from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import declared_output, run
+from pipelines.asking import run
 from pipelines.files import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 from pipelines.stages import (
@@ -34,6 +34,7 @@ from pipelines.stages import (
     Stage,
     kind_of,
     parts_of,
+    ranked_last,
     searcher_of,
     stages_of,
 )
@@ -343,7 +344,7 @@ class BeforeGraph:
             ),
             _store=store,
             _keys=np.array(list(digests), dtype=np.int64),
-            _index=DenseIndex(vectors, device="cpu"),
+            _index=DenseIndex(vectors, "cpu", store.model.similarity),
         )
 
     def added(self, question: str, outputs: Outputs) -> Outputs:
@@ -439,7 +440,7 @@ def measure(
             stays as long as it is served. Metrics that look deeper are left out.
     """
     pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
-    component, socket = declared_output(pipeline, "documents")
+    component, socket = ranked_last(pipeline)
     stages = stages_of(pipeline)
     asked = {stage.component for stage in stages}
     before = BeforeGraph.of(pipeline, stages)
@@ -534,7 +535,7 @@ def _this_deep(
     Its lists before a fusion stay as they are served: longer ones would be fused otherwise.
     """
     served = load_pipeline(name, store, model)
-    last, _ = declared_output(served, "documents")
+    last, _ = ranked_last(served)
     targets = served.metadata["inputs"].get("top_k") or [f"{last}.top_k"]
     # Not every one is a component's own parameter: a prompt may be told the number too.
     return {

@@ -21,7 +21,13 @@ from components.models.folder import find_model
 from components.rankers.gate import AnswerabilityGate, ScoringStage, load_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import AllowList, check_definition
-from pipelines.files import LoadingError, did_you_mean, pipeline_file, read_pipeline_file
+from pipelines.files import (
+    LoadingError,
+    components_in,
+    did_you_mean,
+    pipeline_file,
+    read_pipeline_file,
+)
 from pipelines.stages import Outputs, stages_of
 
 if TYPE_CHECKING:
@@ -247,7 +253,7 @@ def load_pipeline(
 
     pipeline = load_pipeline("hybrid", store="adgm.db")
     question = "May a fund manager delegate its duties?"
-    documents = pipeline.run({"query": question})["retriever"]["documents"]
+    documents = pipeline.run({"query": question})["result"]["documents"]
     ```
 
     The file's `inputs` and `outputs` are in the pipeline's metadata; `pipelines.asking.ask` uses
@@ -272,7 +278,7 @@ def load_pipeline(
         ModelError: the model cannot be loaded.
     """
     path = pipeline_file(name_or_path)
-    read = _with_sides(read_pipeline_file(path))
+    read = _with_one_store(_with_sides(read_pipeline_file(path)))
     definition = _overridden(read, overrides or {}, str(path))
     allowed = AllowList(
         named=frozenset(
@@ -317,6 +323,17 @@ def _with_sides(definition: dict[str, Any]) -> dict[str, Any]:
     metadata = definition.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     return {**{side: known[side] for side in ("inputs", "outputs") if side in known}, **definition}
+
+
+def _with_one_store(definition: dict[str, Any]) -> dict[str, Any]:
+    """With the file's first store wherever a component's `document_store` is null."""
+    parameters = [inside for _, _, inside in components_in(definition)]
+    named = (inside["document_store"] for inside in parameters if inside.get("document_store"))
+    first = next(named, None)
+    for inside in parameters:
+        if "document_store" in inside and inside["document_store"] is None and first is not None:
+            inside["document_store"] = copy.deepcopy(first)
+    return definition
 
 
 def _overridden(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from components.joiners.rank_fusion import CITATION
 from components.statutes.metrics import metric_depth
+from pipelines.command_line import require
 from pipelines.evaluation import Measured, StageGain, metrics_of
 from pipelines.files import LoadingError
 
@@ -23,8 +24,10 @@ def check_target(path: Path, option: str) -> None:
         option: the flag that names it, for the message.
 
     Raises:
-        LoadingError: there is no such folder, or matplotlib does not write files with this suffix.
+        LoadingError: there is no such folder, matplotlib is not installed, or it does not write
+            files with this suffix.
     """
+    require(option, "training", "matplotlib")
     from matplotlib.backend_bases import FigureCanvasBase
 
     formats = FigureCanvasBase.get_supported_filetypes()

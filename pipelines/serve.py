@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 import socket
 import sys
@@ -11,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
-from pipelines.command_line import DONE, WRONG_USE, say
+from pipelines.command_line import DONE, WRONG_USE, require, say
 from pipelines.files import LoadingError
 from pipelines.serving.limits import Limits, address, is_loopback, listen, port_number, refusal
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from haystack import Pipeline
 
 _PORT = 1416
-_NEEDED = ("hayhooks", "prometheus_client")
+_NEEDED = ("fastapi", "fastapi_offline", "prometheus_client", "opentelemetry.trace")
 _NEEDED_FOR_TRACES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 # The name is part of the address.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -110,21 +109,21 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
-    _require(_NEEDED, "The service")
+    require("The service", "serve", *_NEEDED)
     say("Starting")
     pipelines = _loaded(options)
     from pipelines.serving.limits import Gate
     from pipelines.serving.telemetry import (
-        JoinedTraces,
         log_as_json,
         trace_to_collector,
+        traced,
         wants_traces,
     )
 
-    traced = wants_traces()
-    if traced:
-        _require(_NEEDED_FOR_TRACES, "Sending traces")
-        trace_to_collector()
+    provider = None
+    if wants_traces():
+        require("Sending traces", "serve", *_NEEDED_FOR_TRACES)
+        provider = trace_to_collector()
     from pipelines.serving.app import ServedPipeline, build_app, make_server, serve
     from pipelines.serving.limits import LOOPBACK
 
@@ -137,8 +136,8 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     }
     names = None if options.insecure else LOOPBACK | {options.host.lower()}
     app = build_app(served, gate, limits, names)
-    if traced:
-        app.add_middleware(JoinedTraces)
+    if provider is not None:
+        traced(app, provider)
     url = address(listening)
     say(
         f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in served)}; "
@@ -203,16 +202,6 @@ def _leave_time(pipeline: Pipeline, seconds: int) -> None:
             instance.time_limit = min(instance.time_limit, seconds / 2)
         if hasattr(instance, "time_budget_ms") and instance.time_budget_ms is None:
             instance.time_budget_ms = seconds * 1000 / 4
-
-
-def _require(modules: tuple[str, ...], what: str) -> None:
-    for module in modules:
-        try:
-            found = importlib.util.find_spec(module)
-        except ModuleNotFoundError:  # a package above it
-            found = None
-        if found is None:
-            raise LoadingError(f"{what} needs {module}: pip install 'lexarbor[serve]'")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 import networkx as nx
 from haystack import Document, Pipeline
+from haystack.components.joiners import DocumentJoiner
 from haystack.core.serialization import generate_qualified_class_name
 
 from components.joiners.rank_fusion import CITATION
@@ -135,6 +136,22 @@ class Stage:
         return pinned, [id_ for id_ in given if id_ not in pinned][: self.n_candidates]
 
 
+def ranked_last(pipeline: Pipeline) -> tuple[str, str]:
+    """Component and socket of the list that the output `documents` hands on.
+
+    `result` in Lexarbor's own files, a joiner of one list, hands it on as it is.
+
+    Raises:
+        LoadingError: the pipeline declares no output `documents`.
+    """
+    component, socket = declared_output(pipeline, "documents")
+    into = list(pipeline.graph.in_edges(component, data=True))
+    while len(into) == 1 and isinstance(pipeline.get_component(component), DocumentJoiner):
+        component, socket = into[0][0], into[0][2]["from_socket"].name
+        into = list(pipeline.graph.in_edges(component, data=True))
+    return component, socket
+
+
 def stages_of(pipeline: Pipeline) -> list[Stage]:
     """The stages that the pipeline's output `documents` comes from, itself the last.
 
@@ -144,7 +161,7 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
     Raises:
         LoadingError: the pipeline declares no output `documents`.
     """
-    last, declared = declared_output(pipeline, "documents")
+    last, declared = ranked_last(pipeline)
     sockets: dict[str, tuple[str, ...]] = {
         component: tuple(each for each in ("pinned", "documents") if each in handed_out)
         for component, handed_out in pipeline.outputs(

@@ -191,5 +191,5 @@ def test_no_component_package_does_work_when_imported() -> None:
     for path in (ROOT / "components").glob("*/__init__.py"):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         kinds = {type(node) for node in body}
-        # Docstring, re-exports, __all__.
-        assert kinds <= {ast.Expr, ast.ImportFrom, ast.Assign}, path
+        # Docstring, re-exports, __all__; a lazy package has its classes for type checkers, too.
+        assert kinds <= {ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.If}, path

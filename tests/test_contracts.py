@@ -47,6 +47,8 @@ COMMANDS = (
     "training.ablate_ranker",
     "training.bm25_table",
     "training.clean_questions",
+    "training.synthesize",
+    "training.reproduce",
     "ui.__main__",
 )
 N_QUESTIONS = 50

@@ -1,10 +1,15 @@
 """The examples run, print what they promise, and stand in the README as they are."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from pipelines.indexing import index_corpus
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -40,3 +45,37 @@ def test_the_readme_shows_the_quickstart_line_by_line() -> None:
     lines = [line for line in shown.splitlines() if line.strip() and line.strip() != "..."]
     assert len(lines) > 15
     assert [line for line in lines if line not in written] == []
+
+
+HAYHOOKS = """
+import sys
+from hayhooks.settings import settings
+settings.pipelines_dir = sys.argv[1]
+from fastapi.testclient import TestClient
+from hayhooks import create_app
+with TestClient(create_app()) as client:
+    for query in ("Who keeps hens?", ""):
+        response = client.post("/statutes/run", json={"query": query, "top_k": 1})
+        print(response.status_code, response.text)
+"""
+
+
+def test_the_wrapper_answers_in_hayhooks(tmp_path: Path) -> None:
+    pytest.importorskip("hayhooks")
+    article = {"id": "g6", "law": "Gardens Act", "number": "6", "headings": [], "text": "Six hens."}
+    (tmp_path / "articles.jsonl").write_text(json.dumps(article))
+    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model="none")
+    store = {"LEXARBOR_STORE": str(tmp_path / "law.db"), "LEXARBOR_PIPELINE": "lexical"}
+    ran = subprocess.run(
+        [sys.executable, "-c", HAYHOOKS, str(EXAMPLES / "hayhooks")],
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | store,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found, refused = ran.stdout.splitlines()[-2:]
+    assert found.startswith("200 ")
+    assert '"id":"g6"' in found.replace(" ", "")
+    assert refused.startswith("422 ")

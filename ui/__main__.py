@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
+from pipelines.files import LoadingError
 from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ a model or a store, nothing is trained.
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
+    try:
+        command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
+    except LoadingError as error:
+        say(f"error: {error}")
+        return WRONG_USE
     from ui.guard import PasswordError, read_passwords
 
     if not is_loopback(options.host) and options.auth is None and not options.insecure:

@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from pipelines.home import TrainedDemo
-from pipelines.serving.limits import Limits, PromptProtocol
+from pipelines.serving.limits import Limits
+from pipelines.serving.protocol import PromptProtocol
 from ui.about import about_routes, standing_texts
 from ui.ask import build_page
 from ui.compare import Compared, build_compare

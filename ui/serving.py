@@ -32,7 +32,7 @@ from components.statutes.article import indexed_text
 from components.statutes.citations.laws import LawNames
 from components.statutes.lexical import analyzer
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import Answer, ask, found_article, narrowed
+from pipelines.asking import Answer, ask, found_article
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
@@ -501,10 +501,9 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     start = time.perf_counter()
     if retriever is None or not retriever.is_citation(question):
         return None
-    filters = narrowed(retriever.filters, narrowing.filters)
     day = narrowing.as_of
     as_of = day.isoformat() if isinstance(day, date) else day
-    found = retriever.run(question, filters=filters, as_of=as_of)
+    found = retriever.run(question, filters=narrowing.filters, as_of=as_of)
     # The pipeline reports what the filters leave out.
     if not found["pinned"] or found["left_out"]:
         return None

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from haystack import component
 from haystack.utils import ComponentDevice
+from numpy.typing import NDArray
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
@@ -90,14 +92,29 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
             text: the question.
 
         Returns:
-            `embedding`: `[dim]`, of unit length.
+            `embedding`: `[dim]`, for cosine of unit length.
 
         Raises:
             QuestionError: the question is empty or too long.
             ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
-        question = clean_question(text)
-        return {"embedding": self._loaded().encode_queries([question])[0].tolist()}
+        return {"embedding": self.vector(clean_question(text)).tolist()}
+
+    def vector(self, question: str) -> NDArray[np.float32]:
+        """The vector `[dim]` of a question that was checked, as `run` gives it.
+
+        Raises:
+            ModelError: no model is named, it cannot be loaded, or is not the one expected.
+        """
+        return self._loaded().encode_queries([question])[0].numpy()
+
+    def knows(self, word: str) -> bool:
+        """Whether the model's vocabulary has the word, lower case, as one piece.
+
+        Raises:
+            ModelError: no model is named, or it cannot be loaded.
+        """
+        return self._loaded().query.tokenizer.is_whole(word)
 
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
         """The share of each article's text that the model reads when it embeds it; 1 for all.

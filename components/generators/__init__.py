@@ -1,1 +1,17 @@
 """Chat generators that may fail."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from lazy_imports import LazyImporter
+
+_import_structure = {
+    "tolerant": ["TolerantChatGenerator"],
+}
+
+if TYPE_CHECKING:
+    from components.generators.tolerant import TolerantChatGenerator as TolerantChatGenerator
+else:  # as in Haystack: a class is imported when it is first asked for
+    sys.modules[__name__] = LazyImporter(
+        name=__name__, module_file=__file__, import_structure=_import_structure
+    )

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from copy import copy, deepcopy
+from dataclasses import replace
 from functools import cache
+from inspect import isawaitable, signature
 from typing import Any
 
 import httpx
@@ -17,7 +19,12 @@ import openai
 from haystack import component, default_from_dict, logging
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.chat.types import ChatGenerator
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import (
+    ChatMessage,
+    StreamingCallbackT,
+    StreamingChunk,
+    select_streaming_callback,
+)
 
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number
 
@@ -37,6 +44,8 @@ _REASON = re.compile(r"[A-Za-z_-]{1,40}")
 _THOUGHTS = re.compile(
     r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL
 )
+_THOUGHT_TAGS = ("<think>", "<thinking>")
+_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>\s*")
 _AT_ONCE = 8
 # Threads that exceed their time cannot be stopped; this bounds their number.
 _free_threads = threading.BoundedSemaphore(_AT_ONCE)
@@ -113,45 +122,67 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             self.close()
 
     @component.output_types(replies=list[ChatMessage], failure=str)
-    def run(self, messages: list[ChatMessage]) -> Outcome:
+    def run(
+        self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
+    ) -> Outcome:
         """Ask the generator.
 
         Args:
             messages: the prompt; an empty list asks nothing.
+            streaming_callback: takes the reply in chunks while it is written, without thoughts,
+                until it is whole or its time is over. They are unchecked: a reply that breaks off
+                is a failure, and whoever showed its chunks must take them back. It is called in
+                another thread. A generator that does not stream calls it never.
 
         Returns:
             `replies`: at most one, complete and not empty, without thoughts (`<think>`).
             `failure`: what failed, "" if nothing did.
+
+        Raises:
+            ValueError: `streaming_callback` is a coroutine function; `run_async` takes those.
         """
         generator = self.chat_generator
+        callback = select_streaming_callback(None, streaming_callback, requires_async=False)
         if generator is None or not messages:
             return _outcome()
-        if not isinstance(generator, OpenAIChatGenerator):
-            return self._in_time(lambda: generator.run(messages=messages))
-        asked = _asked(generator, messages)
+        relay = _Relay(callback)
         try:
-            return asked.result(self.time_limit)
-        except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-            return _failed(error) if asked.done() else self._late()
+            if not isinstance(generator, OpenAIChatGenerator):
+                options = relay.options(generator.run, relay.forward_now)
+                return self._in_time(lambda: generator.run(messages=messages, **options))
+            asked = _asked(generator, messages, relay)
+            try:
+                return asked.result(self.time_limit)
+            except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
+                return _failed(error) if asked.done() else self._late()
+            finally:
+                asked.cancel()
         finally:
-            asked.cancel()
+            relay.close()
 
     @component.output_types(replies=list[ChatMessage], failure=str)
-    async def run_async(self, messages: list[ChatMessage]) -> Outcome:
-        """`run` without blocking the event loop."""
+    async def run_async(
+        self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
+    ) -> Outcome:
+        """`run` without blocking the event loop; the callback is called in this loop."""
         generator = self.chat_generator
         if generator is None or not messages:
             return _outcome()
+        relay = _Relay(streaming_callback, asyncio.get_running_loop())
         if not hasattr(generator, "run_async"):
-            return await asyncio.to_thread(self.run, messages)
+            callback = None if streaming_callback is None else relay.forward_to_loop
+            return await asyncio.to_thread(self.run, messages, callback)
         limit = asyncio.timeout(self.time_limit)
         try:
             async with limit:
                 if isinstance(generator, OpenAIChatGenerator):
-                    return await asyncio.wrap_future(_asked(generator, messages))
-                return _checked(await generator.run_async(messages=messages))
+                    return await asyncio.wrap_future(_asked(generator, messages, relay))
+                options = relay.options(generator.run_async, relay.forward)
+                return _checked(await generator.run_async(messages=messages, **options))
         except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
             return self._late() if limit.expired() else _failed(error)
+        finally:
+            relay.close()
 
     def _in_time(self, ask: Callable[[], dict[str, Any]]) -> Outcome:
         """The outcome of asking, or the failure that it took too long."""
@@ -179,6 +210,82 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
     def _late(self) -> Outcome:
         logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
         return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
+
+
+class _Relay:
+    """Hands the chunks of a reply on while it may still be written, without its thoughts.
+
+    Args:
+        callback: takes them; None for nobody.
+        loop: of the caller, in which the callback is called; None calls it where a chunk arrives.
+    """
+
+    def __init__(
+        self, callback: StreamingCallbackT | None, loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        self._callback = callback
+        self._loop = loop
+        self._held = ""
+        self._thinking: bool | None = None  # None: the reply's first words are not here yet
+
+    def options(self, run: Callable[..., Any], forward: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments that let a generator's `run` call this; none where it cannot."""
+        if self._callback is None or "streaming_callback" not in signature(run).parameters:
+            return {}
+        return {"streaming_callback": forward}
+
+    def close(self) -> None:
+        """Hand nothing on from here: the reply is whole, or its time is over."""
+        self._callback = None
+
+    def forward_now(self, chunk: StreamingChunk) -> None:
+        """Hand a chunk on in the thread in which it arrives."""
+        spoken = self._spoken(chunk)
+        if self._callback is not None and spoken is not None:
+            self._callback(spoken)
+
+    def forward_to_loop(self, chunk: StreamingChunk) -> None:
+        """Hand a chunk on from a worker thread to the caller's loop."""
+        assert self._loop is not None
+        asyncio.run_coroutine_threadsafe(self.forward(chunk), self._loop).result()
+
+    async def forward(self, chunk: StreamingChunk) -> None:
+        """Hand a chunk on, in the caller's loop if it has one."""
+        spoken = self._spoken(chunk)
+        if self._callback is None or spoken is None:
+            return
+        if self._loop is None or self._loop is asyncio.get_running_loop():
+            await self._call(spoken)
+        else:
+            calling = asyncio.run_coroutine_threadsafe(self._call(spoken), self._loop)
+            await asyncio.wrap_future(calling)
+
+    async def _call(self, chunk: StreamingChunk) -> None:
+        if self._callback is not None:
+            called = self._callback(chunk)
+            if isawaitable(called):
+                await called
+
+    def _spoken(self, chunk: StreamingChunk) -> StreamingChunk | None:
+        """The chunk without thoughts; None while there is nothing else in it."""
+        if self._thinking is False or not chunk.content:
+            return chunk if chunk.content else None
+        self._held += chunk.content
+        begun = self._held.lstrip()
+        if self._thinking is None:
+            if begun.startswith(_THOUGHT_TAGS):
+                self._thinking = True
+            elif any(tag.startswith(begun) for tag in _THOUGHT_TAGS):
+                return None  # it may yet become one
+            else:
+                self._thinking = False
+                return replace(chunk, content=begun)
+        end = _THOUGHT_ENDS.search(self._held)
+        if end is None:
+            return None
+        self._thinking = False
+        rest = self._held[end.end() :]
+        return replace(chunk, content=rest) if rest else None
 
 
 def _failed(error: BaseException) -> Outcome:
@@ -252,7 +359,9 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _asked(generator: OpenAIChatGenerator, messages: list[ChatMessage]) -> "Future[Outcome]":
+def _asked(
+    generator: OpenAIChatGenerator, messages: list[ChatMessage], relay: _Relay
+) -> "Future[Outcome]":
     """The future outcome; cancelling it closes the connection."""
     # The copy has its own client, because an application may use the generator in its own loop.
     bounded = copy(generator)
@@ -262,7 +371,8 @@ def _asked(generator: OpenAIChatGenerator, messages: list[ChatMessage]) -> "Futu
 
     async def ask() -> Outcome:
         try:
-            return _checked(await bounded.run_async(messages=messages))
+            options = relay.options(bounded.run_async, relay.forward)
+            return _checked(await bounded.run_async(messages=messages, **options))
         finally:
             await bounded.close_async()
 

@@ -24,6 +24,7 @@ from platformdirs import user_cache_path
 from components.models.errors import ModelError, parsed_record
 from components.models.locks import file_lock
 from components.models.multilingual import PROMPTS, packaged_weights, write_unpacked
+from components.models.similarity import Similarity
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 
@@ -51,6 +52,8 @@ class Manifest:
         text_rule: Which parts of an article are encoded: headings and text, or text alone.
         segmentation: Language whose words are joined before a text is encoded, or None; folders
             written before there was a choice do not name it.
+        similarity: How vectors of questions and articles are compared; folders written before there
+            was a choice do not name it.
         prompts: What is written before a text, `{"query": ..., "passage": ...}`.
         config: The resolved training configuration.
         data: `corpus_sha256`, `questions_sha256` of what it was trained on.
@@ -69,6 +72,7 @@ class Manifest:
     dim: int
     text_rule: TextRule = "headings_text"
     segmentation: Segmentation | None = None
+    similarity: Similarity = "cosine"
     prompts: Mapping[str, str] = field(default_factory=lambda: {"query": "", "passage": ""})
     config: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
@@ -103,7 +107,7 @@ class Manifest:
             if missing := [
                 each.name
                 for each in dataclasses.fields(cls)
-                if each.name not in {"segmentation", "held_out", *json.loads(text)}
+                if each.name not in {"segmentation", "similarity", "held_out", *json.loads(text)}
             ]:
                 raise ValueError(f"field '{missing[0]}' is missing")
             manifest = parsed_record(cls, text)
@@ -404,6 +408,8 @@ def manifest_digest(manifest: Manifest) -> str:
     named = {**parts, "prompts": dict(manifest.prompts)}
     if manifest.segmentation is not None:
         named["segmentation"] = {"language": manifest.segmentation}
+    if manifest.similarity != "cosine":
+        named["similarity"] = {"of": manifest.similarity}
     return _sha256(named)
 
 
@@ -462,6 +468,10 @@ def lexarbor_home() -> Path:
     return user_cache_path("lexarbor", appauthor=False, opinion=False)
 
 
+_LONGEST_PLACE = 4_000  # characters; systems refuse longer paths
+_MARKS = (MANIFEST_FILE, "modules.json", "config.json")
+
+
 def find_model(name_or_path: str | Path) -> Path:
     """The folder of a model: a path here, a bundled model, the Hugging Face cache, or the Hub.
 
@@ -473,8 +483,15 @@ def find_model(name_or_path: str | Path) -> Path:
         ModelError: The folder does not exist, or the model cannot be found or only in part.
     """
     name = str(name_or_path)
+    if len(name) > _LONGEST_PLACE:
+        raise ModelError(f"model {name[:40]!r}... has {len(name):,} characters. {_WAYS_OUT}")
     path = Path(name).expanduser()
     if path.is_dir():
+        if not any((path / each).exists() for each in _MARKS):
+            raise ModelError(
+                f"model {name!r} is a folder without a model in it ({', '.join(_MARKS)}: none is "
+                f"there). {_WAYS_OUT}"
+            )
         return path
     if name == MULTILINGUAL:
         return multilingual_folder()
@@ -486,6 +503,26 @@ def find_model(name_or_path: str | Path) -> Path:
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
     bundled = bundled_folder() if BUNDLED_MODEL in names else None
     return bundled or _cached(names) or _downloaded(name, names)
+
+
+def portable_place(place: str, base: Path) -> str:
+    """A model's place as another machine can read it: a name, or a path relative to a folder.
+
+    Args:
+        place: a name or a folder, as `find_model` takes it.
+        base: the folder that a path is relative to.
+    """
+    path = Path(place)
+    if not path.is_absolute():
+        return place
+    if path == bundled_folder():
+        return BUNDLED_MODEL
+    if path == lexarbor_home() / MULTILINGUAL_FOLDER:
+        return MULTILINGUAL
+    try:
+        return Path(os.path.relpath(path, base)).as_posix()
+    except ValueError:  # on another drive
+        return place
 
 
 def bundled_folder() -> Path | None:

@@ -146,6 +146,11 @@ class LexicalIndex:
         best = rows[np.argsort(-scores[rows], kind="stable")][:k]
         return self.keys[best], scores[best]
 
+    def knows(self, word: str) -> bool:
+        """Whether the word, by its stem in any of the languages, occurs or is a stop word."""
+        terms = question_terms(word, self.languages)
+        return not terms or any(term in self._vocabulary for term in terms)
+
     def to_bytes(self) -> bytes:
         """The index as an .npz file; text is JSON in it, nothing is pickled."""
         words = {"languages": self.languages, "terms": list(self._vocabulary)}

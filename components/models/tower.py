@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -156,6 +157,10 @@ class PassageTokenizer:
             self._slow.encode(text, add_special_tokens=False, truncation=False, verbose=False)
             for text in texts
         ]
+
+    def is_whole(self, word: str) -> bool:
+        """Whether the vocabulary has the word as one piece."""
+        return len(self.token_ids([word])[0]) == 1
 
     def passages(
         self, texts: Sequence[str], *, passage_tokens: int, max_passages: int = 1, prompt: str = ""
@@ -432,11 +437,25 @@ def check_weight_files(folder: Path) -> None:
                 f"{pickled}: these weights are a pickle, which can run code when it is opened. "
                 "Give a copy of the model with model.safetensors."
             )
+    for index in folder.rglob("*.safetensors.index.json"):
+        for name in _files_named_in(index):
+            if not name.endswith(".safetensors") or name != Path(name).name:
+                raise ModelError(
+                    f"{index}: names the file {name!r:.80}; weights are *.safetensors files next "
+                    "to it. Give a copy of the model with those."
+                )
     if not any(folder.rglob("*.safetensors")):
         raise ModelError(
             f"{folder}: holds no weights (model.safetensors). Give a complete Hugging Face, "
             "sentence-transformers or Lexarbor model folder."
         )
+
+
+def _files_named_in(index: Path) -> set[str]:
+    try:
+        return {str(name) for name in json.loads(index.read_bytes())["weight_map"].values()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(f"{index}: lists no files of weights ({error!r:.80}).") from error
 
 
 @contextmanager

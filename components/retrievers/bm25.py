@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
@@ -60,7 +60,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         Args:
             document_store: where the articles stand.
             top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             k1: how soon repeats of a term stop counting; 0 or more.
@@ -93,7 +93,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
 
         Args:
             query: the question.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 
@@ -125,20 +125,38 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
                 f"bm25/{k1}/{b}",
                 # Read before the texts: newer texts under this version are only indexed once more.
                 f"{_FORMAT}/{analysis_version()}/{store.content_version()}",
+                LexicalIndex,
                 lambda: LexicalIndex.build(store.texts(), k1=k1, b=b),
             ),
         )
 
 
+class Kept(Protocol):
+    """An index that can be kept with a store."""
+
+    def to_bytes(self) -> bytes:
+        """Its form on disk."""
+        ...
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The index that `to_bytes` wrote; ValueError if the bytes are not one."""
+        ...
+
+
+K = TypeVar("K", bound=Kept)
+
+
 def kept_index(
-    store: ReadableStore, name: str, version: str, build: Callable[[], LexicalIndex]
-) -> LexicalIndex:
+    store: ReadableStore, name: str, version: str, kind: type[K], build: Callable[[], K]
+) -> K:
     """The index that is kept with the documents of Lexarbor's own store; else a new one.
 
     Args:
         store: what it is an index of.
         name: of the blob that keeps it.
         version: of its format and of the content that it is of.
+        kind: its class.
         build: makes it, where none of this version is kept.
     """
     if not isinstance(store, StatuteDocumentStore):
@@ -146,7 +164,7 @@ def kept_index(
     kept = store.load_blob(name)
     if kept is not None and kept[0] == version:
         try:
-            return LexicalIndex.from_bytes(kept[1])
+            return kind.from_bytes(kept[1])
         except ValueError as error:
             logger.warning("{store}: {error}. It is built again.", store=store.path, error=error)
     index = build()
@@ -155,6 +173,6 @@ def kept_index(
     except (StoreError, sqlite3.Error, OverflowError) as error:
         # A file that may not be written, a full disk, or more than SQLite's gigabyte a value.
         logger.warning(
-            "The BM25 index serves from memory only ({index}). {error}", index=name, error=error
+            "An index serves from memory only ({index}). {error}", index=name, error=error
         )
     return index

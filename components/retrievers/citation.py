@@ -63,7 +63,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         Args:
             document_store: where the articles are.
             top_k: how many to return at most, in each of the three lists.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             refresh_seconds: how old the last read of a foreign store may be before it is read
@@ -84,6 +84,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         left_out=list[Document],
         missing=list[str],
         not_followed=list[str],
+        query=str,
     )
     def run(
         self,
@@ -96,7 +97,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
 
         Args:
             query: the question.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most in each list, in place of the component's.
             as_of: in place of the component's; "today" is the day of the call.
 
@@ -113,6 +114,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             `not_followed`: the words of citations that are too many or too long to be looked up:
             the ranges after the eighth; of a longer range what comes after its first 200 articles;
             and the question from its 31st citation on.
+            `query`: the question as it was read; for an embedder, whose input is called `text`.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -122,7 +124,12 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        narrowed, k, day = self._request(filters, top_k, as_of)
+        return self.find(question, *self._request(filters, top_k, as_of))
+
+    def find(
+        self, question: str, filters: dict[str, Any] | None, k: int, day: date | None
+    ) -> dict[str, Any]:
+        """`run` with a question, filters, number and day that were checked."""
         for again in (True, False):
             state = state_of(self._store)
             resolver = self.current_index(state)
@@ -130,14 +137,14 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             cited, unread = resolver.resolve_question(question)
             citations = by_wording(cited, validity, day or date.today())
             keys = self._keys(citations)
-            allowed = self._allowed(keys, narrowed, validity.on(day).left_out)
+            allowed = self._allowed(keys, filters, validity.on(day).left_out)
             scores = scores_of(question, citations, keys, allowed)
             found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
             whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
             # If some are missing, a law was just published again, or a foreign store has changed.
             if whole and not (again and missing(citations) and expire_unless_new(self._store)):
                 break
-        return outputs(citations, unread, found, k)
+        return {**outputs(citations, unread, found, k), "query": question}
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.

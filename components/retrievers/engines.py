@@ -18,6 +18,7 @@ from components.statutes.citations.resolver import (
     MOST_CITATIONS,
     CitationResolver,
     ResolvedQuestion,
+    only_cites,
 )
 from components.statutes.question import clean_question
 from components.stores.engines import engine_of
@@ -30,6 +31,7 @@ from components.stores.engines.base import (
     compared,
     engine_filters,
 )
+from components.stores.rows import StoreError
 
 _MOST_FITTING = 10_000  # articles with one number, if the question names no law
 _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
@@ -39,7 +41,8 @@ _LAWS_KEPT = 60.0  # seconds for which the laws' names are cached
 class EngineRetriever(Retriever):
     """A retriever that asks the engine of its `document_store`.
 
-    The collection is one that `python -m pipelines.index --engine` made. Filters have Haystack's
+    The collection is one that `python -m pipelines.index --engine` made; by meaning, any other can
+    be searched too, whose documents come with their own metadata. Filters have Haystack's
     meaning in both engines, and an engine that does not answer is asked again before it is an
     error. The connection closes with the last of the components that share it.
     """
@@ -58,7 +61,7 @@ class EngineRetriever(Retriever):
         Args:
             document_store: a QdrantDocumentStore or a MilvusDocumentStore.
             top_k: how many to return at most, in each list.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
 
@@ -131,6 +134,7 @@ class EngineCitationRetriever(EngineRetriever):
         left_out=list[Document],
         missing=list[str],
         not_followed=list[str],
+        query=str,
     )
     def run(
         self,
@@ -155,7 +159,7 @@ class EngineCitationRetriever(EngineRetriever):
         condition = engine_filters(narrowed)
         cited, _ = read_citations(question, most=MOST_CITATIONS)
         if not cited:
-            return outputs([], "", ([], [], []), k)
+            return {**outputs([], "", ([], [], []), k), "query": question}
         engine = self._opened()
         (resolved, unread), found = self._resolved(engine, question, cited)
         validity = Validity((row, each.id, each.meta) for row, each in enumerate(found))
@@ -164,7 +168,21 @@ class EngineCitationRetriever(EngineRetriever):
         allowed = frozenset(_matching(engine, ids, condition)) - validity.on(day).left_out
         scores = scores_of(question, citations, ids, allowed)
         fetched = [validity.with_wordings(_fetched(engine, each, k)) for each in scores]
-        return outputs(citations, unread, fetched, k)
+        return {**outputs(citations, unread, fetched, k), "query": question}
+
+    def is_citation(self, query: str) -> bool:
+        """Whether a question asks for the articles that it cites, and for nothing else.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            StoreError: the engine does not answer, or refuses.
+        """
+        question = clean_question(query)
+        cited, _ = read_citations(question, most=MOST_CITATIONS)
+        if not cited:
+            return False
+        (citations, _), _ = self._resolved(self._opened(), question, cited)
+        return only_cites(question, citations)
 
     def _resolved(
         self, engine: ArticleEngine, question: str, cited: list[Citation]
@@ -192,6 +210,12 @@ class EngineCitationRetriever(EngineRetriever):
     def _named_laws(self, engine: ArticleEngine) -> tuple[list[str], LawNames]:
         if time.monotonic() >= self._laws_end:
             laws = sorted(engine.states(LAW))
+            if not laws:
+                raise StoreError(
+                    f"{engine.where} has no laws on record, so nobody can tell what a citation "
+                    "names. Index the law into it with python -m pipelines.index --engine ..., or "
+                    "search it by meaning alone (EngineEmbeddingRetriever)."
+                )
             self._laws = (laws, LawNames(laws))
             self._laws_end = time.monotonic() + _LAWS_KEPT
         return self._laws
@@ -261,7 +285,7 @@ class EngineEmbeddingRetriever(EngineRetriever):
 
         Args:
             query_embedding: `[dim]`, from the model whose vectors the engine holds.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 
@@ -312,7 +336,7 @@ class EngineLexicalRetriever(EngineRetriever):
 
         Args:
             query_sparse_embedding: the question's terms, from `StatuteSparseTextEmbedder`.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 

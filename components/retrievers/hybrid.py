@@ -49,6 +49,7 @@ from components.statutes.article import indexed_text
 from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import K1, B, analysis_version, coverage
 from components.statutes.question import clean_question
+from components.statutes.spelling import Spelling, corrected
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -91,6 +92,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1 or b are not
     the defaults that it was learned with.
 
+    A word that neither the law nor the model's vocabulary has is searched in the spelling of the
+    law that is nearest to it (`components.statutes.spelling`), and reported.
+
     Over a store without vectors it searches by citations and words alone, and logs that.
 
     Attributes:
@@ -124,7 +128,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             model: what the vectors were made with; a name or a folder. None searches by words
                 alone (`load_pipeline` puts the store's model there).
             top_k: how many to return at most.
-            filters: Haystack filters that hold unless `run` gives others.
+            filters: Haystack filters that always hold.
             as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
                 leaves out nothing. Articles without dates always stay.
             depth: how many articles each list has at most.
@@ -223,6 +227,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         not_followed=list[str],
         evidence=list[Document],
         rankings=dict[str, dict[str, int]],
+        corrections=dict[str, str],
     )
     def run(
         self,
@@ -235,7 +240,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
         Args:
             query: the question.
-            filters: Haystack filters in place of the component's.
+            filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
 
@@ -248,6 +253,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             article is; this one does.
             `rankings`: for each list the ranks of the first `depth` that it found, by id, best
             first.
+            `corrections`: the words of the question that were searched in another spelling, as
+            asked and as searched.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -262,11 +269,12 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         question = clean_question(query)
         narrowed, n, day = self._request(filters, top_k, as_of)
         self.warm_up()
-        cited = self.citation.run(question, narrowed, as_of=self.as_of if as_of is None else as_of)
-        vector = None
+        cited = self.citation.find(question, narrowed, _MOST_CITED, day)
+        corrections, vector = {}, None
         if self.model is not None:
-            embedding = self.embedder.run(question)["embedding"]
-            vector = checked_query(type(self).__name__, embedding)
+            corrections = self._corrections(question)
+            question = corrected(question, corrections)
+            vector = checked_query(type(self).__name__, self.embedder.vector(question))
         pinned: list[Document] = cited["pinned"]
         found: _Found | None = None
 
@@ -296,7 +304,16 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "not_followed": cited["not_followed"],
             "evidence": found.evidence if n else [],
             "rankings": rankings,
+            "corrections": corrections,
         }
+
+    def _corrections(self, question: str) -> dict[str, str]:
+        """Words that neither the law nor the model's vocabulary has, by words of the law."""
+        state = state_of(self._store)
+        words = self.bm25.current_index(state)
+        return self._law(state).spelling.corrections(
+            question, lambda word: words.knows(word) or self.embedder.knows(word)
+        )
 
     def _found(
         self,
@@ -420,6 +437,7 @@ class LawIndex:
         ids: of the same.
         arrays: where they stand; its rows are theirs.
         divisions: an index over the divisions of `arrays`.
+        spelling: the words of the articles.
     """
 
     def __init__(
@@ -428,9 +446,11 @@ class LawIndex:
         ids: list[str],
         arrays: LawArrays,
         divisions: LexicalIndex,
+        spelling: Spelling,
     ) -> None:
         self.keys = keys
         self.arrays = arrays
+        self.spelling = spelling
         self._divisions = divisions
         self._mask = RowMask(keys)
         self._ids = ids
@@ -470,11 +490,14 @@ class LawIndex:
             of_articles = ((above, *texts.pop(key, ("", None))) for key, _, _, above in articles)
             return LexicalIndex.build(division_texts(arrays, of_articles), k1=k1, b=b)
 
-        divisions = kept_index(store, f"divisions/{k1}/{b}", version, build)
+        divisions = kept_index(store, f"divisions/{k1}/{b}", version, LexicalIndex, build)
         if not np.array_equal(divisions.keys, np.arange(arrays.groups[0].size)):
             divisions = build()  # of another content, which was written between the two
         keys = np.array([each[0] for each in articles], dtype=np.int64)
-        return cls(keys, [each[1] for each in articles], arrays, divisions)
+        spelling = kept_index(
+            store, "words/", version, Spelling, lambda: Spelling.of(t for _, t, _ in store.texts())
+        )
+        return cls(keys, [each[1] for each in articles], arrays, divisions, spelling)
 
     def listed(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> RankedList:
         """What a search found, by row; keys of other content are left out."""

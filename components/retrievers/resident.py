@@ -18,7 +18,6 @@ from haystack import Document, logging
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DocumentStore
 from haystack.errors import FilterError
-from haystack.utils.filters import document_matches_filter
 from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, number_of
@@ -26,7 +25,13 @@ from components.models.errors import VectorError
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
 from components.retrievers.validity import InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
-from components.stores.filters import ORDERINGS, check_filters
+from components.stores.filters import (
+    ORDERINGS,
+    check_filters,
+    matches,
+    narrowed,
+    plain_filters,
+)
 from components.stores.rows import embedding_blob, position_of
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -82,6 +87,18 @@ class ReadableStore(Protocol):
 
 Index = TypeVar("Index")
 
+_in_background = False
+
+
+def renew_in_background() -> None:
+    """From now on, answer over the old indexes of a store until the new ones are ready.
+
+    For a service: its questions do not wait while a changed law is read again. Until then they miss
+    the articles that changed; old and new indexes are in memory at once.
+    """
+    global _in_background
+    _in_background = True
+
 
 class ResidentIndex(Generic[Index]):
     """An index over a store's content, built again whenever the content has changed.
@@ -93,15 +110,16 @@ class ResidentIndex(Generic[Index]):
     def __init__(self, build: Callable[[ReadableStore], Index]) -> None:
         self._build = build
         self._lock = threading.Lock()
-        self._state: Hashable = None
+        self._state: Any = None
         self._index: Index | None = None
+        self._is_renewed = False
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A retriever's copy holds none, and takes the process's own at its first question."""
         return type(None), ()
 
     def current(self, store: ReadableStore, state: Hashable = None) -> Index:
-        """The index of the store's present content.
+        """The index of the store's present content; see `renew_in_background`.
 
         Args:
             store: what it is built from.
@@ -110,12 +128,38 @@ class ResidentIndex(Generic[Index]):
         with self._lock:
             # Read before the content: content newer than its state is only built once more.
             state = state or state_of(store)
-            if state != self._state:
+            if state != self._state and self._may_be_late(store, state):
+                if not self._is_renewed:
+                    self._is_renewed = True
+                    threading.Thread(
+                        target=self._renew, args=(store,), daemon=True, name="renewing"
+                    ).start()
+            elif state != self._state:
                 # The old one goes first, so that a store never has two indexes in memory.
                 self._state = self._index = None
                 self._index = self._build(store)
                 self._state = state
             return cast("Index", self._index)
+
+    def _may_be_late(self, store: ReadableStore, state: Any) -> bool:
+        """Whether the old index still serves: articles that did not change kept their keys."""
+        if not _in_background or self._state is None:
+            return False
+        # The keys of another file, or of a foreign store's next snapshot, are others.
+        same_file = self._state[1] == state[1]
+        return isinstance(store, StatuteDocumentStore) and same_file
+
+    def _renew(self, store: ReadableStore) -> None:
+        state: Hashable = None
+        index: Index | None = None
+        try:
+            state = state_of(store)
+            index = self._build(store)
+        except Exception as error:  # noqa: BLE001 - the next question meets it, and reports it
+            logger.warning("An index could not be renewed: {error}", error=error)
+            state = None
+        with self._lock:
+            self._state, self._index, self._is_renewed = state, index, False
 
 
 def state_of(store: ReadableStore) -> Hashable:
@@ -298,10 +342,9 @@ class StoreSnapshot:
         Raises:
             FilterError: when the filters are malformed.
         """
+        plain = plain_filters(filters) if filters else None
         matching = [
-            key
-            for key, document in self._keyed()
-            if not filters or document_matches_filter(filters, document)
+            key for key, document in self._keyed() if plain is None or matches(plain, document)
         ]
         return np.array(matching, dtype=np.int64)
 
@@ -531,6 +574,7 @@ def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.i
         FilterError: the filters are malformed.
     """
     check_filters(filters)
+    filters = plain_filters(filters)
     try:
         return store.keys_matching(filters)
     except (FilterError, OverflowError):  # dateutil raises the second for some numbers
@@ -552,7 +596,9 @@ def _guarded(condition: dict[str, Any], unreadable: dict[str, list[Any]]) -> dic
     return {"operator": "AND", "conditions": [readable, condition]}
 
 
-def checked_query(component: str, embedding: list[float]) -> NDArray[np.float32]:
+def checked_query(
+    component: str, embedding: list[float] | NDArray[np.float32]
+) -> NDArray[np.float32]:
     """A question's vector as float32 `[dim]`.
 
     Args:
@@ -595,7 +641,11 @@ class StoreComponent(StatuteComponent):
 
 
 class Retriever(StoreComponent):
-    """A component whose `top_k`, `filters` and `as_of` hold unless `run` is given others."""
+    """A component whose `top_k` and `as_of` hold unless `run` is given others.
+
+    Its `filters` always hold: those that `run` is given narrow the search further. A filter that
+    keeps one tenant from another's articles is safe there.
+    """
 
     def __init__(
         self,
@@ -617,7 +667,7 @@ class Retriever(StoreComponent):
             checked_top_k(type(self).__name__, top_k, at_least=0)
         day = asked_day(type(self).__name__, self.as_of if as_of is None else as_of)
         return (
-            self.filters if filters is None else filters,
+            narrowed(self.filters, filters),
             self.top_k if top_k is None else top_k,
             day,
         )

@@ -171,7 +171,10 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
         A function that may be called from several threads.
     """
     known = known_language(language)
-    return _analyzers.setdefault(known, _Analyzer(known)) if known else _neutral
+    if known is None:
+        return _neutral
+    # Making one folds a whole list of stop words: only where there is none yet.
+    return _analyzers.get(known) or _analyzers.setdefault(known, _Analyzer(known))
 
 
 class _Analyzer:

@@ -1,1 +1,17 @@
 """Haystack components: stores."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from lazy_imports import LazyImporter
+
+_import_structure = {
+    "sqlite": ["StatuteDocumentStore"],
+}
+
+if TYPE_CHECKING:
+    from components.stores.sqlite import StatuteDocumentStore as StatuteDocumentStore
+else:  # as in Haystack: a class is imported when it is first asked for
+    sys.modules[__name__] = LazyImporter(
+        name=__name__, module_file=__file__, import_structure=_import_structure
+    )

@@ -4,6 +4,12 @@ What SQL can say exactly becomes SQL. The rest (dates in other spellings, lists,
 Haystack refuses) is handed row by row to Haystack's own matcher, registered as an SQL function, so
 that both give the same answer on every document and value. One thing is stricter: ">" and its kin
 compare with ISO dates only, where Haystack also guesses what "01/02/2009" or "2009" means.
+
+Three fields are of law, and stand for what no field of the metadata holds:
+
+- `division`: the headings above an article, at any level (==, !=, in, not in, starts with).
+- `state`: "in force", "repealed", "not yet in force" or "unknown", today (==, !=, in, not in).
+- `in_force_on`: a day (==); like `as_of` it keeps the articles whose dates are unknown.
 """
 
 import json
@@ -11,13 +17,16 @@ import math
 import re
 import sqlite3
 import threading
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any
+from typing import Any, get_args
 
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
+from components.converters.articles import headings_of
+from components.statutes.article import ArticleState, iso_day
 from components.stores.rows import from_json, is_deeper
 
 MAX_DEPTH = 50
@@ -27,6 +36,11 @@ ORDERINGS = (">", ">=", "<", "<=")
 
 _OPERATORS = (*ORDERINGS, "==", "!=", "in", "not in")
 _LOGICAL = ("AND", "OR", "NOT")
+DIVISION, STATE, IN_FORCE_ON = "division", "state", "in_force_on"
+STARTS_WITH = "starts with"
+_EQUALITIES = ("==", "!=", "in", "not in")
+_OF_LAW = {DIVISION: (*_EQUALITIES, STARTS_WITH), STATE: _EQUALITIES, IN_FORCE_ON: ("==",)}
+_STATES = get_args(ArticleState)
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -80,8 +94,9 @@ def _check(condition: Any) -> None:
 def _check_comparison(condition: dict[str, Any]) -> None:
     if "value" not in condition:
         raise FilterError(f"'value' key missing in {condition}")
-    operator, value = condition["operator"], condition["value"]
-    _check_operator("comparison", operator, _OPERATORS)
+    field, operator, value = condition["field"], condition["operator"], condition["value"]
+    of_law = isinstance(field, str) and field in _OF_LAW
+    _check_operator("comparison", operator, _OF_LAW[field] if of_law else _OPERATORS)
     if operator in ("in", "not in") and not isinstance(value, list):
         raise FilterError(
             "Filter value must be a `list` when using operator 'in' or 'not in', "
@@ -91,6 +106,28 @@ def _check_comparison(condition: dict[str, Any]) -> None:
         # A store's texts are UTF-8, which cannot even ask for it.
         if isinstance(text, str) and _HALF_A_PAIR.search(text):
             raise FilterError(f"{text!r} holds half of a surrogate pair; write the character.")
+    if of_law:
+        _check_of_law(field, value)
+
+
+def _check_of_law(field: str, value: Any) -> None:
+    if field == IN_FORCE_ON:
+        _day(value)
+        return
+    for each in value if isinstance(value, list) else [value]:
+        if not isinstance(each, str):
+            raise FilterError(f"The field '{field}' is compared with text, got {each!r}.")
+        if field == STATE and each not in _STATES:
+            raise FilterError(f"There is no state {each!r}. The states are {', '.join(_STATES)}.")
+
+
+def _day(value: Any) -> date:
+    try:
+        return value if type(value) is date else iso_day(value)
+    except (TypeError, ValueError) as error:
+        raise FilterError(
+            f"'{IN_FORCE_ON}' is a day written as '2024-02-29', got {value!r}."
+        ) from error
 
 
 def _check_operator(kind: str, operator: Any, known: tuple[str, ...]) -> None:
@@ -98,6 +135,89 @@ def _check_operator(kind: str, operator: Any, known: tuple[str, ...]) -> None:
         raise FilterError(
             f"Unknown {kind} operator '{operator}'. Valid operators are: {sorted(known)}"
         )
+
+
+def narrowed(
+    own: Mapping[str, Any] | None, filters: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Filters that all of a component's own filters and of a question's must hold for.
+
+    Args:
+        own: the component's.
+        filters: the question's.
+    """
+    given = [dict(each) for each in (own, filters) if each]
+    return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
+
+
+def plain_filters(condition: dict[str, Any]) -> dict[str, Any]:
+    """Checked filters with `state` and `in_force_on` written as comparisons of an article's days.
+
+    What remains but `division` is Haystack's, so any store can read it.
+    """
+    if "field" not in condition:
+        parts = [plain_filters(part) for part in condition["conditions"]]
+        return {**condition, "conditions": parts}
+    field, operator, value = condition["field"], condition["operator"], condition["value"]
+    if field == IN_FORCE_ON:
+        return _all(_not(_later(_day(value))), _not(_ended(_day(value))))
+    if field != STATE:
+        return condition
+    states = value if isinstance(value, list) else [value]
+    among = {"operator": "OR", "conditions": [_is_state(each, date.today()) for each in states]}
+    return _not(among) if operator in ("!=", "not in") else among
+
+
+def _is_state(state: str, today: date) -> dict[str, Any]:
+    undated = _all(_compared("valid_from", "==", None), _compared("valid_to", "==", None))
+    if state == "unknown":
+        return undated
+    if state == "not yet in force":
+        return _later(today)
+    if state == "repealed":
+        return _all(_ended(today), _not(_later(today)))
+    return _all(_not(undated), _not(_later(today)), _not(_ended(today)))
+
+
+def _later(day: date) -> dict[str, Any]:
+    return _compared("valid_from", ">", day.isoformat())
+
+
+def _ended(day: date) -> dict[str, Any]:
+    return _compared("valid_to", "<", day.isoformat())
+
+
+def _compared(field: str, operator: str, value: str | None) -> dict[str, Any]:
+    return {"field": f"meta.{field}", "operator": operator, "value": value}
+
+
+def _all(*conditions: dict[str, Any]) -> dict[str, Any]:
+    return {"operator": "AND", "conditions": list(conditions)}
+
+
+def _not(condition: dict[str, Any]) -> dict[str, Any]:
+    # A comparison with a missing day is false, so its negation keeps what has none.
+    return {"operator": "NOT", "conditions": [condition]}
+
+
+def matches(condition: dict[str, Any], document: Document) -> bool:
+    """Whether a document meets `plain_filters`: Haystack's own matcher, and divisions."""
+    if "field" in condition:
+        if condition["field"] == DIVISION:
+            return _in_division(condition, headings_of(document.meta))
+        return document_matches_filter(condition, document)
+    met = (matches(part, document) for part in condition["conditions"])
+    if condition["operator"] == "OR":
+        return any(met)
+    return all(met) is (condition["operator"] == "AND")
+
+
+def _in_division(condition: dict[str, Any], headings: tuple[str, ...]) -> bool:
+    operator, value = condition["operator"], condition["value"]
+    if operator == STARTS_WITH:
+        return any(heading.startswith(value) for heading in headings)
+    values = value if isinstance(value, list) else [value]
+    return any(heading in values for heading in headings) is (operator in ("==", "in"))
 
 
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
@@ -125,7 +245,7 @@ def filter_clause(filters: dict[str, Any] | None) -> Clause:
     if not filters:
         return "1", []
     check_filters(filters)
-    return _clause(filters)
+    return _clause(plain_filters(filters))
 
 
 def raise_filter_failure() -> None:
@@ -177,6 +297,8 @@ def _joined(parts: list[str], operator: str) -> str:
 
 def _comparison(condition: dict[str, Any]) -> Clause:
     field, operator, value = condition["field"], condition["operator"], condition["value"]
+    if field == DIVISION:
+        return _division(operator, value)
     if not isinstance(field, str) or field in _UNFILTERED_FIELDS:
         raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
     if operator in ORDERINGS:
@@ -193,6 +315,17 @@ def _comparison(condition: dict[str, Any]) -> Clause:
         if operator in ORDERINGS:
             return _ordering(condition, sql_of, json_type, path_values)
     return _fallback(condition)
+
+
+def _division(operator: str, value: Any) -> Clause:
+    bound: list[Any]
+    if operator == STARTS_WITH:
+        test, bound = "substr(value, 1, ?) = ?", [len(value), value]
+    else:
+        values = value if isinstance(value, list) else [value]
+        test, bound = "value IN (SELECT value FROM json_each(?))", [json.dumps(values)]
+    among = "EXISTS (SELECT 1 FROM json_each(meta, '$.headings') WHERE type = 'text' AND "
+    return (f"({'NOT ' if operator in ('!=', 'not in') else ''}{among}{test}))", bound)
 
 
 def _check_ordering_value(operator: str, value: Any) -> None:

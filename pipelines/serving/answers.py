@@ -1,4 +1,4 @@
-"""The service's answers: articles, problems, and the description at /openapi.json."""
+"""What the service's clients send and get: questions, articles, answers and problems."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI
 from haystack.errors import FilterError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 
 from components.models.errors import ModelError, VectorError
@@ -26,6 +24,7 @@ from pipelines.files import LoadingError, did_you_mean
 from pipelines.serving import telemetry
 from pipelines.serving.limits import (
     BODY_LIMIT,
+    MAX_BATCH,
     MAX_FILTER_VALUES,
     MAX_QUESTION_CHARS,
     MAX_TOP_K,
@@ -169,13 +168,17 @@ def _sentence(error: Exception) -> str:
 _LONGEST_NAME = 100
 _MOST_ERRORS = 10
 
-# By field of RunRequest: the message if its value is refused.
+# By field of a request: the message if its value is refused.
 _RULES = {
+    "queries": f"must be a list of 1 to {MAX_BATCH} questions, each text of 1 to "
+    f"{MAX_QUESTION_CHARS:,} characters",
     "query": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
     "top_k": f"must be a whole number from 1 to {MAX_TOP_K}",
     "filters": "must be an object in Haystack's filter syntax, with at most "
     f"{MAX_FILTER_VALUES} values in all",
     "as_of": "must be 'today', 'any' or a date, written as 2024-12-31",
+    "id": "must be an article's id, of at most 500 characters",
+    "citation": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
 }
 
 REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
@@ -217,6 +220,38 @@ def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
     return filters
 
 
+Question = Annotated[
+    str, Field(min_length=1, max_length=MAX_QUESTION_CHARS, strict=True, examples=["May I sublet?"])
+]
+TopK = Annotated[
+    int | None,
+    Field(
+        description="How many articles at most; the pipeline's own number if left out.",
+        ge=1,
+        le=MAX_TOP_K,
+        strict=True,
+    ),
+]
+Filters = Annotated[
+    dict[str, Any] | None,
+    AfterValidator(_few_values),
+    Field(
+        description="Haystack filters over the articles' metadata (law, number, language, "
+        "valid_from, valid_to ...), their division, state and in_force_on: {field, operator, "
+        "value}, or {operator: AND | OR | NOT, conditions: [...]}. Those of the pipeline's file "
+        "hold too.",
+    ),
+]
+AsOf = Annotated[
+    date | Literal["today", "any"] | None,
+    BeforeValidator(_only_iso),
+    Field(
+        description="Only what was in force on this day, and articles whose state is unknown. "
+        '"any" searches all, whenever it was in force; left out, it is today.',
+    ),
+]
+
+
 class RunRequest(BaseModel):
     """A question to a pipeline."""
 
@@ -224,34 +259,27 @@ class RunRequest(BaseModel):
         extra="forbid", json_schema_extra={"examples": list(REQUEST_EXAMPLES)}
     )
 
-    query: str = Field(
-        description="The question, in plain words.",
-        min_length=1,
-        max_length=MAX_QUESTION_CHARS,
-        strict=True,
-    )
-    top_k: int | None = Field(
-        None,
-        description="How many articles at most; the pipeline's own number if left out.",
-        ge=1,
-        le=MAX_TOP_K,
-        strict=True,
-    )
-    filters: Annotated[dict[str, Any] | None, AfterValidator(_few_values)] = Field(
-        None,
-        description="Haystack filters over the articles' metadata (law, number, language, "
-        "valid_from, valid_to ...): {field, operator, value}, or {operator: AND | OR | NOT, "
-        "conditions: [...]}.",
-    )
-    as_of: Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_iso)] = Field(
-        None,
-        description="Only what was in force on this day, and articles whose state is unknown. "
-        '"any" searches all, whenever it was in force; left out, it is today.',
-    )
+    query: Question = Field(description="The question, in plain words.")
+    top_k: TopK = None
+    filters: Filters = None
+    as_of: AsOf = None
 
 
-class FoundArticle(BaseModel):
-    """An article that was found."""
+class BatchRequest(BaseModel):
+    """Questions to a pipeline, all narrowed alike."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    queries: list[Question] = Field(
+        description="The questions, in plain words.", min_length=1, max_length=MAX_BATCH
+    )
+    top_k: TopK = None
+    filters: Filters = None
+    as_of: AsOf = None
+
+
+class Article(BaseModel):
+    """An article of the law."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -260,11 +288,6 @@ class FoundArticle(BaseModel):
     number: str = Field(description="As printed.")
     headings: list[str] = Field(description="Divisions above it, from the top.")
     content: str = Field(description="The article's words.")
-    score: float | None = Field(
-        description="Comparable within one answer only. The list is in its order by itself: where "
-        "a re-ranker's scores and the order before it both count, scores need not fall."
-    )
-    ranks: dict[str, int] = Field(description="Its rank, from 1, in each stage that found it.")
     state: str = Field(
         description='On the day of the answer: "in force", "repealed", "not yet in force" or '
         '"unknown".'
@@ -273,18 +296,30 @@ class FoundArticle(BaseModel):
     valid_from: str | None = Field(None, description="ISO date.")
     valid_to: str | None = Field(None, description="ISO date.")
     source_url: str | None = Field(None, description="The official text.")
-    passage: dict[str, Any] | None = Field(
-        None, description="What a ranker found best of the content: characters start to end."
-    )
-    passages_read: list[dict[str, Any]] | None = Field(
-        None, description="What a ranker read of the content, where it did not read the whole."
-    )
     wordings: list[dict[str, Any]] | None = Field(
         None,
         description="The other wordings of the article, oldest first: id, valid_from and valid_to.",
     )
     neighbours: list[dict[str, Any]] | None = Field(
-        None, description="Articles next to it in the law, from a pipeline that attaches them."
+        None,
+        description="Articles before and after it in the law, and those that it cites: id, law, "
+        "number, headings and relation. Of a found article only where the pipeline attaches them.",
+    )
+
+
+class FoundArticle(Article):
+    """An article that was found."""
+
+    score: float | None = Field(
+        description="Comparable within one answer only. The list is in its order by itself: where "
+        "a re-ranker's scores and the order before it both count, scores need not fall."
+    )
+    ranks: dict[str, int] = Field(description="Its rank, from 1, in each stage that found it.")
+    passage: dict[str, Any] | None = Field(
+        None, description="What a ranker found best of the content: characters start to end."
+    )
+    passages_read: list[dict[str, Any]] | None = Field(
+        None, description="What a ranker read of the content, where it did not read the whole."
     )
 
 
@@ -311,6 +346,11 @@ class RunAnswer(BaseModel):
         description="Citations that were not looked up in full: the question has too many, or a "
         "range is too long.",
     )
+    corrections: dict[str, str] | None = Field(
+        None,
+        description="Words of the question that were searched in another spelling, as asked and as "
+        "searched.",
+    )
     left_out: list[dict[str, Any]] | None = Field(
         None,
         description="Articles that the question names and the filters or the day leave out: id, "
@@ -321,6 +361,82 @@ class RunAnswer(BaseModel):
     )
 
 
+class Failure(BaseModel):
+    """Why one question of a batch has no answer."""
+
+    error: str = Field(description="One word for programs.")
+    detail: str = Field(description="What was wrong and how to fix it.")
+
+
+class WrittenAnswer(BaseModel):
+    """The answer of a pipeline that answers, without the articles that it was made from."""
+
+    question: str = Field(description="The question as it was read.")
+    pipeline: str
+    took_ms: float = Field(description="Milliseconds in the pipeline, without waiting.")
+    answer: dict[str, Any] = Field(
+        description="`text`; `state`: generated, verbatim or nothing found; `statements`, each "
+        "with its `citations` and `quotations` and the verdict on each; `sources`, the articles "
+        "by their numbers in the text; `closest`; `notices`."
+    )
+
+
+class BatchAnswer(BaseModel):
+    """The answers to a batch, in the order of its questions."""
+
+    answers: list[RunAnswer | Failure]
+
+
+class CitedArticles(BaseModel):
+    """The articles that a citation names."""
+
+    citation: str = Field(description="As it was read.")
+    articles: list[Article] = Field(
+        description="One where the citation is clear; else all that fit it, in the law's order."
+    )
+    missing: list[str] = Field(description="What the store does not hold, in the citation's words.")
+    left_out: list[dict[str, Any]] = Field(
+        description="Articles that the citation names and the day or the pipeline's filters leave "
+        "out: id, law, number, state and dates."
+    )
+
+
+class Law(BaseModel):
+    """A law of the collection."""
+
+    law: str
+    articles: int = Field(description="How many it has, in all wordings.")
+    languages: list[str] = Field(description="BCP 47, where known.")
+
+
+class Laws(BaseModel):
+    """The laws of the collection, in its order."""
+
+    laws: list[Law]
+
+
+class Up(BaseModel):
+    """The process is up."""
+
+    status: Literal["up"]
+
+
+class Status(BaseModel):
+    """What is served."""
+
+    status: Literal["Up!"]
+    pipelines: list[str] = Field(description="Their names.")
+
+
+class Readiness(BaseModel):
+    """Whether questions are answered."""
+
+    status: Literal["ready", "starting", "store"] = Field(
+        description='"store": a store cannot be read, or holds no article.'
+    )
+    pipelines: list[str] = Field(description="Their names.")
+
+
 class ProblemAnswer(BaseModel):
     """Why a request has no answer."""
 
@@ -329,16 +445,17 @@ class ProblemAnswer(BaseModel):
     request_id: str = Field(description="Also in the log.")
 
 
-def refused(errors: Sequence[Any]) -> str:
+def refused(errors: Sequence[Any], fields: Collection[str]) -> str:
     """The message for pydantic's errors: every invalid field, but never its value.
 
     Args:
-        errors: of a request for a `RunRequest`, as FastAPI lists them.
+        errors: of a request, as FastAPI lists them.
+        fields: those of a body sent to this address.
     """
-    return " ".join(dict.fromkeys(_message(error) for error in errors[:_MOST_ERRORS]))
+    return " ".join(dict.fromkeys(_message(error, fields) for error in errors[:_MOST_ERRORS]))
 
 
-def _message(error: Any) -> str:
+def _message(error: Any, fields: Collection[str]) -> str:
     kind, place = error["type"], error["loc"]
     if kind == "json_invalid":
         return f"The body is not JSON: see its character {int(place[-1]) + 1}."
@@ -346,8 +463,8 @@ def _message(error: Any) -> str:
         return "The body must be a JSON object, sent with Content-Type: application/json."
     field = str(place[1])[:_LONGEST_NAME]
     if kind == "extra_forbidden":
-        known = ", ".join(_RULES)
-        return f"Unknown field '{field}'{did_you_mean(field, _RULES)}. The fields are {known}."
+        known = ", ".join(fields)
+        return f"Unknown field '{field}'{did_you_mean(field, fields)}. The fields are {known}."
     if kind == "missing":
         return f"The field '{field}' is missing: it {_RULES[field]}."
     if kind == "string_too_long":
@@ -362,64 +479,3 @@ def _message(error: Any) -> str:
             "character. Take it out, or write the whole character in UTF-8."
         )
     return f"The field '{field}' {_RULES[field]}."
-
-
-_SUMMARIES = ("a question", "fewer articles, filtered", "the law of a day")
-
-_PROBLEMS = {
-    408: "The body did not come in time.",
-    413: f"The body is longer than {BODY_LIMIT // 1024} KiB.",
-    421: "The header Host names another machine.",
-    422: f"The request is wrong: an unknown field, a value out of range, a question of more than "
-    f"{MAX_QUESTION_CHARS:,} characters, invalid filters.",
-    500: "Something failed that nobody foresaw; the log tells more under the request_id.",
-    503: "The queue is full, models are still being loaded, the store or the model cannot be read, "
-    "or the store holds no article. Retry-After tells when to ask again, where that helps.",
-    504: "There was no answer in time.",
-}
-
-
-def describe_answers(app: FastAPI, pipelines: Collection[str]) -> None:
-    """Add to the application's description what hayhooks does not know about its run routes.
-
-    That is the answers, which hayhooks passes on unchanged, the problems, and examples.
-    """
-    plain = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            schema = plain()
-            for path in schema["paths"].values():
-                for operation in path.values():
-                    # FastAPI's description of a refusal, which is not what we send.
-                    operation["responses"].pop("422", None)
-            for name in pipelines:
-                _describe(schema["paths"][f"/{name}/run"]["post"], name)
-            _, models = models_json_schema(
-                [(RunAnswer, "serialization"), (ProblemAnswer, "serialization")],
-                ref_template="#/components/schemas/{model}",
-            )
-            schema["components"]["schemas"] |= models["$defs"]
-            for unused in ("HTTPValidationError", "ValidationError"):
-                schema["components"]["schemas"].pop(unused, None)
-            app.openapi_schema = schema
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way of extending it
-
-
-def _describe(operation: dict[str, Any], name: str) -> None:
-    operation["summary"] = f"Ask the pipeline '{name}'"
-    operation["requestBody"]["content"]["application/json"]["examples"] = {
-        summary: {"summary": summary.capitalize(), "value": example}
-        for summary, example in zip(_SUMMARIES, REQUEST_EXAMPLES, strict=True)
-    }
-    operation["responses"] = {
-        "200": _answer("The articles that answer the question, best first.", "RunAnswer"),
-        **{str(status): _answer(text, "ProblemAnswer") for status, text in _PROBLEMS.items()},
-    }
-
-
-def _answer(description: str, model: str) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{model}"}
-    return {"description": description, "content": {"application/json": {"schema": schema}}}

@@ -1,48 +1,60 @@
-"""The application: hayhooks with our pipelines, without its routes that change them."""
+"""The application: loaded pipelines and their law over HTTP, behind limits."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import os
 import signal
 import socket
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from datetime import date
-from typing import Any, Literal
+from functools import partial
+from importlib.metadata import version
+from typing import Annotated, Any, Literal, TypeVar
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from hayhooks import BasePipelineWrapper, create_app
-from hayhooks.server.pipelines.registry import registry
-from hayhooks.server.routers import status_router
-from hayhooks.server.utils.deploy_utils import add_pipeline_api_route
-from hayhooks.settings import settings
+from fastapi_offline import FastAPIOffline
 from haystack import Pipeline
-from loguru import logger as hayhooks_logger
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from components.retrievers.resident import renew_in_background
+from components.retrievers.validity import ANY, asked_day
 from components.stores.rows import StoreError
-from pipelines.asking import ask_async
+from pipelines.asking import Answer, ask_async, stream
 from pipelines.binding import check_stores
 from pipelines.command_line import FAILED
 from pipelines.serving import telemetry
 from pipelines.serving.answers import (
     NOT_READY,
     OTHER_HOST,
+    REQUEST_EXAMPLES,
     SLOW_BODY,
     TOO_LARGE,
+    Article,
+    AsOf,
+    BatchAnswer,
+    BatchRequest,
+    CitedArticles,
+    Laws,
     Problem,
+    ProblemAnswer,
+    Readiness,
+    RunAnswer,
     RunRequest,
-    describe_answers,
+    Status,
+    Up,
+    WrittenAnswer,
     json_response,
     of_error,
     out_of_time,
@@ -51,37 +63,43 @@ from pipelines.serving.answers import (
     unknown,
 )
 from pipelines.serving.limits import (
+    BODY_LIMIT,
+    MAX_QUESTION_CHARS,
     BodyTooLongError,
     Gate,
     Limits,
-    PromptProtocol,
     is_named,
     read_body,
     replaying,
 )
+from pipelines.serving.protocol import PromptProtocol
+from pipelines.serving.reading import ServedLaw
 from pipelines.serving.telemetry import Exchange, ServingMetrics
 
+Result = TypeVar("Result")
 
-class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has no types
+
+class ServedPipeline:
     """Answers questions with a pipeline that `load_pipeline` loaded.
 
     Args:
         pipeline: loaded, not warmed up yet.
         gate: shared by all pipelines of the service.
-        seconds: time for one question, including waiting.
+        seconds: time for one request, including waiting.
+
+    Attributes:
+        loaded: whether models and indexes are in memory.
+        writes: whether it answers, and does not only find articles.
+        law: what its articles come from; None over an engine.
     """
 
-    skip_mcp = True
-    skip_a2a = True
-
     def __init__(self, pipeline: Pipeline, gate: Gate, seconds: float) -> None:
-        super().__init__()
         self.pipeline = pipeline
         self.loaded = False
+        self.writes = "answers" in pipeline.metadata["outputs"]
+        self.law: ServedLaw | None = None
         self._gate = gate
         self._seconds = seconds
-        # hayhooks sets this if it builds a wrapper itself.
-        self._is_run_api_async_implemented = True
 
     def setup(self) -> None:
         """Load models and indexes, so that nobody waits for them.
@@ -92,6 +110,7 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
         """
         check_stores(self.pipeline)
         self.pipeline.warm_up()
+        self.law = ServedLaw.of(self.pipeline)
         self.loaded = True
 
     @property
@@ -105,29 +124,142 @@ class ServedPipeline(BasePipelineWrapper):  # type: ignore[misc]  # hayhooks has
             return "store"
         return "ready"
 
-    async def run_api_async(
-        self,
-        query: str,
-        top_k: int | None = None,
-        filters: dict[str, Any] | None = None,
-        as_of: date | str | None = None,
-    ) -> Response:
-        """Find the articles of law that answer a question asked in plain words."""
-        # Every error ends here: hayhooks would send its text to the client.
+    async def run(self, asked: RunRequest) -> Response:
+        """The articles that answer a question, and the answer of a pipeline that answers."""
+        return json_response(await self._asked(asked))
+
+    async def answer(self, asked: RunRequest) -> Response:
+        """The answer alone."""
+        found = await self._asked(asked)
+        return json_response({key: found[key] for key in WrittenAnswer.model_fields})
+
+    async def batch(self, asked: BatchRequest) -> Response:
+        """Questions one after the other, within the time of one request."""
+        ends = asyncio.get_running_loop().time() + self._seconds
+        answers: list[Mapping[str, Any]] = []
+        for query in asked.queries:
+            one = RunRequest.model_construct(
+                query=query, top_k=asked.top_k, filters=asked.filters, as_of=asked.as_of
+            )
+            try:
+                answers.append(await self._asked(one, ends))
+            except RefusedError as error:
+                problem = error.problem
+                if problem is NOT_READY:
+                    raise
+                answers.append({"error": problem.error, "detail": problem.detail})
+        return json_response({"answers": answers})
+
+    async def stream(self, asked: RunRequest) -> Response:
+        """Server-sent events: articles, tokens, the answer with its verdicts."""
+        events: asyncio.Queue[bytes | Problem | None] = asyncio.Queue()
+
+        async def ask() -> None:
+            given = (asked.query, asked.top_k, asked.filters, asked.as_of)
+            async for name, content in stream(self.pipeline, *given):
+                if name == "articles":
+                    _note(content)
+                events.put_nowait(_event(name, content))
+
+        async def work() -> None:
+            try:
+                await self._within_limits(ask)
+            except RefusedError as error:
+                events.put_nowait(error.problem)
+            finally:
+                events.put_nowait(None)
+
+        async def body() -> AsyncIterator[bytes]:
+            event = first
+            try:
+                while event is not None:
+                    if isinstance(event, Problem):
+                        event = _event("error", {"error": event.error, "detail": event.detail})
+                    yield event
+                    event = await events.get()
+            finally:
+                working.cancel()
+
+        working = asyncio.ensure_future(work())
         try:
-            if not self.loaded:
-                return problem_response(NOT_READY)
-            async with asyncio.timeout(self._seconds) as clock:
+            first = await events.get()
+        except asyncio.CancelledError:
+            working.cancel()
+            raise
+        if isinstance(first, Problem):
+            return problem_response(first)
+        return StreamingResponse(body(), media_type="text/event-stream")
+
+    async def read(self, reading: Callable[[ServedLaw], Result]) -> Result:
+        """What is read from the law, in a worker thread.
+
+        Raises:
+            RefusedError: it cannot be read; has the reason.
+        """
+        law = self.law
+        if law is None:
+            raise RefusedError(_NO_LAW if self.loaded else NOT_READY)
+        return await self._within_limits(lambda: asyncio.to_thread(reading, law))
+
+    async def _asked(self, asked: RunRequest, ends: float | None = None) -> Answer:
+        given = (asked.query, asked.top_k, asked.filters, asked.as_of)
+        found = await self._within_limits(lambda: ask_async(self.pipeline, *given), ends)
+        _note(found)
+        return found
+
+    async def _within_limits(
+        self, work: Callable[[], Awaitable[Result]], ends: float | None = None
+    ) -> Result:
+        """Do something once models and indexes are loaded, in its turn and in time.
+
+        Args:
+            work: what to do.
+            ends: when, in the loop's time; None gives it the time of a request.
+
+        Raises:
+            RefusedError: it failed; has the reason.
+        """
+        if not self.loaded:
+            raise RefusedError(NOT_READY)
+        ends = ends or asyncio.get_running_loop().time() + self._seconds
+        try:
+            async with asyncio.timeout_at(ends) as clock:
                 async with self._gate.place():
-                    answer = await ask_async(self.pipeline, query, top_k, filters, as_of)
-            going = telemetry.current.get()
-            if going is not None:
-                going.documents = len(answer["documents"])
-            return json_response(answer)
-        except Exception as error:  # noqa: BLE001
-            if isinstance(error, TimeoutError) and clock.expired():
-                return problem_response(out_of_time(self._seconds))
-            return problem_response(of_error(error))
+                    return await work()
+        except Exception as error:
+            late = isinstance(error, TimeoutError) and clock.expired()
+            raise RefusedError(out_of_time(self._seconds) if late else of_error(error)) from error
+
+
+_NO_LAW = Problem(
+    422,
+    "not_supported",
+    "The articles are in an engine, which this service does not read out. Ask a question instead.",
+)
+
+
+class RefusedError(Exception):
+    """A request cannot be answered.
+
+    Args:
+        problem: why.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+def _note(found: Mapping[str, Any]) -> None:
+    """Tell the log how many articles were found."""
+    going = telemetry.current.get()
+    if going is not None:
+        going.documents = len(found["documents"])
+
+
+def _event(name: str, content: Mapping[str, Any]) -> bytes:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return f"event: {name}\ndata: {text}\n\n".encode(errors="replace")
 
 
 # nginx's status for a client that closed the connection before the answer.
@@ -165,7 +297,11 @@ class Reception:
         names: Collection[str] | None = None,
     ) -> None:
         self._app = app
-        self._pipelines = {f"/{name}/run": name for name in pipelines}
+        self._pipelines = {
+            f"/{name}/{route}": name
+            for name in pipelines
+            for route in ("run", "stream", "answer", "batch")
+        }
         self._metrics = metrics
         self._body_seconds = body_seconds
         self._names = names
@@ -312,6 +448,7 @@ def serve(
         ModelError, StoreError, VectorError: what kept a pipeline from being loaded.
     """
     failures: list[Exception] = []
+    renew_in_background()
 
     def load() -> None:
         try:
@@ -352,9 +489,6 @@ def _give_up() -> None:
     os._exit(FAILED)
 
 
-# A `.env` file in the working directory must not configure the service.
-os.environ.setdefault("PYTHON_DOTENV_DISABLED", "1")
-
 _ABOUT = """\
 Finds the articles of law that answer a question asked in plain words.
 
@@ -362,11 +496,36 @@ Finds the articles of law that answer a question asked in plain words.
 is `{"error", "detail", "request_id"}`.
 """
 
-# Version of the addresses and their JSON, not of the code.
-_INTERFACE = "1.0"
+_SUMMARIES = ("a question", "fewer articles, filtered", "the law of a day")
+_EXAMPLES: Any = {
+    summary: {"summary": summary.capitalize(), "value": example}
+    for summary, example in zip(_SUMMARIES, REQUEST_EXAMPLES, strict=True)
+}
 
-# The framework's own routes that stay, besides hayhooks' status routes.
-_DESCRIPTION_ROUTES = frozenset({"/openapi.json", "/docs"})
+# What any request may get, and what a question or a reading may get besides.
+_ALWAYS = {
+    408: "The body did not come in time.",
+    413: f"The body is longer than {BODY_LIMIT // 1024} KiB.",
+    421: "The header Host names another machine.",
+    500: "Something failed that nobody foresaw; the log tells more under the request_id.",
+}
+_OF_A_READING = {
+    422: "The request is wrong: an unknown field, a value out of range, a question of more than "
+    f"{MAX_QUESTION_CHARS:,} characters, invalid filters.",
+    503: "The queue is full, models are still being loaded, the store or the model cannot be read, "
+    "or the store holds no article. Retry-After tells when to ask again, where that helps.",
+    504: "There was no answer in time.",
+}
+_OF_A_QUESTION = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
+_NOT_FOUND = {404: "There is no article with this id."}
+
+
+def _problems(*texts: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"model": ProblemAnswer, "description": text}
+        for each in (_ALWAYS, *texts)
+        for status, text in each.items()
+    }
 
 
 def build_app(
@@ -375,27 +534,29 @@ def build_app(
     limits: Limits,
     names: Collection[str] | None = None,
 ) -> FastAPI:
-    """The application that serves these pipelines; one per process, as hayhooks has one registry.
+    """The application that serves these pipelines.
 
     Args:
-        served: pipelines by name; each is ready once its `setup` has run.
+        served: pipelines by name; each is ready once its `setup` has run. The law is read from the
+            first one's store.
         gate: shared by them.
         limits: what one client may ask for.
         names: host names under which it may be asked for; None for any.
     """
-    app = _hayhooks()
-    # A redirect for an address with a slash too many would be an answer without a message.
-    app.router.redirect_slashes = False
-    app.title, app.description, app.version = "Lexarbor", _ABOUT, _INTERFACE
-    app.include_router(status_router)
+    app: FastAPI = FastAPIOffline(
+        title="Lexarbor",
+        description=_ABOUT,
+        version=version("lexarbor"),
+        redoc_url=None,
+        # A redirect for an address with a slash too many would be an answer without a message.
+        redirect_slashes=False,
+    )
     for name, pipeline in served.items():
-        metadata = {"request_model": RunRequest, "description": "A pipeline of Lexarbor."}
-        registry.add(name, pipeline, metadata=metadata)
-        add_pipeline_api_route(app, name, pipeline)
+        _add_pipeline(app, name, pipeline)
+    _add_law(app, next(iter(served.values())))
     metrics = ServingMetrics(gate)
     _add_probes(app, served, metrics)
     _add_problems(app)
-    describe_answers(app, list(served))
     app.add_middleware(
         Reception,
         pipelines=list(served),
@@ -406,52 +567,144 @@ def build_app(
     return app
 
 
-def _hayhooks() -> FastAPI:
-    """A bare hayhooks: no pipelines, no routes, no middleware, no logging of questions."""
-    # By default it scans a folder for pipelines at start, records every run for a dashboard, allows
-    # calls from any web page, and logs the questions.
-    settings.pipelines_dir = settings.additional_python_path = ""
-    settings.durable_mode = settings.monitoring_enabled = settings.chainlit_enabled = False
-    settings.tracing_enabled = settings.tracing_include_haystack_spans = False
-    settings.tracing_include_payload_values = settings.show_tracebacks = False
-    hayhooks_logger.disable("hayhooks")
-    registry.clear()
-    app: FastAPI = create_app()
-    app.user_middleware.clear()
-    # Allow-list the routes that stay, so that a future hayhooks cannot add others.
-    app.router.routes[:] = [
-        route for route in app.router.routes if getattr(route, "path", "") in _DESCRIPTION_ROUTES
-    ]
-    # A second set-up must not bring it back.
-    app.redoc_url = app.swagger_ui_oauth2_redirect_url = None
-    return app
+def _add_pipeline(app: FastAPI, name: str, pipeline: ServedPipeline) -> None:
+    problems = _problems(_OF_A_QUESTION)
+    body = {"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}}
+    add = partial(app.post, tags=[name], openapi_extra=body)
+    add(
+        f"/{name}/run",
+        summary=f"Ask the pipeline '{name}'",
+        operation_id=f"run_{name}",
+        response_model=RunAnswer,
+        response_description="The articles that answer the question, best first.",
+        responses=problems,
+    )(pipeline.run)
+    streamed = {
+        "description": "Server-sent events: `articles` (as `run` answers, without `answer`), "
+        '`token` (`{"text"}`, while a generator writes; unchecked), `answer` (the whole text with '
+        "its verdicts, in the tokens' place), or `error`.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+    add(
+        f"/{name}/stream",
+        summary="The same in parts, as soon as each is there",
+        operation_id=f"stream_{name}",
+        response_class=StreamingResponse,
+        responses={200: streamed, **problems},
+    )(pipeline.stream)
+    if pipeline.writes:
+        add(
+            f"/{name}/answer",
+            summary="The answer alone, with the verdict on each citation and quotation",
+            operation_id=f"answer_{name}",
+            response_model=WrittenAnswer,
+            responses=problems,
+        )(pipeline.answer)
+    app.post(
+        f"/{name}/batch",
+        tags=[name],
+        summary="Ask up to 100 questions",
+        operation_id=f"batch_{name}",
+        response_model=BatchAnswer,
+        response_description="One entry a question, in their order; those that the time did not "
+        "suffice for have the error `timeout`.",
+        responses=problems,
+    )(pipeline.batch)
+
+
+def _add_law(app: FastAPI, pipeline: ServedPipeline) -> None:
+    @app.get(
+        "/articles/{id:path}",
+        tags=["law"],
+        summary="An article by its id, with its neighbours in the law",
+        response_model=Article,
+        responses=_problems(_NOT_FOUND, _OF_A_READING),
+    )
+    async def article(id: Annotated[str, Path(min_length=1, max_length=500)]) -> Response:
+        found = await pipeline.read(lambda law: law.article(id, date.today()))
+        if found is None:
+            detail = "There is no article with this id. GET /laws lists what there is."
+            return problem_response(Problem(404, "not_found", detail))
+        return json_response(found)
+
+    @app.get(
+        "/articles",
+        tags=["law"],
+        summary='The articles that a citation names, such as "art. 12 Housing Code"',
+        response_model=CitedArticles,
+        responses=_problems(_OF_A_READING),
+    )
+    async def cited(
+        citation: Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARS)],
+        as_of: Annotated[AsOf, Query()] = None,
+    ) -> Response:
+        day = as_of.isoformat() if isinstance(as_of, date) else as_of
+        on = asked_day("articles", day) if day not in (None, ANY) else None
+        found = await pipeline.read(lambda law: law.cited(citation, day, on or date.today()))
+        return json_response(found)
+
+    @app.get(
+        "/laws",
+        tags=["law"],
+        summary="The laws of the collection",
+        response_model=Laws,
+        responses=_problems(_OF_A_READING),
+    )
+    async def laws() -> Response:
+        return json_response({"laws": await pipeline.read(lambda law: law.laws())})
 
 
 def _add_probes(
     app: FastAPI, served: Mapping[str, ServedPipeline], metrics: ServingMetrics
 ) -> None:
+    add = partial(app.get, tags=["status"])
+
     @app.head("/health", include_in_schema=False)
-    @app.get("/health", tags=["status"], summary="Whether the process is up")
-    async def health() -> dict[str, str]:
-        return {"status": "up"}
+    @add("/health", summary="Whether the process is up", response_model=Up, responses=_problems())
+    async def health() -> Response:
+        return json_response({"status": "up"})
+
+    @add("/status", summary="What is served", response_model=Status, responses=_problems())
+    async def status() -> Response:
+        return json_response({"status": "Up!", "pipelines": list(served)})
+
+    unready = {503: {"model": Readiness, "description": "Not yet, or the store cannot be read."}}
 
     @app.head("/ready", include_in_schema=False)
-    @app.get("/ready", tags=["status"], summary="Whether questions are answered: 503 before")
+    @add(
+        "/ready",
+        summary="Whether questions are answered: 503 before",
+        response_model=Readiness,
+        responses={**unready, **_problems()},
+    )
     def ready() -> Response:  # in a thread: it reads the stores
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
         content = {"status": min(states, default="ready"), "pipelines": list(served)}
         return json_response(content, 503 if states else 200)
 
+    text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
+
     @app.head("/metrics", include_in_schema=False)
-    @app.get("/metrics", tags=["status"], summary="Numbers for Prometheus")
+    @add(
+        "/metrics",
+        summary="Numbers for Prometheus",
+        response_class=Response,
+        responses={200: text, **_problems()},
+    )
     async def numbers() -> Response:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _add_problems(app: FastAPI) -> None:
+    @app.exception_handler(RefusedError)
+    async def refusal(_: Request, error: RefusedError) -> Response:
+        return problem_response(error.problem)
+
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        return problem_response(Problem(422, "invalid_request", refused(error.errors())))
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        batch = request.url.path.endswith("/batch")
+        fields = (BatchRequest if batch else RunRequest).model_fields
+        return problem_response(Problem(422, "invalid_request", refused(error.errors(), fields)))
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:

@@ -1,4 +1,7 @@
-"""Limits: what one client may ask for, and how much is done at once."""
+"""Limits: what one client may ask for, and how much is done at once.
+
+Imported for --help too, so it needs no web framework.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ import socket
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import h11
-from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
-from starlette.types import Message, Receive
-from uvicorn.protocols.http.h11_impl import H11Protocol
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.types import Message, Receive
 
 BODY_LIMIT = 64 * 1024  # bytes
 MAX_QUESTION_CHARS = 2_000
 MAX_TOP_K = 100
+MAX_BATCH = 100  # questions
 MAX_FILTER_VALUES = 500  # in all conditions together
 
 
@@ -111,6 +114,8 @@ async def read_body(receive: Receive) -> bytes:
         BodyTooLongError: it is over `BODY_LIMIT`.
         ClientDisconnect: the client disconnected before its end.
     """
+    from starlette.requests import ClientDisconnect
+
     body = bytearray()
     size, more = 0, True
     while more and size <= BODY_LIMIT + _DISCARDED:
@@ -225,48 +230,3 @@ def is_loopback(host: str) -> bool:
     except OSError:
         return True
     return all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
-
-
-# Time for the head of a request, from the connection or the previous answer on: clients may be slow
-# on purpose.
-HEAD_SECONDS = 10.0
-
-
-class PromptProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, with a time limit of `HEAD_SECONDS` for the head of a request.
-
-    uvicorn waits for a head indefinitely. A few hundred slow clients would occupy all connections.
-    """
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A connection opened: wait for a request."""
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        """More of a request has arrived."""
-        super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        """An answer is complete: wait for the next request."""
-        super().on_response_complete()
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection closed."""
-        super().connection_lost(exc)
-        self._stop()
-
-    def _watch(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
-            self._stop()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None

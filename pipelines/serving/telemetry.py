@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import opentelemetry.trace as otel
 from haystack.tracing.tracer import Span, Tracer, enable_tracing
 from haystack.tracing.utils import coerce_tag_value
-from opentelemetry.context import attach, detach
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.instrumentation.asgi import (
+    OpenTelemetryMiddleware,
+    collect_request_attributes,
+)
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -31,11 +33,14 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from pipelines.files import LoadingError
 from pipelines.serving.limits import Gate
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from opentelemetry.sdk.trace import TracerProvider
 
 # A proxy's id is kept, so that both logs can be joined, unless it could be prose.
 _FOREIGN_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
@@ -171,30 +176,29 @@ class ServingMetrics:
         return generate_latest(self._registry)
 
 
-class JoinedTraces:
-    """ASGI middleware: a request's spans continue its caller's trace (W3C Trace Context).
+# What the instrumentation may say of a request: all else comes from the client, and may be a text.
+_KEPT_OF_A_REQUEST = frozenset({"http.scheme", "http.flavor"})
 
-    The header `traceparent` names the caller's span; one that is malformed begins a trace of its
-    own. `baggage`, which may contain text, is ignored.
+
+def traced(app: FastAPI, provider: TracerProvider) -> None:
+    """Begin a span with each request, within its caller's trace (W3C Trace Context).
 
     Args:
-        app: the service.
+        app: gets OpenTelemetry's middleware.
+        provider: makes the spans.
     """
+    app.add_middleware(
+        OpenTelemetryMiddleware,
+        tracer_provider=provider,
+        default_span_details=_without_words,
+        exclude_spans=["receive", "send"],
+    )
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._propagator = TraceContextTextMapPropagator()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        token = attach(self._propagator.extract(dict(Headers(scope=scope))))
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            detach(token)
+def _without_words(scope: Scope) -> tuple[str, dict[str, Any]]:
+    """A span's name and attributes; address, query, host and user agent are emptied."""
+    collected = collect_request_attributes(scope)
+    return "HTTP request", {key: "" for key in collected if key not in _KEPT_OF_A_REQUEST}
 
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -208,8 +212,6 @@ _TAGS = frozenset(
         "haystack.component.type",
         "haystack.component.visits",
         "haystack.pipeline.execution_mode",
-        "hayhooks.pipeline.name",
-        "hayhooks.elapsed_ms",
     }
 )
 
@@ -230,7 +232,7 @@ class _WordlessSpan(Span):
 
 
 class WordlessTracer(Tracer):
-    """Haystack's and hayhooks' spans as OpenTelemetry's, without questions, texts and messages.
+    """Haystack's spans as OpenTelemetry's, without questions, texts and messages.
 
     Args:
         tracer: an OpenTelemetry tracer.
@@ -272,8 +274,11 @@ def wants_traces() -> bool:
     return not off and not none and any(os.environ.get(name) for name in _ENDPOINTS)
 
 
-def trace_to_collector() -> None:
+def trace_to_collector() -> TracerProvider:
     """Send traces to the collector that the environment names; see `wants_traces`.
+
+    Returns:
+        What makes them; for the middleware that begins a request's.
 
     Raises:
         LoadingError: it names a protocol other than OTLP over HTTP.
@@ -292,5 +297,6 @@ def trace_to_collector() -> None:
     name = os.environ.get("OTEL_SERVICE_NAME", "lexarbor")
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    # Not set as the global provider: FastAPI would then trace whole addresses.
+    # Not set as the global provider: other libraries would then trace whole addresses.
     enable_tracing(WordlessTracer(provider.get_tracer("lexarbor")))
+    return provider

@@ -148,13 +148,18 @@ def test_haystacks_protocols_are_kept():
 
 
 @pytest.mark.parametrize("case", RETRIEVERS, ids=lambda case: case.kind.__name__)
-def test_run_time_parameters_replace_the_components_own(make, case):
+def test_run_time_parameters_replace_the_components_own_but_filters_hold(make, case):
     component = make(case, {**case.needed, "top_k": 3, "filters": FAMILY})
     query = {name: case.inputs[name] for name in case.inputs if name.startswith("query")}
     given = component.run(**query)
     given.pop("left_out", None)  # what the filters refused
     assert {each.meta["law"] for each in documents_in(given)} == {"Family Code"}
     assert list(documents_in(component.run(**query, top_k=0))) == []
+    others = component.run(**query, filters={**FAMILY, "operator": "!="}, top_k=10)
+    others.pop("left_out", None)
+    others.pop("evidence", None)
+    assert list(documents_in(others)) == []
+    component = make(case, {**case.needed, "top_k": 3})
     everywhere = list(documents_in(component.run(**query, filters={}, top_k=10)))
     assert {each.meta["law"] for each in everywhere} == {"Family Code", "Housing Code"}
     assert all(each.embedding is None for each in everywhere)

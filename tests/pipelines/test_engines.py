@@ -13,11 +13,14 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from haystack import Document
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from milvus_lite.server_manager import server_manager_instance
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
 
 from components.models.biencoder import BiEncoder
+from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddingRetriever
 from components.stores.engines.base import (
     ASKING,
     RECORD,
@@ -379,3 +382,29 @@ def test_a_law_without_a_language_is_read_in_its_own(write_corpus, make_article,
         assert all(b'"language":"fr"' in line for _, line in spool.lines("Loi"))
     assert found.languages == {"fr": 4}
     assert any("'fr'" in line for line in said)
+
+
+def test_a_collection_of_ones_own_is_searched_by_meaning(tmp_path):
+    def opened_mine():
+        return QdrantDocumentStore(path=str(tmp_path / "mine"), index="mine", embedding_dim=2)
+
+    mine = opened_mine()
+    mine.write_documents(
+        [Document(id="n1", content="A note.", meta={"by": "me"}, embedding=[1, 0])]
+    )
+    mine._client.close()
+    retriever = EngineEmbeddingRetriever(opened_mine())
+    (found,) = retriever.run([1.0, 0.0])["documents"]
+    assert (found.content, found.meta) == ("A note.", {"by": "me"})
+    with pytest.raises(StoreError, match="collection 'mine', has no laws on record"):
+        EngineCitationRetriever(retriever.document_store).run("What does article 12 say?")
+    retriever.close()
+
+
+def test_a_question_of_only_citations_is_told_apart(index, engine, address, articles):
+    index(articles)
+    citation = load_pipeline(engine, store=address).get_component("citation")
+    assert citation.is_citation("art. 4 Work Code")
+    assert not citation.is_citation("art. 4 Work Code: who decides on wages?")
+    assert not citation.is_citation("Who decides?")
+    citation.close()

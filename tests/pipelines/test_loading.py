@@ -432,6 +432,9 @@ STAGES = ["citation", "bm25", "dense"]
         ("outputs/documents", "reranker.documents", r"outputs\.documents: .*'reranker'"),
         ("outputs/documents", "citation.missing", r"outputs\.documents: citation\.missing"),
         (f"{PARAMETERS}/k1", -1, r"StatuteBM25Retriever\.k1"),
+        (f"{PARAMETERS}/top_k", 2**63, r"StatuteBM25Retriever\.top_k"),
+        ("max_runs_per_component", -5, "max_runs_per_component"),
+        ("components/a.b", LEXICAL["components"]["bm25"], "a name has no dot"),
     ],
 )
 def test_a_slip_is_one_line(place, value, message, text_store, tmp_path, capsys):

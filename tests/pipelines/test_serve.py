@@ -23,7 +23,7 @@ from waiting import until
 from pipelines.files import pipeline_file
 from pipelines.serve import _loaded, _parse
 from pipelines.serve import main as serve_main
-from pipelines.serving.limits import PromptProtocol
+from pipelines.serving.protocol import PromptProtocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 Started = Callable[..., tuple["subprocess.Popen[bytes]", str, Path]]
@@ -77,7 +77,7 @@ def test_other_machines_are_let_in_only_by_a_word_of_its_own(host, capsys, tmp_p
 
 
 def test_without_the_extra_it_says_how_to_install_it(capsys, monkeypatch):
-    monkeypatch.setattr("pipelines.serve._NEEDED", ("hayhooks", "no_such_package.inside"))
+    monkeypatch.setattr("pipelines.serve._NEEDED", ("fastapi", "no_such_package.inside"))
     code, said = main(capsys, "--port", 0)
     assert code == 2
     assert "needs no_such_package.inside" in said
@@ -128,11 +128,6 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 def test_it_answers_logs_json_and_ends_with_zero(start, text_store, collector):
     process, url, log = start(
         *("-m", "pipelines.serve", "--store", text_store, "--port", 0),
-        # What hayhooks would take from the environment changes nothing.
-        HAYHOOKS_PIPELINES_DIR=str(REPOSITORY / "pipelines"),
-        HAYHOOKS_TRACING_ENABLED="true",
-        HAYHOOKS_CHAINLIT_ENABLED="true",
-        HAYHOOKS_DURABLE_MODE="true",
         HAYSTACK_CONTENT_TRACING_ENABLED="true",
         OTEL_EXPORTER_OTLP_ENDPOINT=collector[0],
     )
@@ -157,7 +152,7 @@ def test_it_answers_logs_json_and_ends_with_zero(start, text_store, collector):
     assert "Unmistakable" not in said
     assert {path for path, _ in collector[1]} == {"/v1/traces"}
     traces = b"".join(body for _, body in collector[1])
-    assert b"hayhooks.pipeline.run" in traces
+    assert b"haystack.pipeline.run" in traces
     assert b"bm25" in traces
     assert b"Unmistakable" not in traces
     assert bytes.fromhex(TRACE) in traces  # the caller's own
@@ -268,7 +263,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def client(port, monkeypatch) -> Iterator[socket.socket]:
-    monkeypatch.setattr("pipelines.serving.limits.HEAD_SECONDS", 0.5)
+    monkeypatch.setattr("pipelines.serving.protocol.HEAD_SECONDS", 0.5)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         yield connection
 

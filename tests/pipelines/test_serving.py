@@ -3,33 +3,37 @@
 import asyncio
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import httpx
 import pytest
-from hayhooks import create_app
+import schemathesis
+from chat_server import chat_server
+from fastapi import FastAPI
 from haystack import Document, Pipeline, component
 from haystack.errors import FilterError
 from haystack.tracing.tracer import disable_tracing, enable_tracing, tracer
+from hypothesis import HealthCheck, settings
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from serving import served
 from starlette.datastructures import Headers
-from starlette.responses import Response
 from starlette.testclient import TestClient
-from starlette.types import Receive, Scope, Send
 from waiting import until
 
 from components.models.errors import ModelError, VectorError
 from components.stores.rows import StoreError
 from pipelines.ask import main as ask_main
+from pipelines.generators import generator_overrides
 from pipelines.loading import load_pipeline
 from pipelines.serving.answers import REQUEST_EXAMPLES, RETRY_SECONDS
 from pipelines.serving.app import ServedPipeline, build_app, make_server
@@ -41,8 +45,9 @@ from pipelines.serving.limits import (
     is_from_elsewhere,
     is_named,
 )
-from pipelines.serving.telemetry import JoinedTraces, JsonLines, WordlessTracer
+from pipelines.serving.telemetry import JsonLines, WordlessTracer, traced
 
+LAWS = ("Housing Code", "Work Code", "Family Code")
 QUESTION = {"query": "Who decides on rent?"}
 
 
@@ -240,23 +245,114 @@ def test_the_description_is_whole_and_its_examples_work(law_service):
     assert named <= set(schemas)
     assert {"RunRequest", "RunAnswer", "FoundArticle", "ProblemAnswer"} <= named
     assert schemas["RunRequest"]["additionalProperties"] is False
-    assert set(run["responses"]) == {"200", "408", "413", "421", "422", "500", "503", "504"}
-    assert "swagger" in law_service.client.get("/docs").text
+    problems = {"400", "408", "413", "421", "422", "500", "503", "504"}
+    assert set(run["responses"]) == {"200", *problems}
+    assert described["info"]["version"] == version("lexarbor")
 
 
-def test_of_hayhooks_only_the_status_is_there(law_service):
-    paths = set(create_app().openapi()["paths"])
-    assert {"/deploy_files", "/deploy-yaml", "/undeploy/{pipeline_name}"} <= paths
-    kept = {"/status", "/status/{pipeline_name}"}
-    assert law_service.client.get("/status").json()["pipelines"] == ["lexical"]
-    assert law_service.client.get("/status/lexical").status_code == 200
-    others = {"/redoc", "/docs/oauth2-redirect", "/traces", "/chat"}
-    for path in sorted(paths - kept | others):
-        filled = path.replace("{pipeline_name}", "lexical").replace("{model}", "lexical")
+@pytest.fixture
+def description(law_service) -> Any:
+    return schemathesis.openapi.from_url(f"{law_service.url}openapi.json")
+
+
+schema = schemathesis.pytest.from_fixture("description")
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_it_answers_what_its_description_allows_as_it_describes(case):
+    case.call_and_validate()
+
+
+def test_only_its_own_routes_are_there_and_the_docs_need_no_other_host(law_service):
+    assert law_service.client.get("/status").json() == {"status": "Up!", "pipelines": ["lexical"]}
+    for path in ("/redoc", "/traces", "/chat", "/deploy_files", "/lexical/answer", "/undeploy/x"):
         for method in ("GET", "POST", "DELETE"):
-            response = law_service.client.request(method, filled)
+            response = law_service.client.request(method, path)
             assert response.status_code == 404, (method, path)
             assert response.json()["error"] == "not_found"
+    page = law_service.client.get("/docs").text
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert len(addresses) == 3
+    assert all(each.startswith("/") for each in addresses)
+    assert [law_service.client.get(each).status_code for each in addresses] == [200] * 3
+
+
+def test_an_article_is_read_by_its_id_and_by_its_citation(law_service):
+    article = law_service.client.get("/articles/a4").json()
+    assert (article["law"], article["number"]) == ("Work Code", "4")
+    assert {each["relation"] for each in article["neighbours"]} == {"previous", "next"}
+    assert "score" not in article
+    missing = law_service.client.get("/articles/none")
+    assert (missing.status_code, missing.json()["error"]) == (404, "not_found")
+
+    cited = law_service.client.get("/articles", params={"citation": "art. 4 Work Code"}).json()
+    assert [each["id"] for each in cited["articles"]] == ["a4"]
+    cited = law_service.client.get("/articles", params={"citation": "art. 99 Work Code"}).json()
+    assert (cited["articles"], cited["missing"]) == ([], ["art. 99, Work Code"])
+    for wrong in ({"citation": ""}, {}, {"citation": "art. 4", "as_of": "yesterday"}):
+        assert law_service.client.get("/articles", params=wrong).status_code == 422
+
+    laws = law_service.client.get("/laws").json()["laws"]
+    assert {each["law"]: each["articles"] for each in laws} == dict.fromkeys(LAWS, 10)
+    assert laws[0]["languages"] == ["en"]
+
+
+def test_a_batch_is_answered_in_its_order(law_service):
+    queries = ["Who decides on rent?", "\u200b", "Who decides on custody?"]
+    asked = {"queries": queries, "top_k": 1}
+    answers = law_service.client.post("/lexical/batch", json=asked).json()["answers"]
+    assert [each.get("error") for each in answers] == [None, "question", None]
+    assert "rent" in answers[0]["documents"][0]["content"]
+    assert "custody" in answers[2]["documents"][0]["content"]
+    for wrong in ([], ["x"] * 101, [""], "x"):
+        response = law_service.client.post("/lexical/batch", json={"queries": wrong})
+        assert (response.status_code, response.json()["error"]) == (422, "invalid_request")
+
+
+def test_a_batch_over_its_time_says_which_questions_were_not_reached(hold, held):
+    with hold(seconds=0.3) as service:
+        asked = {"queries": ["rent?", "wages?"]}
+        answers = service.client.post("/held/batch", json=asked).json()["answers"]
+    assert [each["error"] for each in answers] == ["timeout", "timeout"]
+
+
+def events(response: httpx.Response) -> list[tuple[str, Any]]:
+    parts = [each.split("\n") for each in response.text.strip().split("\n\n")]
+    return [(name[len("event: ") :], json.loads(data[len("data: ") :])) for name, data in parts]
+
+
+def test_articles_are_streamed_before_the_answer(text_store):
+    with chat_server() as server:
+        server.reply = "<think>Custody?</think>The officer decides [1]. So says section 99."
+        overrides = generator_overrides("answer_hybrid", server.url, "scripted")
+        pipeline = load_pipeline("answer_hybrid", text_store, overrides=overrides)
+        with running({"answer": pipeline}) as service:
+            asked = {"query": "Who decides on custody?", "top_k": 2}
+            response = service.client.post("/answer/stream", json=asked)
+            streamed = events(response)
+            alone = service.client.post("/answer/answer", json=asked).json()
+            server.fault = "500"
+            failed = events(service.client.post("/answer/stream", json=asked))
+            refused = service.client.post("/answer/stream", json={"query": "\u200b"})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    names = [name for name, _ in streamed]
+    assert names[0] == "articles"
+    assert set(names[1:-1]) == {"token"}
+    assert names[-1] == "answer"
+    assert len(streamed[0][1]["documents"]) == 2
+    assert "answer" not in streamed[0][1]
+    written = "".join(content["text"] for name, content in streamed if name == "token")
+    assert written == streamed[-1][1]["text"] == "The officer decides [1]. So says section 99."
+    states = [c["state"] for each in streamed[-1][1]["statements"] for c in each["citations"]]
+    assert states == ["verified", "not found"]
+    assert alone["answer"] == streamed[-1][1]
+    assert "documents" not in alone
+    # Without a generator the articles answer in their own words.
+    assert [name for name, _ in failed] == ["articles", "answer"]
+    assert failed[-1][1]["state"] == "verbatim"
+    assert (refused.status_code, refused.json()["error"]) == (422, "question")
 
 
 def test_no_web_page_of_another_site_may_call_it(law_service):
@@ -465,11 +561,8 @@ def test_a_run_is_traced_by_component_without_its_words(exporter, law_service):
     spans = exporter.get_finished_spans()
     components = [each for each in spans if each.name == "haystack.component.run"]
     (run,) = (each for each in spans if each.name == "haystack.pipeline.run")
-    (whole,) = (each for each in spans if each.name == "hayhooks.pipeline.run")
     names = {each.attributes["haystack.component.name"] for each in components}
-    assert names == {"citation", "bm25", "fuser"}
-    assert whole.attributes["hayhooks.pipeline.name"] == "lexical"
-    assert run.parent.span_id == whole.context.span_id
+    assert names == {"citation", "bm25", "fuser", "result"}
     assert {each.parent.span_id for each in components} == {run.context.span_id}
     told = "".join(span.to_json() for span in spans)
     assert "Unmistakable" not in told
@@ -477,19 +570,25 @@ def test_a_run_is_traced_by_component_without_its_words(exporter, law_service):
 
 
 @pytest.mark.parametrize(("caller", "joined"), [("ab" * 16, True), ("00" * 16, False)])
-def test_a_trace_continues_that_of_its_caller(exporter, caller, joined):
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        with tracer.actual_tracer.trace("answer"):
-            await Response("found")(scope, receive, send)
-
-    client = TestClient(JoinedTraces(answer))
-    client.get("/", headers={"traceparent": f"00-{caller}-{'cd' * 8}-01"})
-    client.get("/")
+def test_a_trace_continues_that_of_its_caller_and_tells_no_words(caller, joined):
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    app = FastAPI()
+    app.get("/{path}")(lambda path: {})
+    traced(app, provider)
+    client = TestClient(app)
+    words = {"Host": "Unmistakable", "User-Agent": "Unmistakable", "baggage": "q=Unmistakable"}
+    sent = {"traceparent": f"00-{caller}-{'cd' * 8}-01", **words}
+    client.get("/Unmistakable?q=Unmistakable", headers=sent)
+    client.get("/x")
     first, second = exporter.get_finished_spans()
     assert (first.parent is not None) == joined
     assert (first.context.trace_id == int("ab" * 16, 16)) == joined
     assert second.parent is None
     assert second.context.trace_id != first.context.trace_id
+    assert first.attributes["http.status_code"] == 200
+    assert "Unmistakable" not in first.to_json()
 
 
 def test_only_this_machines_own_names_are_ours():

@@ -26,7 +26,9 @@ from components.embedders.sparse_text import StatuteSparseTextEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.evaluators.retrieval import RetrievalEvaluator
 from components.generators.tolerant import TolerantChatGenerator
+from components.joiners import sections
 from components.joiners.rank_fusion import StatuteRankFuser
+from components.joiners.sections import StatuteSectionMerger
 from components.models import registry
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerabilityGate
@@ -212,6 +214,13 @@ CASES = [
             "bm25": [Document(id="a", embedding=[1.0]), Document(id="p")],
             "top_k": 2,
         },
+    ),
+    Case(
+        StatuteSectionMerger,
+        {"document_store": STORE, "at_least": 3, "as_of": "any", "refresh_seconds": 5.5},
+        {"documents": [Document(id="h1", content="A roof.", embedding=[1.0])]},
+        loads=(sections, "_Sections"),
+        needed={"document_store": STORE},
     ),
     Case(
         StatuteRanker,

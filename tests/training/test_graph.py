@@ -24,7 +24,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from training.graph import GraphLearner, main
 from training.loop import curriculum_negatives, fit
-from training.objective import contrastive_loss, make_batch
+from training.objective import loss_of, make_batch
 from training.settings import GraphSettings
 
 
@@ -71,15 +71,13 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
     graph = LegislativeGraph.of(data.corpus)
     whole = learner.model(learner._inputs, GraphTensors.of(graph, torch.device("cpu")))
     articles = functional.normalize(whole[graph.n_inner :], dim=1)
-    expected = contrastive_loss(
+    expected = loss_of(chosen)(
         vectors.train[torch.from_numpy(batch.questions)],
         articles[torch.from_numpy(batch.articles)],
         torch.from_numpy(batch.pairs),
         torch.from_numpy(batch.candidates),
-        temperature=temperature,
-        reduction=reduction,
-    )
-    assert loss == pytest.approx(expected.item(), abs=1e-5)
+    ).value
+    assert loss.loss == pytest.approx(expected.item(), abs=1e-5)
     found = {name: p.grad.clone() for name, p in learner.model.named_parameters()}
     learner.model.zero_grad()
     torch.autograd.backward(expected)

@@ -54,7 +54,7 @@ def read_articles(folder: Path, problems: list[Problem]) -> Iterator[tuple[Place
     for record in read_table(path, _ARTICLE_COLUMNS, problems):
         law = record.text("code", "Name the code that the article stands in.")
         article = Article(
-            id=record.identifier("id", "Give the article its id."),
+            id=record.name("id", "Give the article its id."),
             law=law,
             number=printed_number(record.text("reference", "Give the reference."), law),
             headings=_headings(record),
@@ -84,7 +84,7 @@ def read_questions(folder: Path, problems: list[Problem]) -> Iterator[tuple[Plac
         for record in read_table(path, _QUESTION_COLUMNS, problems):
             listed = record.text("article_ids", "List the ids of the articles that answer it.")
             question = Question(
-                id=record.identifier("id", "Give the question its id."),
+                id=record.name("id", "Give the question its id."),
                 text=record.text("question", "Give the question its words, or remove the row."),
                 relevant=tuple(id_ for id_ in map(str.strip, listed.split(",")) if id_),
                 split=split,

@@ -26,7 +26,7 @@ ARTICLE_FILES = ("articles.jsonl", "articles.jsonl.gz")
 QUESTION_FILES = ("questions.jsonl", "questions.jsonl.gz")
 
 _ARTICLE_FIELDS = frozenset(Article.__slots__)
-_QUESTION_FIELDS = frozenset({"id", "text", "relevant", "split", "answerable"})
+_QUESTION_FIELDS = frozenset({"id", "text", "relevant", "split", "answerable", "synthetic"})
 
 
 def matches(path: Path) -> bool:
@@ -64,12 +64,13 @@ def read_questions(
     for record in _records(_file_in(source, QUESTION_FILES), problems):
         _note_unknown(record, _QUESTION_FIELDS, unknown)
         question = Question(
-            id=record.identifier("id", "Give the question an id, or remove the line."),
+            id=record.name("id", "Give the question an id, or remove the line."),
             text=record.text("text", "Give the question its words, or remove the line."),
             relevant=record.texts("relevant", "List the ids of the articles that answer it."),
             # A name that nobody knows would leave its questions out of everything, unsaid.
             split=record.optional_choice("split", ("train", "dev", "test")),
             answerable=record.flag("answerable", default=True),
+            synthetic=record.flag("synthetic", default=False),
             extra={k: v for k, v in record.fields.items() if k not in _QUESTION_FIELDS},
         )
         if not record.faulty:
@@ -91,15 +92,15 @@ def _file_in(source: Path | BinaryIO, names: tuple[str, ...]) -> Path | BinaryIO
 
 def _article(record: Record) -> Article:
     article = Article(
-        id=record.identifier("id", "Give the article an id of its own, or remove the line."),
-        law=record.text("law", "Name the code or act that the article stands in."),
-        number=record.text("number", "Give the article's number as printed."),
+        id=record.name("id", "Give the article an id of its own, or remove the line."),
+        law=record.name("law", "Name the code or act that the article stands in."),
+        number=record.name("number", "Give the article's number as printed."),
         headings=record.texts("headings", "List the divisions above the article, or write []."),
         text=record.text("text", "Give the article its words, or remove the line."),
         language=record.optional_text("language"),
         valid_from=record.date("valid_from"),
         valid_to=record.date("valid_to"),
-        source_url=record.optional_text("source_url"),
+        source_url=record.address("source_url"),
     )
     if article.valid_from and article.valid_to and article.valid_to < article.valid_from:
         record.fault(

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -237,6 +238,13 @@ def _is_utf16(line: bytes) -> bool:
 
 
 _JSON_TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+
+
+def _is_visible(text: str) -> bool:
+    """Whether a text has a character that is more than space, control or format."""
+    return any(unicodedata.category(each)[0] not in "ZC" for each in text)
+
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -275,17 +283,25 @@ class Record:
             self.fault(field, f"is {described(value)}, not text", "Write it as text, in quotes.")
         elif "\0" in value:
             self.fault(field, "holds the character U+0000", "Take it out.")
-        elif not value or value.isspace():
+        elif not _is_visible(value):
             self.fault(field, "is empty", repair)
         else:
             return value
         return ""
 
-    def identifier(self, field: str, repair: str) -> str:
+    def name(self, field: str, repair: str) -> str:
         """A required text without control characters, which would break run files and logs."""
         value = self.text(field, repair)
         if _CONTROL.search(value):
-            self.fault(field, f"{value!r} holds a control character", "Take it out of the id.")
+            self.fault(field, f"{value!r} holds a control character", "Take it out.")
+        return value
+
+    def address(self, field: str) -> str | None:
+        """A web address, or `None` when the field is absent or null."""
+        value = self.optional_text(field)
+        if value and not value.lower().startswith(("http://", "https://")):
+            message = f"{value[:40]!r} is not an address of http:// or https://"
+            self.fault(field, message, "Give the text's page on the web, or leave the field out.")
         return value
 
     def optional_text(self, field: str) -> str | None:
@@ -318,8 +334,11 @@ class Record:
             if not isinstance(entry, str):
                 self.fault(field, f"entry {place} is {described(entry)}, not text", repair)
                 return ()
-            if not entry or entry.isspace():
+            if not _is_visible(entry):
                 self.fault(field, f"entry {place} is empty", "Fill it in, or take it out.")
+                return ()
+            if _CONTROL.search(" ".join(entry.split())):  # a heading may be printed in lines
+                self.fault(field, f"entry {place} holds a control character", "Take it out.")
                 return ()
         return tuple(value)
 

@@ -37,7 +37,7 @@ def read_articles(folder: Path, problems: list[Problem]) -> Iterator[tuple[Place
     first_empty: Place | None = None
     empty = 0
     for record in read_table(_existing(path), ("text", "cid"), problems):
-        cid = record.identifier("cid", "Give the text its cid.")
+        cid = record.name("cid", "Give the text its cid.")
         text = str(record.fields["text"])
         if text and not text.isspace():
             text = record.text("text", "")  # an empty one is no fault here
@@ -64,7 +64,7 @@ def read_questions(folder: Path, problems: list[Problem]) -> Iterator[tuple[Plac
     path = _existing(folder / QUESTION_FILE)
     for record in read_table(path, ("question", "cid", "qid"), problems):
         question = Question(
-            id=record.identifier("qid", "Give the question its qid."),
+            id=record.name("qid", "Give the question its qid."),
             text=record.text("question", "Give the question its words, or remove the row."),
             relevant=tuple(_ID.findall(record.text("cid", "List the cids that answer it."))),
             split="train",

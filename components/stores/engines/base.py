@@ -19,9 +19,10 @@ from haystack.errors import FilterError
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
 from components.converters.articles import DAY_FIELDS
+from components.models.similarity import Similarity
 from components.statutes.citations.patterns import parse_number
 from components.statutes.lexical import analysis_version
-from components.stores.filters import check_filters
+from components.stores.filters import IN_FORCE_ON, STATE, check_filters, plain_filters
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 
@@ -46,7 +47,7 @@ def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
 
     Args:
         filters: Haystack filters over id, law, number, language, source_url, position, valid_from
-            and valid_to.
+            and valid_to, and over `state` and `in_force_on` (`components.stores.filters`).
 
     Returns:
         Filters of the same form; True where every article matches, False where none can.
@@ -57,7 +58,7 @@ def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
     if not filters:
         return True
     check_filters(filters)
-    return _rewritten(filters)
+    return _rewritten(plain_filters(filters))
 
 
 def day_number(iso: str) -> int:
@@ -176,7 +177,7 @@ def _unknown(condition: Condition) -> FilterError:
     known = ", ".join((*TEXT_FIELDS, "position", *DAY_FIELDS))
     return FilterError(
         f"An engine cannot filter by {condition['field']!r}. The fields are {known}, each with or "
-        "without 'meta.' in front."
+        f"without 'meta.' in front, and {STATE} and {IN_FORCE_ON}."
     )
 
 
@@ -207,7 +208,9 @@ def as_row(document: Document, text_digest: str) -> dict[str, Any]:
 
 
 def article_meta(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The article's own metadata, as the embedded store has it."""
+    """The article's own metadata, as the embedded store has it; of another writer's, all."""
+    if "law" not in row:
+        return dict(row)
     optional = {key: row[key] for key in _OPTIONAL if row.get(key)}
     return {**{key: row[key] for key in _ALWAYS if key in row}, **optional}
 
@@ -308,8 +311,13 @@ class ArticleEngine(Protocol):
         """Whether the collection exists; also checks that the engine can be used."""
         ...
 
-    def create(self, dim: int) -> None:
-        """Create the two collections, or what is missing of them."""
+    def create(self, dim: int, similarity: Similarity = "cosine") -> None:
+        """Create the two collections, or what is missing of them.
+
+        Args:
+            dim: length of the vectors.
+            similarity: how the model that makes them compares them.
+        """
         ...
 
     def count(self) -> int:
@@ -355,7 +363,7 @@ class ArticleEngine(Protocol):
     def nearest(
         self, embedding: list[float], k: int, condition: Condition | None
     ) -> list[Document]:
-        """The nearest articles by cosine, without embeddings."""
+        """The nearest articles by the model's similarity, higher is nearer, without embeddings."""
         ...
 
     def by_words(
@@ -383,7 +391,7 @@ def by_score(documents: Sequence[Document]) -> list[Document]:
     Engines store float32: further digits of a score are noise and would break ties.
     """
     rounded = [replace(each, score=float(np.float32(each.score or 0.0))) for each in documents]
-    return sorted(rounded, key=lambda each: (-(each.score or 0.0), each.meta["position"]))
+    return sorted(rounded, key=lambda each: (-(each.score or 0.0), each.meta.get("position", _FAR)))
 
 
 def read_record(engine: ArticleEngine) -> EngineRecord | None:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import pytest
 from chat_server import ENDLESS, chat_server
 from haystack import Pipeline, component
-from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.components.generators.chat import MockChatGenerator, OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
@@ -320,3 +320,45 @@ def test_hanging_threads_do_not_pile_up():
 def test_the_time_limit_is_checked(time_limit):
     with pytest.raises(ValueError, match="time_limit"):
         TolerantChatGenerator(time_limit=time_limit)
+
+
+THINKING = "<think>Is it in section 4?</think>Yes, within thirty days [1]."
+
+
+def spoken(run, asked):
+    chunks = []
+    outcome = run(asked, lambda chunk: chunks.append(chunk.content))
+    assert "".join(chunks) == (outcome["replies"][0].text if outcome["replies"] else "")
+    return chunks
+
+
+def sync_run(asked, callback):
+    return asked.run(QUESTION, streaming_callback=callback)
+
+
+def async_run(asked, callback):
+    async def forward(chunk):
+        callback(chunk)
+
+    return asyncio.run(asked.run_async(QUESTION, streaming_callback=forward))
+
+
+@pytest.mark.parametrize("run", [sync_run, async_run])
+def test_a_reply_is_handed_on_while_it_is_written_without_thoughts(run, server):
+    mock = TolerantChatGenerator(MockChatGenerator(THINKING))
+    assert len(spoken(run, mock)) > 1
+    server.reply = THINKING
+    assert spoken(run, generator(server.url))
+
+
+def test_a_pipeline_streams_it():
+    pipeline = Pipeline()
+    pipeline.add_component("generator", TolerantChatGenerator(MockChatGenerator(THINKING)))
+
+    async def streamed():
+        handle = pipeline.stream({"messages": QUESTION})
+        text = "".join([chunk.content async for chunk in handle])
+        return text, handle.result["generator"]["replies"][0].text
+
+    text, reply = asyncio.run(streamed())
+    assert text == reply == "Yes, within thirty days [1]."

@@ -246,3 +246,20 @@ def test_weights_that_are_not_finite_are_refused_by_name(kind, tmp_path):
     module.save(tmp_path / "part")
     with pytest.raises(ModelError, match=f"part: the {kind[1]} .* weights '{name}' hold NaN"):
         kind[0].load(tmp_path / "part")
+
+
+def test_an_index_of_weights_names_files_of_weights_only(tiny_bert, tmp_path):
+    folder = plain(tiny_bert, tmp_path / "model")
+    for named in ("pytorch_model.bin", "../model.safetensors"):
+        listed = {"weight_map": {"embeddings.word_embeddings.weight": named}}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(listed))
+        with pytest.raises(ModelError, match="names the file"):
+            embedded(folder)
+
+
+def test_what_cannot_be_a_model_is_refused_at_once(tmp_path):
+    (tmp_path / "usr" / "lib").mkdir(parents=True)
+    with pytest.raises(ModelError, match="a folder without a model in it"):
+        BiEncoder.load(tmp_path / "usr")
+    with pytest.raises(ModelError, match="has 5,000 characters"):
+        BiEncoder.load("m" * 5_000)

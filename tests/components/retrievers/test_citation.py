@@ -81,7 +81,8 @@ def test_scores_top_k_and_other_stores(retriever):
     found = retriever.run(question)["documents"]
     assert [each.score for each in found] == [pytest.approx(1 / 3)] * 3
     assert ids(retriever.run(question, top_k=2)["documents"]) == "housing-12 work-12"
-    assert retriever.run("art. 12 Housing Code", top_k=0) == NOTHING
+    nothing = retriever.run("art. 12  Housing Code\n", top_k=0)
+    assert nothing == {**NOTHING, "query": "art. 12  Housing Code"}
     assert ids(retriever.run(BOTH, top_k=1)["documents"]) == "work-14"
     several = MultiRetriever(retrievers={"citation": retriever})
     assert ids(several.run(query="art. 12 Housing Code")["documents"]) == "housing-12"

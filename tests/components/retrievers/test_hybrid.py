@@ -63,9 +63,15 @@ class Embedder:
     def warm_up(self):
         pass
 
+    def vector(self, question):
+        rng = np.random.default_rng(len(question))
+        return rng.normal(size=8).astype(np.float32)
+
+    def knows(self, word):
+        return word == "notize"
+
     def run(self, text):
-        rng = np.random.default_rng(len(text))
-        return {"embedding": rng.normal(size=8).tolist()}
+        return {"embedding": self.vector(text).tolist()}
 
 
 def over(store, **options):
@@ -179,6 +185,17 @@ def test_a_store_of_text_alone_is_searched_by_words(store, caplog):
     assert found["documents"]
     assert [each.meta["ranks"] for each in found["evidence"]] == [{"bm25": 1}]
     assert sum("by citations and words alone" in each.message for each in caplog.records) == 1
+
+
+def test_a_misspelt_word_is_searched_as_the_law_spells_it(store):
+    store.write_documents(law())
+    retriever = over(store)
+    found = retriever.run("a depozit, the spuose and notize")
+    assert found["corrections"] == {"depozit": "deposit", "spuose": "spouse"}
+    right = retriever.run("a deposit, the spouse and notize")
+    assert right["corrections"] == {}
+    for output in ("documents", "rankings"):
+        assert found[output] == right[output]
 
 
 def test_a_law_without_headings_is_not_a_division(store):

@@ -1,6 +1,7 @@
 """Resident indexes over foreign stores: a snapshot that is read again when something changed."""
 
 import logging
+import threading
 from copy import deepcopy
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from haystack import Document
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
+from waiting import until
 
+from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -239,3 +242,27 @@ def test_keys_of_a_snapshot_are_never_reused(in_memory):
     assert not set(old) & set(new)
     assert snapshot.fetch(old) == []
     assert words(snapshot.fetch(new)) == ["new", "old"]
+
+
+def test_questions_go_on_over_the_old_index_until_the_new_one_is_ready(tmp_path, monkeypatch):
+    monkeypatch.setattr("components.retrievers.resident._in_background", True)
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    store.write_documents(LAW)
+    retriever = StatuteBM25Retriever(store)
+    assert [each.id for each in retriever.run("rent")["documents"]] == ["a1"]
+    held, build = threading.Event(), LexicalIndex.build
+
+    def build_late(*given, **options):
+        assert held.wait(20)
+        return build(*given, **options)
+
+    monkeypatch.setattr(LexicalIndex, "build", build_late)
+    overwrite(store, article("a3", "A dog pays no rent.", 3))
+    assert [each.id for each in retriever.run("rent")["documents"]] == ["a1"]
+    # An article that changed is not shown in its old wording.
+    assert retriever.run("dog")["documents"] == []
+    held.set()
+    until(lambda: len(retriever.run("rent")["documents"]) == 2)
+    store.delete_all_documents()
+    until(lambda: retriever.run("rent")["documents"] == [])
+    store.close()

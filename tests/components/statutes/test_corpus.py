@@ -35,7 +35,7 @@ BAD_ARTICLES = {
     "half a surrogate pair": (b'{"id": "\\ud83d"}\n', None),
     "not UTF-8": (b'{"id": "caf\xe9"}\n', None),
     "id a number": (line(article(7)), "id"),
-    "id with a newline": (line(article("a\n2")), "id"),
+    "id with a newline": (line(article("a\n2", number="2")), "id"),
     "id repeated": (line(article("a1")), "id"),
     "law missing": (line(article("a2", law=...)), "law"),
     "number null": (line(article("a2", number=None)), "number"),
@@ -43,6 +43,11 @@ BAD_ARTICLES = {
     "headings not a list": (line(article("a2", headings="Book I")), "headings"),
     "heading a number": (line(article("a2", headings=["Book I", 2])), "headings"),
     "text empty": (line(article("a2", text="")), "text"),
+    "text invisible": (line(article("a2", text="\u200b\u2060\n")), "text"),
+    "law with an escape": (line(article("a2", law="Rent\x1b[31m Act")), "law"),
+    "number in two lines": (line(article("a2", number="1\n2")), "number"),
+    "heading with an escape": (line(article("a2", headings=["Book\x9b I"])), "headings"),
+    "address of a script": (line(article("a2", source_url="javascript:x")), "source_url"),
     "text with NUL": (line(article("a2", text="a\0b")), "text"),
     "language an object": (line(article("a2", language={})), "language"),
     "date in words": (line(article("a2", valid_from="1 May 2020")), "valid_from"),
@@ -370,7 +375,7 @@ def test_reading_stops_after_too_many_bad_lines_or_rows(monkeypatch):
 
 
 def test_long_values_are_cut_in_messages_and_many_fields_checked_fast():
-    bad = article("a1" + "x" * 100_000 + "\x07")
+    bad = article("a1" + "x" * 100_000 + "\x07", number="1")
     (fault,) = problems_of(StatuteCorpus.read, io.BytesIO(line(bad)))
     assert len(str(fault)) < 600
     # Comparing each field with every other would take minutes here.
