@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
+from components.statutes.spelling import corrected
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.annotations import (
@@ -336,8 +337,10 @@ def results(
     """
     texts = ASK_TEXTS[language]
     question, documents = answer["question"], answer["documents"]
+    corrections = answer.get("corrections", {})
     cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
-    read = [_Read.of(document, question, glossary) for document in documents]
+    searched = corrected(question, corrections)
+    read = [_Read.of(document, searched, glossary) for document in documents]
     quoted = []
     if not (doubtful or cited_only):
         quoted = [each for each in read if each.binds and each.passage][:_QUOTED]
@@ -354,6 +357,7 @@ def results(
         heading=texts.closest_matches if doubtful else texts.results,
         asked=question[:QUESTION_SHOWN] + ("…" if len(question) > QUESTION_SHOWN else ""),
         banner=texts.not_law if not_binding else "",
+        corrections=corrections,
         narrowed=narrowed,
         on=on,
         today=date.today(),

@@ -31,6 +31,7 @@ from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.article import indexed_text
 from components.statutes.citations.laws import LawNames
 from components.statutes.lexical import analyzer
+from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article
 from pipelines.loading import load_pipeline
@@ -375,7 +376,8 @@ class Serving:
         (`python -m pipelines.calibrate`), the law's nearest article is farther than that, and the
         question names none.
         """
-        question, documents = answer["question"], answer["documents"]
+        question = corrected(answer["question"], answer.get("corrections", {}))
+        documents = answer["documents"]
         encoder = _encoder(pipeline)
         vector = None if encoder is None else encoder.encode_queries([question])[0]
         for place, document in enumerate(documents):

@@ -39,6 +39,13 @@ def shown(interface: Language = "en", **changes: Any) -> str:
     return results(given, interface)
 
 
+def test_a_corrected_word_is_reported_and_marked():
+    given = {"question": "my deposet", "took_ms": 1.0, "documents": [document()]}
+    markup = results({**given, "corrections": {"deposet": "deposit"}}, "en")
+    assert "Showing results for deposit. You wrote “deposet”." in text_of(markup)
+    assert "<mark>deposit</mark>" in markup
+
+
 WORDINGS = [
     {"id": "old", "valid_from": None, "valid_to": "2008-12-31"},
     {"id": "new", "valid_from": "2030-01-01", "valid_to": None},
