@@ -31,7 +31,7 @@ def _catalogue(language: Language) -> dict[str, dict[str, Any]]:
             below = tree
             for step in path:
                 below = below.setdefault(step, {})
-            key = message.id if name == "*" else name
+            key = str(message.id) if name == "*" else name
             below[key] = message.id if language == "en" else message.string
     return {section: _with_tuples(texts) for section, texts in tree.items()}
 
