@@ -123,6 +123,24 @@ def is_of(law: str, place: str) -> bool:
     return False
 
 
+def foreign_place(words: str, law: str, language: str | None = None) -> str | None:
+    """The known place that words begin with, if a law is not of it; None otherwise.
+
+    Args:
+        words: Words in capitals: "Norway", "Norwegian Tenancy Law".
+        law: The law's full name.
+        language: BCP 47 tag of the law; its region, as in "fr-BE", is the law's place.
+    """
+    parts = words.split()
+    for end in range(min(len(parts), _MOST_WORDS), 0, -1):
+        place = " ".join(parts[:end])
+        territory = _territory(place)
+        if territory is not None:
+            home = (language or "").upper().split("-")[1:]
+            return None if territory in home or is_of(law, place) else place
+    return None
+
+
 def folded(text: str) -> str:
     """A text without accents, of the same length."""
     return "".join(unicodedata.normalize("NFKD", character)[:1] or " " for character in text)
