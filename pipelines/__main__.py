@@ -10,6 +10,7 @@ Lexarbor finds the articles of law that answer a question. Commands (each has --
 
   python -m pipelines.index      read a law into a store
   python -m pipelines.ask        ask a question
+  python -m pipelines.audit      check the citations of a document
   python -m pipelines.evaluate   measure a pipeline on questions
   python -m pipelines.calibrate  choose the score below which nothing was found
   python -m pipelines.export     write the articles of a store as a corpus

@@ -67,7 +67,8 @@ def place_after(text: str, end: int) -> str | None:
     if capital := _CAPITAL.match(text, end):
         return capital["place"]
     link = _LINK_AFTER.match(text, end)
-    if link is None:
+    # "... of the Housing Code. In Norway" begins a sentence.
+    if link is None or (link[0][0] == "." and link[0][1:].lstrip()[:1].isupper()):
         return None
     words = list(_WORD.finditer(text, link.end(), link.end() + _NEAR))[:_MOST_WORDS]
     if not words or words[0].start() != link.end():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -88,7 +88,7 @@ def has_paragraph(number: str, text: str, named: str) -> bool:
     """
     printed = parse_number(number)
     own = [level.lower() for level in printed.paragraphs] if printed else []
-    marks = iter([*own, *_marks(text)])
+    marks = iter([*own, *paragraph_marks(text)])
     return all(level in marks for level in re.findall(r"\w+", named.lower()))
 
 
@@ -110,7 +110,7 @@ def paragraphs_in_front(text: str, start: int) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _marks(text: str) -> tuple[str, ...]:
+def paragraph_marks(text: str) -> tuple[str, ...]:
     """The marks of an article's paragraphs and points, in order."""
     plain = text.translate(PLAIN_CHARACTERS)
     plain = _REFERENCE.sub(lambda match: " " * len(match[0]), plain)
@@ -155,7 +155,7 @@ def _begins(before: str) -> bool:
 PLAIN_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
 """Blanks out emphasis one for one, so that spans stay: "Section **99**"."""
 
-_AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
+AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
 _BESIDE = re.compile(r"[\s()*_,]*")
 # The name of a law after a citation: words in capitals, and what joins them.
 _NAME_BEHIND = re.compile(
@@ -164,7 +164,7 @@ _NAME_BEHIND = re.compile(
     r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
 )
 _WHICH_LAW = "it does not say of which law"
-_NO_PARAGRAPH = "its paragraph was not found in the article"
+NO_PARAGRAPH = "its paragraph was not found in the article"
 _SEVERAL = "it fits several of the articles given"
 SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _SENTENCE = 300  # characters of it that are read on either side of a citation
@@ -309,7 +309,7 @@ def _named(
     for resolved in citations:
         citation = resolved.citation
         more = more_of_name(citation, reply, plain)
-        state, why = _state(resolved, plain, of, more)
+        state, why = state_of_named(resolved, plain, of, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
         if _is_paragraph(citation, ids, plain, of):
@@ -331,7 +331,7 @@ def _named(
                 plain, citation, of[fitting[0]].law, names
             ):
                 ids = fitting
-                state, why = _state(replace(resolved, ids=ids), plain, of, law_known=True)
+                state, why = state_of_named(replace(resolved, ids=ids), plain, of, law_known=True)
         if state == "verified":
             known[key] = ids[0]
         words = reply[citation.start : citation.end]
@@ -351,10 +351,10 @@ def _ids_of_next_mark(
     return mark.ids
 
 
-def _state(
+def state_of_named(
     resolved: ResolvedCitation,
     plain: str,
-    of: dict[str, Article],
+    of: Mapping[str, Article],
     more: str = "",
     *,
     law_known: bool = False,
@@ -371,7 +371,7 @@ def _state(
     citation = resolved.citation
     if not resolved.ids:
         return "not found", "none of the articles given is this one"
-    if citation.through is not None or _AND_ON.match(plain, citation.group[1]):
+    if citation.through is not None or AND_ON.match(plain, citation.group[1]):
         return "not checked", "it names several articles"
     if len(resolved.ids) > 1:
         return "not checked", _SEVERAL
@@ -384,7 +384,7 @@ def _state(
             return "not checked", "it names the law otherwise"
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return "not checked", f"the law has no {citation.kind}s"
-    if doubt := _doubt(citation, plain, source):
+    if doubt := doubt_of(citation, plain, source.law, source.language, source.number):
         return "not checked", doubt
     # A 款 is printed without any number.
     paragraph = citation.paragraph or ""
@@ -394,7 +394,7 @@ def _state(
     if "款" in citation.text or not all(
         has_paragraph(source.number, source.text, each) for each in paragraphs
     ):
-        return "not checked", _NO_PARAGRAPH
+        return "not checked", NO_PARAGRAPH
     return "verified", ""
 
 
@@ -430,27 +430,31 @@ _PLACE_BEFORE = re.compile(
 )
 
 
-def _doubt(citation: Citation, plain: str, source: Article) -> str:
+def doubt_of(
+    citation: Citation, plain: str, law: str, language: str | None = None, number: str = ""
+) -> str:
     """What suggests that a citation means something other than the article it fits; "" if nothing.
 
     Args:
         citation: In words.
         plain: The reply.
-        source: The article that it fits.
+        law: The law that it names.
+        language: BCP 47 tag of the law.
+        number: The number of the article that it fits, as printed.
     """
     start, end = citation.group
     before = plain[max(0, start - _NEAR) : start]
     if _FORMER.search(before) or _FORMER_BEHIND.match(plain, end, end + _NEAR):
         return "it may mean an earlier wording"
-    number = parse_number(source.number)
-    in_body = number is None or not number.division
+    printed = parse_number(number)
+    in_body = printed is None or not printed.division
     if in_body and (_IN_A_SCHEDULE.search(before) or _OF_A_SCHEDULE.match(plain, end)):
         return "it is of a schedule"
     if _UNNUMBERED.search(citation.text) and not _FIRST.search(citation.text):
         return "which sentence it means was not looked up"
     begin, _ = sentence_around(plain, start, end)
     for place in _PLACE_BEFORE.finditer(plain, begin, start):
-        if name := foreign_place(place["place"], source.law, source.language):
+        if name := foreign_place(place["place"], law, language):
             return f"it speaks of {name}"
     return ""
 
@@ -478,7 +482,7 @@ def _state_of_paragraph(
     named = f"({citation.number}){citation.paragraph or ''}"
     if len(ids) == 1 and has_paragraph(of[ids[0]].number, of[ids[0]].text, named):
         return "verified", ""
-    return "not checked", _NO_PARAGRAPH
+    return "not checked", NO_PARAGRAPH
 
 
 def more_of_name(citation: Citation, reply: str, plain: str) -> str:
