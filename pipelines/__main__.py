@@ -17,6 +17,7 @@ Lexarbor finds the articles of law that answer a question. Commands (each has --
   python -m pipelines.convert    write published law as a corpus
   python -m pipelines.tree       draw an article in its law
   python -m pipelines.serve      answer questions over HTTP
+  python -m pipelines.mcp        the same for agents
   python -m ui                   the same in a browser
 
 Pipelines: {", ".join(names_to_ask())}""")
