@@ -160,7 +160,7 @@ HOUSING, WORK = "Housing Code", "Work Code"
         (f"He said “article 12 binds” and “article 99 of the {HOUSING}”.", "n e"),
         # Lines may be wrapped, but not over a heading or a list item.
         (f"Under\nsection\n14 of\nthe {HOUSING}.", "v"),
-        (f"# {WORK}\nArticle 99\n- {HOUSING}", "n"),
+        (f"See section\n- 14 of the {HOUSING}.", ""),
         (f"Article 14\r\nof the {HOUSING}.\r\n", "v"),
     ],
 )
