@@ -96,7 +96,7 @@ def build_mcp(pipeline: Pipeline, gate: Gate | None = None) -> MCPServer:
     async def answer(work: Callable[[], dict[str, Any]]) -> CallToolResult:
         async with _place(gate):
             result = await _tried(work)
-        # As text alone: some clients hand a model the structured content next to it, the same again.
+        # As text alone: some clients would hand a model the structured content too.
         text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
         return CallToolResult(content=[TextContent(type="text", text=text)])
 

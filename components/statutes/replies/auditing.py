@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -37,6 +37,8 @@ from components.statutes.replies.citations import (
 from components.statutes.replies.quotations import find_quotations
 from components.statutes.replies.text import sentence_spans
 
+_NEARBY = 3_000  # characters of a paragraph that are read for the law of a citation
+_MOST_IN_A_STATEMENT = 4  # citations; a sentence with more is a list of them
 _WHICH_LAW = "it does not say of which law"
 _OTHERWISE = "it names the law otherwise"
 _PRIVATE = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议", re.IGNORECASE)
@@ -125,6 +127,9 @@ class _Audit:
         cited = [(each.citation.start, each.citation.end) for each in self._resolved]
         self._sentences = sentence_spans(self._plain, [*self._quoted, *cited], cited)
         self._starts = [start for start, _ in self._sentences]
+        self._cited = [each.citation.start for each in self._resolved]
+        self._named: dict[tuple[int, int], tuple[str | None, bool]] = {}
+        self._statements: dict[tuple[int, int], tuple[str, int]] = {}
         self._paragraphs = [0, *(each.end() for each in _EMPTY_LINE.finditer(self._plain))]
 
     def citations(self) -> Iterator[AuditedCitation]:
@@ -173,11 +178,21 @@ class _Audit:
         if is_of_something(self._plain, end):
             return None, _WHICH_LAW, False
         begin = self._paragraphs[bisect_right(self._paragraphs, start) - 1]
-        scope = self._plain[begin : self._sentence(citation)[1]]
-        if law := _only_law(scope, self._names):
+        stop = self._sentence(citation)[1]
+        law, names_any = self._named_within(max(begin, stop - _NEARBY), stop)
+        if law is not None:
             return law, "", True
-        silent = not self._names.anywhere(scope) and not _names_of_laws(scope)
-        return (self._law_of_the_text if silent else None), _WHICH_LAW, False
+        return (None if names_any else self._law_of_the_text), _WHICH_LAW, False
+
+    def _named_within(self, start: int, end: int) -> tuple[str | None, bool]:
+        """The only law that a part of the text names, and whether it names any."""
+        # The citations of one sentence share it.
+        if (start, end) not in self._named:
+            part = self._plain[start:end]
+            names_any = bool(self._names.anywhere(part) or _names_of_laws(part))
+            law = _only_law(part, self._names) if names_any else None
+            self._named[start, end] = law, names_any
+        return self._named[start, end]
 
     @cached_property
     def _law_of_the_text(self) -> str | None:
@@ -276,16 +291,26 @@ class _Audit:
 
     def _nearer(self, citation: Citation, ids: tuple[str, ...]) -> Article | None:
         """The article whose words a citation's sentence has, where it lacks those of the cited."""
-        start, end = self._sentence(citation)
-        within = [each for each in self._resolved if start <= each.citation.start < end]
-        statement = self._plain[start:end]
-        for each in reversed(within):
-            first, last = (place - start for place in each.citation.group)
-            statement = f"{statement[:first]} {statement[last:]}"
-        statement = NAME_OF_A_LAW.sub(" ", statement)
-        groups = {each.citation.group for each in within}
-        nearer = [self._laws.nearer(statement, id_, len(groups)) for id_ in ids]
+        sentence = self._sentence(citation)
+        if sentence not in self._statements:
+            self._statements[sentence] = self._statement(*sentence)
+        statement, n_citations = self._statements[sentence]
+        if n_citations > _MOST_IN_A_STATEMENT:
+            return None
+        nearer = [self._laws.nearer(statement, id_, n_citations) for id_ in ids]
         return nearer[0] if nearer and all(nearer) else None
+
+    def _statement(self, start: int, end: int) -> tuple[str, int]:
+        """What a sentence says apart from its citations, and how many these are."""
+        first = bisect_left(self._cited, start)
+        within = self._resolved[first : bisect_left(self._cited, end)]
+        groups = sorted({each.citation.group for each in within})
+        parts, place = [], start
+        for begin, stop in groups:
+            parts.append(self._plain[place:begin])
+            place = max(place, stop)
+        parts.append(self._plain[place:end])
+        return NAME_OF_A_LAW.sub(" ", " ".join(parts)), len(groups)
 
     def _sentence(self, citation: Citation) -> tuple[int, int]:
         place = max(0, bisect_right(self._starts, citation.start) - 1)

@@ -275,12 +275,14 @@ def sentence_spans(
         whole: spans in which no sentence ends, such as quotations.
         citations: spans of citations.
     """
-    kept = sorted(whole)
+    kept = _apart(whole)
+    starts = [first for first, _ in kept]
     spans: list[tuple[int, int]] = []
     start = 0
     for end in _END.finditer(reply):
         cut = end.start() if end["line"] is not None else end.end("after")
-        if cut <= start or any(first < cut < last for first, last in kept):
+        inside = bisect_left(starts, cut) - 1
+        if cut <= start or (inside >= 0 and cut < kept[inside][1]):
             continue
         if end["line"] is not None and reply[start:cut].rstrip("*_ ").endswith((":", "：")):
             continue
@@ -305,13 +307,25 @@ def sentence_spans(
     return merged
 
 
+def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap joined."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if joined and first < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
+
+
 def _only_cites(reply: str, start: int, end: int, cited: list[tuple[int, int]]) -> bool:
     """Whether a sentence is nothing but citations, and the name of their law."""
     rest, position = "", start
-    for first, last in cited:
-        if start <= first < end:
-            rest += reply[position:first]
-            position = max(position, last)
+    for first, last in cited[bisect_left(cited, (start, 0)) :]:
+        if first >= end:
+            break
+        rest += reply[position:first]
+        position = max(position, last)
     if position == start:
         return False
     rest += reply[position:end]

@@ -212,6 +212,12 @@ def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(cited
     assert [each.state for each in named] == [state]
 
 
+def test_the_law_of_the_sentence_before_is_not_the_next_ones():
+    reply = "See section 12 of the Housing Act. Section 13 GDPR says so."
+    states = [each.state for each in check_reply(reply, SOURCES).citations]
+    assert states == ["verified", "not found"]
+
+
 def test_every_article_of_a_list_is_looked_up():
     for cited in (
         "Article 12 of the Housing Act and 99 of the Fees Act",
