@@ -30,6 +30,7 @@ _PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
 OUR_CLASSES = (
     "components.builders.cited_answer.CitedAnswerBuilder",
     "components.builders.prompt.StatutePromptBuilder",
+    "components.builders.citation_auditor.CitationAuditor",
     "components.builders.quote_verifier.QuoteVerifier",
     "components.converters.statutes.StatuteConverter",
     "components.embedders.document.StatuteDocumentEmbedder",
