@@ -38,7 +38,7 @@ _TRAIL = re.compile(
     re.IGNORECASE,
 )
 # "... of the Housing Code. Article 1 GDPR"; but not "C. civ. Art. 5".
-_SENTENCE_ENDED = re.compile(r"(?:\w{5,}|\b\d{4})[)\"”»]*[.!?]\s+$")
+_SENTENCE_ENDED = re.compile(r"(?:\w{5,}|\b(?:\d{4}|Act|Code|Law|code|loi))[)\"”»]*[.!?]\s+$")
 # Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
 _UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
