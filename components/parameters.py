@@ -47,8 +47,8 @@ class StatuteComponent:
             if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"
         ]
         values = {name: getattr(self, name) for name in named}
-        for name in ("model", "biencoder") if self.models_from is not None else ():
-            if isinstance(values.get(name), str):
+        for name in ("model", "biencoder"):
+            if self.models_from is not None and isinstance(values.get(name), str):
                 values[name] = portable_place(values[name], self.models_from)
         return default_to_dict(self, **values)
 

@@ -156,6 +156,7 @@ def find(pipeline: Pipeline, question: str) -> Found:
     """
     stages = stages_of(pipeline)
     component, socket = ranked_last(pipeline)
+    declared, _ = declared_output(pipeline, "documents")
     asked = {stage.component for stage in stages}
     named, missing = "", ""
     if "missing" in pipeline.metadata["outputs"]:
@@ -176,7 +177,11 @@ def find(pipeline: Pipeline, question: str) -> Found:
         articles=[found_article(document, today) for document in documents],
         cut=_cut(len(documents), stages[-1].top_k if depth is None else depth),
         stages=_rankings(stages, outputs, documents),
-        laps=[Lap(names.get(name, name), each * 1000) for name, each in seconds.items()],
+        laps=[
+            Lap(names.get(name, name), each * 1000)
+            for name, each in seconds.items()
+            if name != declared or name == component  # `result` only hands on
+        ],
         took_ms=took_ms,
         missing=outputs.get(named, {}).get(missing, ()),
     )

@@ -31,11 +31,13 @@ FROZEN = ROOT / "tests" / "contracts.json"
 COMMANDS = (
     "pipelines.index",
     "pipelines.ask",
+    "pipelines.audit",
     "pipelines.evaluate",
     "pipelines.calibrate",
     "pipelines.convert",
     "pipelines.export",
     "pipelines.tree",
+    "pipelines.mcp",
     "pipelines.serve",
     "training.cusines",
     "training.graph",

@@ -130,7 +130,7 @@ class ServedPipeline:
 
     async def answer(self, asked: RunRequest) -> Response:
         """The answer alone."""
-        found = await self._asked(asked)
+        found: Mapping[str, Any] = await self._asked(asked)
         return json_response({key: found[key] for key in WrittenAnswer.model_fields})
 
     async def batch(self, asked: BatchRequest) -> Response:
@@ -668,7 +668,9 @@ def _add_probes(
     async def status() -> Response:
         return json_response({"status": "Up!", "pipelines": list(served)})
 
-    unready = {503: {"model": Readiness, "description": "Not yet, or the store cannot be read."}}
+    unready: dict[int | str, Any] = {
+        503: {"model": Readiness, "description": "Not yet, or the store cannot be read."}
+    }
 
     @app.head("/ready", include_in_schema=False)
     @add(

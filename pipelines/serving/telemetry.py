@@ -197,7 +197,7 @@ def traced(app: FastAPI, provider: TracerProvider) -> None:
 
 def _without_words(scope: Scope) -> tuple[str, dict[str, Any]]:
     """A span's name and attributes; address, query, host and user agent are emptied."""
-    collected = collect_request_attributes(scope)
+    collected = collect_request_attributes(scope)  # type: ignore[no-untyped-call]
     return "HTTP request", {key: "" for key in collected if key not in _KEPT_OF_A_REQUEST}
 
 
