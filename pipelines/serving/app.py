@@ -567,6 +567,17 @@ def build_app(
     return app
 
 
+# One event: a name, and JSON in the form that `_add_pipeline` describes.
+_EVENT = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["articles", "token", "answer", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "data"],
+}
+
+
 def _add_pipeline(app: FastAPI, name: str, pipeline: ServedPipeline) -> None:
     problems = _problems(_OF_A_QUESTION)
     body = {"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}}
@@ -583,7 +594,7 @@ def _add_pipeline(app: FastAPI, name: str, pipeline: ServedPipeline) -> None:
         "description": "Server-sent events: `articles` (as `run` answers, without `answer`), "
         '`token` (`{"text"}`, while a generator writes; unchecked), `answer` (the whole text with '
         "its verdicts, in the tokens' place), or `error`.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "content": {"text/event-stream": {"schema": _EVENT}},
     }
     add(
         f"/{name}/stream",
