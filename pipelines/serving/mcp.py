@@ -36,9 +36,10 @@ from components.statutes.citations.patterns import canonical_core, parse_number
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.question import QuestionError
 from components.statutes.replies.excerpts import LEFT_OUT, bearing_excerpts
+from components.stores.filters import narrowed
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import Answer, ask, narrowed
+from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
 from pipelines.serving.limits import BusyError, Gate
 
@@ -70,7 +71,9 @@ _Law = Annotated[str | None, Field(description="A law by its name or a short one
 _Result = TypeVar("_Result")
 
 
-def build_mcp(pipeline: Pipeline, gate: Gate | None = None) -> MCPServer:
+def build_mcp(
+    pipeline: Pipeline, gate: Gate | None = None, seconds: float | None = None
+) -> MCPServer:
     """An MCP server over the law that a pipeline searches.
 
     Its tools are find_articles, read_article, check_citations and list_laws. All only read. Their
@@ -80,6 +83,7 @@ def build_mcp(pipeline: Pipeline, gate: Gate | None = None) -> MCPServer:
         pipeline: loaded by `load_pipeline`, over a store of Lexarbor's. Its own filters hold for
             every tool; with such filters there is no check_citations, which reads the whole store.
         gate: the service's, in which each call takes a place; None for a server of its own.
+        seconds: time for a call, including waiting; None for any.
 
     Raises:
         LoadingError: the pipeline is over another store.
@@ -94,8 +98,11 @@ def build_mcp(pipeline: Pipeline, gate: Gate | None = None) -> MCPServer:
     )
 
     async def answer(work: Callable[[], dict[str, Any]]) -> CallToolResult:
-        async with _place(gate):
-            result = await _tried(work)
+        try:
+            async with asyncio.timeout(seconds), _place(gate):
+                result = await _tried(work)
+        except TimeoutError as error:
+            raise ToolError("There was no answer in time; ask for less.") from error
         # As text alone: some clients would hand a model the structured content too.
         text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
         return CallToolResult(content=[TextContent(type="text", text=text)])
@@ -146,7 +153,7 @@ def build_mcp(pipeline: Pipeline, gate: Gate | None = None) -> MCPServer:
     return server
 
 
-def http_app(server: MCPServer, hosts: Sequence[str]) -> Starlette:
+def http_app(server: MCPServer, hosts: Sequence[str] | None, path: str = "/") -> Starlette:
     """The server as an ASGI application for streamable HTTP, to be mounted at "/mcp".
 
     Requests stand alone (no sessions), so that several workers can serve one client. Whoever mounts
@@ -155,15 +162,18 @@ def http_app(server: MCPServer, hosts: Sequence[str]) -> Starlette:
     Args:
         server: made by `build_mcp`.
         hosts: the values of the header Host that are answered, each as "name:port", "name:*" or
-            "name". A browser's page from elsewhere is refused.
+            "name". A browser's page from elsewhere is refused. None: someone in front checks it.
+        path: where in the application it answers.
     """
-    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
+    origins = [f"{scheme}://{host}" for host in hosts or () for scheme in ("http", "https")]
     return server.streamable_http_app(
-        streamable_http_path="/",
+        streamable_http_path=path,
         json_response=True,
         stateless_http=True,
         transport_security=TransportSecuritySettings(
-            allowed_hosts=list(hosts), allowed_origins=origins
+            enable_dns_rebinding_protection=hosts is not None,
+            allowed_hosts=list(hosts or ()),
+            allowed_origins=origins,
         ),
     )
 

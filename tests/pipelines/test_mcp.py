@@ -7,17 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import uvicorn
 from haystack_integrations.tools.mcp import MCPTool, StreamableHttpServerInfo
 from mcp import StdioServerParameters
 from mcp.client.client import Client
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from pipelines.files import LoadingError
 from pipelines.loading import load_pipeline
-from pipelines.serving.limits import Gate
-from pipelines.serving.mcp import build_mcp, http_app
+from pipelines.serving.app import ServedPipeline, build_app, make_server
+from pipelines.serving.limits import LOOPBACK, Gate, Limits
+from pipelines.serving.mcp import build_mcp
 
 TOOLS = {"find_articles", "read_article", "check_citations", "list_laws"}
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -189,20 +187,20 @@ def test_the_command_answers_the_sdks_client_over_stdio(aldermere_store):
     assert len(laws["laws"]) == 5
 
 
-def test_it_is_mounted_and_answers_the_sdk_and_haystack_over_http(pipeline):
-    server = build_mcp(pipeline)
-    mounted = http_app(server, ["127.0.0.1:*"])
-    app = Starlette(
-        routes=[Mount("/mcp", mounted)], lifespan=lambda _: server.session_manager.run()
-    )
+def test_the_service_answers_the_sdk_and_haystack_at_mcp(aldermere_store):
+    gate = Gate(2, 10)
+    served = ServedPipeline(load_pipeline("lexical", aldermere_store), gate, 30.0)
+    served.setup()
+    app = build_app({"lexical": served}, gate, Limits(), LOOPBACK)
 
     async def run():
-        service = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+        service = make_server(app, Limits())
+        service.config.port = 0
         serving = asyncio.create_task(service.serve())
         while not service.started:
             await asyncio.sleep(0.01)
         port = service.servers[0].sockets[0].getsockname()[1]
-        url = f"http://127.0.0.1:{port}/mcp/"
+        url = f"http://127.0.0.1:{port}/mcp"
         try:
             async with Client(url) as client:
                 laws = await client.call_tool("list_laws", {})

@@ -102,8 +102,8 @@ def unwrapped(text: str) -> str:
     lines = text.replace("\r\n", " \n").replace("\r", "\n").split("\n")
     joined = lines[:1]
     for before, line in pairwise(lines):
-        goes_on = before.strip() and line.strip()
-        goes_on = goes_on and not (_ENDS_BLOCK.match(before) or _BLOCK.match(line))
+        ends = _ENDS_BLOCK.match(before) or _BLOCK.match(line)
+        goes_on = before.strip() and line.strip() and not ends
         joined += [" " if goes_on else "\n", line]
     return "".join(joined)
 
