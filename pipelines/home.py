@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -289,34 +289,6 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
         except (LoadingError, ModelError, StoreError) as error:
             say(f"{error} The untrained model is asked instead.")
     return _ensure(home / "demo.db", None, say)
-
-
-def calibrate_demo(path: Path) -> None:
-    """Choose the demo store's threshold on the demo's dev questions, unless it has one.
-
-    Below it a question may have no answer in the law (`pipelines.calibrate`). If the score does not
-    tell questions with an answer from those without, none is written.
-
-    Args:
-        path: a demo store.
-
-    Raises:
-        StoreError: the store cannot be read or written.
-        ModelError: the model cannot be loaded.
-    """
-    from components.rankers.gate import load_threshold, save_threshold
-    from components.statutes.corpus import read_questions
-    from components.stores.sqlite import StatuteDocumentStore
-    from pipelines.calibration import calibrate, threshold_record
-
-    with closing(StatuteDocumentStore(str(path))) as store:
-        if store.model is None or load_threshold(store, "dense", store.model.digest) is not None:
-            return
-        questions = read_questions("aldermere")
-        found = calibrate("hybrid", questions, "dev", store=path, model=None)
-        if found.separation.separates:
-            corpus = store.publisher.recorded_corpus()
-            save_threshold(store, threshold_record(found, "aldermere", questions, "dev", corpus))
 
 
 def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:

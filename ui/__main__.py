@@ -129,8 +129,9 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     say("Starting")
     from components.statutes.article import articles_of_laws
     from pipelines.binding import default_pipeline
+    from pipelines.calibration import calibrate_demo
     from pipelines.generators import with_generator
-    from pipelines.home import calibrate_demo, check_model_is_read, demo_to_train, store_to_ask
+    from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
     from pipelines.serving.limits import LOOPBACK
     from ui.server import build_site, make_server
     from ui.serving import Searched, Serving
@@ -190,7 +191,8 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
 def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Learning | None:
     """What trains the demo law's model in the background; None if there is nothing to train."""
     from components.embedders.text import StatuteTextEmbedder
-    from pipelines.home import calibrate_demo, demo_to_train, ensure_demo_store
+    from pipelines.calibration import calibrate_demo
+    from pipelines.home import demo_to_train, ensure_demo_store
     from pipelines.stages import parts_of
     from ui.learning import Learning
 
