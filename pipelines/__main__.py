@@ -12,17 +12,20 @@ from pipelines.files import did_you_mean, names_to_ask
 _COMMANDS = {
     "index": ("pipelines.index", "read a law into a store"),
     "ask": ("pipelines.ask", "ask a question"),
+    "audit": ("pipelines.audit", "check the citations of a document"),
     "evaluate": ("pipelines.evaluate", "measure a pipeline on questions"),
     "calibrate": ("pipelines.calibrate", "choose the score below which nothing was found"),
     "export": ("pipelines.export", "write the articles of a store as a corpus"),
     "convert": ("pipelines.convert", "write published law as a corpus"),
     "tree": ("pipelines.tree", "draw an article in its law"),
     "serve": ("pipelines.serve", "answer questions over HTTP"),
+    "mcp": ("pipelines.mcp", "the same for agents"),
     "ui": ("ui.__main__", "the same in a browser"),
 }
 _TRAINERS = (
     *("cusines", "graph", "ranker", "fusion", "pretrain"),
-    *("ablate", "ablate_graph", "ablate_ranker", "bm25_table", "clean_questions"),
+    *("synthesize", "ablate", "ablate_graph", "ablate_ranker", "reproduce"),
+    *("bm25_table", "clean_questions"),
 )
 
 

@@ -323,7 +323,9 @@ def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
     device = embedder.device.to_torch_str() if embedder.device else None
     encoder = shared_model(embedder.model, device, embedder.dtype)
     place = lasting_place(str(embedder.model))
-    record = StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule)
+    record = StoreModel(
+        *(place, encoder.digest, encoder.dim, encoder.text_rule), similarity=encoder.similarity
+    )
     if not through_graph:
         return record
     digest = graph_model_digest(find_model(embedder.model))

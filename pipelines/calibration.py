@@ -17,10 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from tqdm import tqdm
 
 from components.converters.articles import headings_of, law_of
-from components.rankers.gate import AnswerThreshold, Unanswerable
+from components.rankers.gate import (
+    AnswerThreshold,
+    Unanswerable,
+    load_threshold,
+    save_threshold,
+)
 from components.retrievers.validity import ANY
 from components.statutes.article import normalised
-from components.statutes.corpus import QuestionSet
+from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
@@ -528,3 +533,26 @@ def _check_enough(which: str, texts: Sequence[str], split: str) -> None:
             f"There are {different} different questions {which} in {spoken(split)}; {_FEWEST} are "
             "needed, or the threshold would be a guess. Take another split, or more questions."
         )
+
+
+def calibrate_demo(path: Path) -> None:
+    """Choose the demo store's threshold on the demo's dev questions, unless it has one.
+
+    Below it a question may have no answer in the law (`pipelines.calibrate`). If the score does not
+    tell questions with an answer from those without, none is written.
+
+    Args:
+        path: a demo store.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+        ModelError: the model cannot be loaded.
+    """
+    with closing(StatuteDocumentStore(str(path))) as store:
+        if store.model is None or load_threshold(store, "dense", store.model.digest) is not None:
+            return
+        questions = read_questions("aldermere")
+        found = calibrate("hybrid", questions, "dev", store=path, model=None)
+        if found.separation.separates:
+            corpus = store.publisher.recorded_corpus()
+            save_threshold(store, threshold_record(found, "aldermere", questions, "dev", corpus))

@@ -28,6 +28,7 @@ _CHAT_PROMPT = "haystack.components.builders.chat_prompt_builder.ChatPromptBuild
 _PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
 
 OUR_CLASSES = (
+    "components.builders.citation_auditor.CitationAuditor",
     "components.builders.cited_answer.CitedAnswerBuilder",
     "components.builders.prompt.StatutePromptBuilder",
     "components.builders.quote_verifier.QuoteVerifier",

@@ -701,7 +701,7 @@ def _recorded(
 ) -> EngineRecord:
     """The collection's record, created or updated."""
     if record is None:
-        engine.create(chosen.record.dim)
+        engine.create(chosen.record.dim, chosen.record.similarity)
         average = found.average_length or 1.0
         fresh = EngineRecord(chosen.record, average, (), analysis_version())
     else:

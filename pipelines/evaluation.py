@@ -344,7 +344,7 @@ class BeforeGraph:
             ),
             _store=store,
             _keys=np.array(list(digests), dtype=np.int64),
-            _index=DenseIndex(vectors, device="cpu"),
+            _index=DenseIndex(vectors, "cpu", store.model.similarity),
         )
 
     def added(self, question: str, outputs: Outputs) -> Outputs:

@@ -191,7 +191,10 @@ def loaded_model(place: str) -> ChosenModel:
         ModelError: it cannot be loaded.
     """
     encoder = _load(place)
-    return ChosenModel(StoreModel(place, encoder.digest, encoder.dim, encoder.text_rule), encoder)
+    record = StoreModel(
+        *(place, encoder.digest, encoder.dim, encoder.text_rule), similarity=encoder.similarity
+    )
+    return ChosenModel(record, encoder)
 
 
 def choose_graph(

@@ -31,11 +31,13 @@ FROZEN = ROOT / "tests" / "contracts.json"
 COMMANDS = (
     "pipelines.index",
     "pipelines.ask",
+    "pipelines.audit",
     "pipelines.evaluate",
     "pipelines.calibrate",
     "pipelines.convert",
     "pipelines.export",
     "pipelines.tree",
+    "pipelines.mcp",
     "pipelines.serve",
     "training.cusines",
     "training.graph",
@@ -47,6 +49,8 @@ COMMANDS = (
     "training.ablate_ranker",
     "training.bm25_table",
     "training.clean_questions",
+    "training.synthesize",
+    "training.reproduce",
     "ui.__main__",
 )
 N_QUESTIONS = 50

@@ -15,17 +15,24 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
 
-def test_the_quickstart_goes_from_a_law_to_an_answer(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [sys.executable, str(EXAMPLES / "quickstart.py")],
+def ran(name: str, folder: Path) -> str:
+    """What an example prints, run in an empty folder."""
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{name}.py")],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    indexed, found, cited, answer = re.split(r"\n\s*\n", ran.stdout, maxsplit=3)
+    assert done.returncode == 0, done.stderr
+    assert list(folder.iterdir()) == []
+    return done.stdout
+
+
+def test_the_quickstart_goes_from_a_law_to_an_answer(tmp_path: Path) -> None:
+    printed = ran("quickstart", tmp_path)
+    indexed, found, cited, answer = re.split(r"\n\s*\n", printed, maxsplit=3)
     assert "8 articles of 1 law; 8 texts encoded" in indexed
 
     _, place, text, *_ = found.splitlines()
@@ -35,7 +42,6 @@ def test_the_quickstart_goes_from_a_law_to_an_answer(tmp_path: Path) -> None:
 
     assert "3: The council may end the tenancy" in cited
     assert answer.startswith("Answer (verbatim):\n“Up to six hens may be kept.")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_readme_shows_the_quickstart_line_by_line() -> None:
@@ -79,3 +85,29 @@ def test_the_wrapper_answers_in_hayhooks(tmp_path: Path) -> None:
     assert found.startswith("200 ")
     assert '"id":"g6"' in found.replace(" ", "")
     assert refused.startswith("422 ")
+
+
+def test_the_other_examples_print_what_they_promise(tmp_path: Path) -> None:
+    own = ran("own_pipeline", tmp_path)
+    assert own.startswith("Parks Act (invented), 2: Dogs are kept on a lead")
+    assert "section 2: verified" in own
+    assert "section 9: does not exist the Parks Act (invented) has no section 9" in own
+
+    agent = ran("agent", tmp_path)
+    calls = re.findall(r"^-> (\w+)", agent, re.M)
+    assert calls == ["find_articles", "read_article", "check_citations"]
+    assert "does not exist" in agent
+    assert agent.rstrip().endswith("Within 30 days (Article 14 of the Housing Code).")
+
+    questions = ran("own_questions", tmp_path)
+    recall = re.search(r"^R@10 +([\d.]+) ", questions, re.M)
+    assert recall and float(recall[1]) >= 0.5
+    assert "Not among the first five:" in questions
+
+
+@pytest.mark.slow
+def test_a_model_of_ones_own_is_trained_stored_and_asked(tmp_path: Path) -> None:
+    printed = ran("own_model", tmp_path)
+    assert "384 dimensions" in printed
+    assert "40 articles of 1 law; 40 texts encoded" in printed
+    assert len(re.findall(r"\{'dense': \d\}", printed)) == 3

@@ -87,7 +87,7 @@ def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSett
         of_arm = found.setdefault(each.arm, [])
         if each.key in results.lines:
             of_arm.append(results.lines[each.key])
-    baseline = settings.system.arms.baseline
+    baseline = settings.system.arms.baseline_of(found)
     output = Path(settings.output)
     text = tables(
         *(name, found, len(runs) // len(found), settings.compare, baseline), settings.system.report

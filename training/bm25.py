@@ -15,7 +15,7 @@ from rank_bm25 import BM25Okapi, BM25Plus
 from scipy.sparse import csr_array
 
 from components.statutes.article import Article, TextRule, indexed_text
-from components.statutes.lexical import analyzer
+from components.statutes.lexical import analyzer, segmenter, words_joined
 from components.statutes.question import Question
 
 # rank-bm25's scores as a product of sparse matrices.
@@ -79,9 +79,11 @@ class Variant:
         return str(self.kind.__name__)
 
 
-# Le et al. (2025), Table 1: rank-bm25's BM25Okapi, and BM25Plus with nine pairs of parameters.
+# Le et al. (2025), Table 1: rank-bm25's BM25Okapi and BM25Plus at their defaults, and BM25Plus with
+# nine pairs of parameters.
 VARIANTS = (
     Variant(BM25Okapi, 1.5, 0.75),
+    Variant(BM25Plus, 1.5, 0.75),
     *(Variant(BM25Plus, k1, b) for k1 in (0.8, 1.2, 2.0) for b in (0.0, 0.75, 1.0)),
 )
 
@@ -93,7 +95,7 @@ class CountedLaw:
         articles: The law.
         questions: A repeated word counts as often as it occurs. Words are analysed in the language
             of the first article.
-        terms: How words are made from text.
+        terms: How words are made from text. If pyvi is installed, Vietnamese words are whole.
         text_rule: Which parts of an article are searched.
 
     Attributes:
@@ -177,8 +179,17 @@ def _best(positions: NDArray[np.int32], scores: NDArray[np.float64], depth: int)
     return positions[np.lexsort((positions, -scores))][:depth].astype(np.int64)
 
 
+def segmented_by(language: str | None) -> str | None:
+    """Name and version of what segments the words of a language; None if nothing does."""
+    return segmenter() if language and language.partition("-")[0] == "vi" else None
+
+
 def _reader(terms: Terms, language: str | None) -> Callable[[str], list[str]]:
-    return analyzer(language) if terms == "analysed" else _lower_cased
+    if terms == "analysed":
+        return analyzer(language)
+    if segmented_by(language):
+        return lambda text: _lower_cased(words_joined(text))
+    return _lower_cased
 
 
 def _lower_cased(text: str) -> list[str]:

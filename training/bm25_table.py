@@ -1,8 +1,10 @@
 """python -m training.bm25_table: measure search by words alone, with published BM25 variants.
 
     python -m training.bm25_table --corpus aldermere --questions aldermere --split dev
+    python -m training.bm25_table --corpus aldermere --questions aldermere --grid --output heat
 
-Prints Table 1 of Le et al. (2025) for any law as Markdown; `--output FILE` keeps it as JSON.
+Prints Table 1 of Le et al. (2025) for any law as Markdown, or with `--grid` R@200 by k1 and b;
+`--output FILE` keeps the numbers as JSON, and next to it the grid as a heat map.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Bm25TableSettings:
-    """rank-bm25's BM25 with the parameters of a published table, on any law.
+    """rank-bm25's BM25 with the parameters of a published table or of a grid, on any law.
 
     "Paper" is Le, Nguyen, Nguyen, Nguyen (2025), Table 1, on the SoICT Hackathon 2024.
 
@@ -42,8 +44,12 @@ class Bm25TableSettings:
             that split; the same questions that training.cusines sets aside. Paper: 0.1.
         text_rule: Which parts of an article are searched.
         terms: lower_cased (words as they stand, in small letters) or analysed (stems, stop words,
-            word segmentation, as the pipelines search). Paper: lower_cased.
-        output: JSON file that also gets the numbers.
+            word segmentation, as the pipelines search). Vietnamese words are whole in both, where
+            pyvi is installed. Paper: lower_cased.
+        grid: Measure R@200 of BM25Okapi for each k1 and b of a grid, in place of the table
+            (BSARD's heat map, by which its k1 2.5 and b .2 were chosen).
+        output: JSON file that also gets the numbers; the heat map of a grid, PNG and SVG, stands
+            next to it under the same name.
 
     Raises:
         SettingsError: A value is out of its range.
@@ -55,6 +61,7 @@ class Bm25TableSettings:
     dev_share: float = 0.1
     text_rule: TextRule = "headings_text"
     terms: Terms = "lower_cased"
+    grid: bool = False
     output: Target | None = None
 
     def __post_init__(self) -> None:
@@ -64,9 +71,15 @@ class Bm25TableSettings:
 METRICS = ("Exist@90", "MRR@10")
 DEPTH = 90
 
+GRID_METRIC = "R@200"
+GRID_DEPTH = 200
+GRID_K1 = tuple(step / 2 for step in range(1, 9))
+GRID_B = tuple(step / 10 for step in range(11))
+
 _DESCRIPTION = """\
-Searches a law with rank-bm25 (BM25Okapi; BM25Plus with k1 in .8, 1.2, 2 and b in 0, .75, 1) and
-prints a table of Exist@90 and MRR@10, each with its 95% bootstrap interval over questions."""
+Searches a law with rank-bm25 (BM25Okapi and BM25Plus at their defaults; BM25Plus with k1 in .8,
+1.2, 2 and b in 0, .75, 1) and prints a table of Exist@90 and MRR@10, each with its 95% bootstrap
+interval over questions; or with --grid R@200 of BM25Okapi for k1 from .5 to 4 and b from 0 to 1."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,30 +101,35 @@ def _table(settings: Bm25TableSettings) -> None:
     output = None if settings.output is None else Path(settings.output)
     measured = measure(settings)
     # Print first: the disk may be full.
-    print(markdown(measured), flush=True)  # noqa: T201
+    shown = heat_table(measured) if settings.grid else markdown(measured)
+    print(shown, flush=True)  # noqa: T201
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(output) as partial:
             text = json.dumps(measured, indent=2, ensure_ascii=False)
             partial.write_text(text, encoding="utf-8")
+        if settings.grid:
+            _plot_heat(measured, output.with_suffix(""))
 
 
 def measure(settings: Bm25TableSettings) -> dict[str, Any]:
-    """Measure every variant.
+    """Measure every variant of the table or of the grid.
 
     Returns:
         The settings, `n_articles`, `n_questions` and `rows`: name, k1, b and for each metric its
-        mean and 95% interval.
+        mean and 95% interval, in a grid its mean alone.
 
     Raises:
         CorpusError: A file cannot be read.
         SettingsError: No question is of the split, or no article has a word.
     """
     # Imported here, so that --help answers at once.
+    from rank_bm25 import BM25Okapi
+
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.metrics import evaluate
     from components.statutes.significance import bootstrap_interval
-    from training.bm25 import VARIANTS, CountedLaw
+    from training.bm25 import VARIANTS, CountedLaw, Variant, segmented_by
 
     corpus = StatuteCorpus.read(settings.corpus)
     questions = _asked(settings, corpus.ids)
@@ -122,21 +140,26 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
     except ValueError as error:
         raise SettingsError(f"corpus: {error}.") from error
     qrels = {question.id: question.relevant for question in questions}
+    variants: Sequence[Variant] = VARIANTS
+    metrics: tuple[str, ...] = METRICS
+    depth = DEPTH
+    if settings.grid:
+        variants = [Variant(BM25Okapi, k1, b) for k1 in GRID_K1 for b in GRID_B]
+        metrics, depth = (GRID_METRIC,), GRID_DEPTH
     rows = []
-    for variant in VARIANTS:
-        found = law.rankings(variant, DEPTH)
+    for variant in variants:
+        found = law.rankings(variant, depth)
         ranked = {
             question.id: [corpus.articles[place].id for place in ranking]
             for question, ranking in zip(questions, found, strict=True)
         }
-        values = evaluate(ranked, qrels, METRICS, depth=DEPTH)
+        values = evaluate(ranked, qrels, metrics, depth=depth)
         row: dict[str, Any] = {"name": variant.name, "k1": variant.k1, "b": variant.b}
-        for metric in METRICS:
+        for metric in metrics:
             of_questions = list(values[metric].values())
-            row[metric] = {
-                "mean": fmean(of_questions),
-                "interval": bootstrap_interval(of_questions),
-            }
+            row[metric] = {"mean": fmean(of_questions)}
+            if not settings.grid:
+                row[metric]["interval"] = bootstrap_interval(of_questions)
         rows.append(row)
     return {
         "corpus": settings.corpus,
@@ -144,6 +167,7 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
         "split": settings.split,
         "terms": settings.terms,
         "text_rule": settings.text_rule,
+        "segmenter": segmented_by(corpus.articles[0].language),
         "n_articles": len(corpus.articles),
         "n_questions": len(questions),
         "rows": rows,
@@ -152,11 +176,8 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
 
 def markdown(measured: Mapping[str, Any]) -> str:
     """What `measure` found, as a table."""
-    terms = str(measured["terms"]).replace("_", "-")
     lines = [
-        f"{measured['n_questions']:,} questions of the split '{measured['split']}', "
-        f"{measured['n_articles']:,} articles, {terms} words; mean and 95% interval (bootstrap "
-        "over questions).",
+        f"{_measured_on(measured)}; mean and 95% interval (bootstrap over questions).",
         "",
         f"| BM25 | k1 | b | {' | '.join(METRICS)} |",
         f"| --- | ---: | ---: |{' ---: |' * len(METRICS)}",
@@ -168,6 +189,56 @@ def markdown(measured: Mapping[str, Any]) -> str:
         ]
         lines.append(f"| {row['name']} | {row['k1']:g} | {row['b']:g} | {' | '.join(scores)} |")
     return "\n".join(lines)
+
+
+def heat_table(measured: Mapping[str, Any]) -> str:
+    """A grid that `measure` found, k1 down and b across; the best value stands out."""
+    means = {(row["k1"], row["b"]): row[GRID_METRIC]["mean"] for row in measured["rows"]}
+    best = max(means, key=means.__getitem__)
+    lines = [
+        f"{_measured_on(measured)}; {GRID_METRIC} of BM25Okapi. The best, {means[best]:.3f}, comes "
+        f"first at k1 {best[0]:g}, b {best[1]:g}.",
+        "",
+        f"| k1 \\ b | {' | '.join(f'{b:g}' for b in GRID_B)} |",
+        f"| ---: |{' ---: |' * len(GRID_B)}",
+    ]
+    for k1 in GRID_K1:
+        marks = ("**" if (k1, b) == best else "" for b in GRID_B)
+        cells = (f"{m}{means[k1, b]:.3f}{m}" for m, b in zip(marks, GRID_B, strict=True))
+        lines.append(f"| {k1:g} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _plot_heat(measured: Mapping[str, Any], stem: Path) -> None:
+    """Draw a grid as a heat map: `STEM.png`, `STEM.svg`."""
+    from training.plotting import figure_at, files_at
+
+    means = [row[GRID_METRIC]["mean"] for row in measured["rows"]]
+    values = [means[start : start + len(GRID_B)] for start in range(0, len(means), len(GRID_B))]
+    with figure_at(stem, figsize=(8, 5)) as (figure, axis):
+        image = axis.imshow(values, aspect="auto", origin="lower")
+        figure.colorbar(image, label=GRID_METRIC)
+        axis.set(xlabel="b", ylabel="k1", title=_measured_on(measured))
+        axis.set_xticks(range(len(GRID_B)), [f"{b:g}" for b in GRID_B])
+        axis.set_yticks(range(len(GRID_K1)), [f"{k1:g}" for k1 in GRID_K1])
+        for row, of_row in enumerate(values):
+            for column, value in enumerate(of_row):
+                dark = image.norm(value) < 0.5
+                color = "white" if dark else "black"
+                axis.text(column, row, f"{value:.3f}", ha="center", va="center", color=color)
+    for file in files_at(stem):
+        say(f"Drawn: {file}")
+
+
+def _measured_on(measured: Mapping[str, Any]) -> str:
+    terms = str(measured["terms"]).replace("_", "-")
+    words = f"{terms} words"
+    if measured["segmenter"]:
+        words += f" ({measured['segmenter']})"
+    return (
+        f"{measured['n_questions']:,} questions of the split '{measured['split']}', "
+        f"{measured['n_articles']:,} articles, {words}"
+    )
 
 
 def _asked(settings: Bm25TableSettings, known: Sequence[str]) -> list[Question]:

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -444,6 +444,9 @@ class RunState:
         epoch: The epoch in training, from 0.
         step: Steps done in the whole run.
         losses: Losses of this epoch's steps so far.
+        own_mass: For each bucket the sum of `training.objective.own_mass` over the pairs of these
+            steps.
+        compared: How many pairs that is.
         encoded: Articles encoded in this epoch's steps.
         listed: Articles that its pairs listed, counting repeats.
         seconds: Time spent on its steps.
@@ -452,6 +455,8 @@ class RunState:
             records.
         best: The best weights so far: `{"epoch", "value", "folder", "values", "unseen"}`, the last
             two as in `Validation`; None before the first validation.
+        difficulties: Difficulty of each training question by epoch, of this one and those drawn
+            together with it; empty where the order is random.
         finished: Whether the last boundary is passed.
         drawn: Negatives by epoch, of this one and those drawn together with it.
         previous: Negatives of the last epoch, for comparison with a new epoch's.
@@ -460,21 +465,32 @@ class RunState:
     epoch: int = 0
     step: int = 0
     losses: list[float] = field(default_factory=list)
+    own_mass: list[float] = field(default_factory=list)
+    compared: int = 0
     encoded: int = 0
     listed: int = 0
     seconds: float = 0.0
     records: list[dict[str, Any]] = field(default_factory=list)
     described: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] | None = None
+    difficulties: dict[str, list[float]] = field(default_factory=dict)
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
     previous: DrawnNegatives | None = None
 
+    def add_own_mass(self, own_mass: Sequence[float], compared: int) -> None:
+        """Add a step's sums by bucket, over `compared` pairs."""
+        before = self.own_mass or [0.0] * len(own_mass)
+        self.own_mass = [so_far + more for so_far, more in zip(before, own_mass, strict=True)]
+        self.compared += compared
+
     def trained(self) -> dict[str, Any]:
         """What the preceding boundary's record says of this epoch once its steps are done."""
+        own_mass = [each / self.compared for each in self.own_mass] if self.compared else None
         return {
             "loss": math.fsum(self.losses) / len(self.losses),
             "losses": [round(loss, 5) for loss in self.losses],
+            "own_mass": own_mass,
             "articles_encoded": self.encoded,
             "articles_listed": self.listed,
             "seconds_training": self.seconds,
@@ -483,8 +499,10 @@ class RunState:
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""
         self.previous = self.drawn.pop(self.epoch, None)
+        self.difficulties.pop(str(self.epoch), None)
         self.epoch += 1
-        self.losses = []
+        self.losses, self.own_mass = [], []
+        self.compared = 0
         self.encoded = self.listed = 0
         self.seconds = 0.0
 

@@ -119,6 +119,8 @@ def _line(question: Question) -> str:
         fields["split"] = question.split
     if not question.answerable:
         fields["answerable"] = False
+    if question.synthetic:
+        fields["synthetic"] = True
     return json.dumps({**fields, **question.extra}, ensure_ascii=False) + "\n"
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NewType, TypeVar, get_args, get_origin, get_type_hints
 
@@ -43,6 +44,10 @@ class TrainingError(RuntimeError):
     """Training failed; says where, and what was saved."""
 
 
+class OutOfTimeError(Exception):
+    """The time for a run is over; its checkpoint is saved."""
+
+
 def say(message: str, *, every_process: bool = False) -> None:
     """Print a line to the terminal; under torchrun only the first process prints."""
     if every_process or os.environ.get("RANK", "0") == "0":
@@ -54,7 +59,8 @@ def settings_from(
 ) -> S:
     """Settings from `--config FILE` and flags; a flag wins over the file wherever it stands.
 
-    Any field of `kind` can be set in the file or by a flag, `--field_name value`. A YAML file may
+    Any field of `kind` can be set in the file or by a flag, `--field_name value`; a boolean one
+    without a value is true. A YAML file may
     leave out what has a default.
 
     Args:
@@ -83,7 +89,7 @@ def settings_from(
             flags = [*_as_flags(_settings_in(file, kind)), *flags]
         except SettingsError as error:
             parser.error(str(error))
-    values = parser.parse_args(_lists_written_out(flags, kind))
+    values = parser.parse_args(_written_out(flags, kind))
     names = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     try:
         return kind(**{name: value for name, value in vars(values).items() if name in names})
@@ -182,14 +188,23 @@ def _settings_in(file: Path, kind: type[Any]) -> dict[str, Any]:
     return values
 
 
-def _lists_written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
-    """Put lists in flags into brackets: `--views tree,bm25` as `--views [tree,bm25]`."""
-    lists = {
-        f"--{name}" for name, hint in get_type_hints(kind).items() if get_origin(hint) is tuple
-    }
+def _written_out(flags: Sequence[str], kind: type[Any]) -> list[str]:
+    """Flags as jsonargparse reads them.
+
+    `--views tree,bm25` becomes `--views [tree,bm25]`, `--grid` alone `--grid=true`, and the name
+    of a setting may be written with dashes.
+    """
+    hints = get_type_hints(kind)
+    lists = {f"--{name}" for name, hint in hints.items() if get_origin(hint) is tuple}
+    switches = {f"--{name}" for name, hint in hints.items() if hint is bool}
     written: list[str] = []
-    for flag in flags:
+    for flag, following in zip_longest(flags, flags[1:], fillvalue="--"):
         name, equals, value = flag.partition("=")
+        if name.startswith("--") and (plain := name[2:].replace("-", "_")) in hints:
+            name = f"--{plain}"
+            flag = name + equals + value
+        if flag in switches and following.startswith("--"):
+            flag = f"{flag}=true"
         if name in lists and equals and not value.startswith("["):
             flag = f"{name}=[{value}]"
         elif written and written[-1] in lists and not flag.startswith(("[", "--")):

@@ -21,7 +21,7 @@ from training.command_line import run, settings_from
 from training.data import TrainingData
 from training.encoding import RunTexts, Vectors
 from training.loop import Learner, Optimizer, train, warm_up_and_decay
-from training.objective import Batch, loss_and_gradient
+from training.objective import Batch, StepLoss, loss_and_gradient
 from training.settings import CusinesSettings
 from training.starting_model import kept_parts, starting_digests, starting_model, train_mode
 
@@ -77,7 +77,7 @@ class BiEncoderLearner(Learner):
         """Vectors of everything under the current weights; processes share the work."""
         return self._texts.encode(self._accelerator, progress)
 
-    def loss_and_gradient(self, batch: Batch) -> float:
+    def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """As `training.objective.loss_and_gradient`."""
         return loss_and_gradient(batch, self._texts, self._settings, self._accelerator)
 

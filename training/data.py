@@ -87,7 +87,9 @@ class TrainingData:
             split: [q for q in asked if q.split == split and q.relevant]
             for split in ("train", "dev", "test")
         }
-        train, dev = by_split["train"], by_split["dev"]
+        train, dev = by_split["train"], [q for q in by_split["dev"] if not q.synthetic]
+        if unread := len(by_split["dev"]) - len(dev):
+            say(f"{unread} questions of dev that a model wrote are left out: they choose nothing")
         if train and not dev and dev_share:
             train, dev = held_out(train, dev_share)
             if not train:
@@ -182,19 +184,22 @@ def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question
 
     The choice is the same for every run: a ranker or a graph is chosen by questions that the
         bi-encoder below it has not learnt, whatever the seeds, if that was trained with at least
-        the same share and without `final`. A larger share contains a smaller one.
+        the same share and without `final`. A larger share contains a smaller one. A question that a
+        model wrote chooses nothing: it is learnt, or left out if its words are set aside.
 
     Args:
         questions: Those with the same text stay together.
         share: Share of their distinct texts; above 0 at least one text, if there are two.
     """
-    texts = list(dict.fromkeys(normalised(question.text) for question in questions))
+    texts = list(dict.fromkeys(normalised(q.text) for q in questions if not q.synthetic))
     order = np.random.default_rng([0, 1]).permutation(len(texts))
     number = round(share * len(texts)) or int(share > 0 and len(texts) > 1)
     dev = {texts[place] for place in order[:number].tolist()}
     kept: tuple[list[Question], list[Question]] = ([], [])
     for question in questions:
-        kept[normalised(question.text) in dev].append(question)
+        aside = normalised(question.text) in dev
+        if not (aside and question.synthetic):
+            kept[aside].append(question)
     return kept
 
 

@@ -48,12 +48,13 @@ from components.models.learned_fusion import (
     weights_for,
 )
 from components.models.lexical_index import LexicalIndex
+from components.models.similarity import Similarity
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import K1, B, coverage
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, evaluated, trainings_on
+from training.data import TrainingData, evaluated, held_out, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
@@ -87,6 +88,7 @@ class Searches:
         rule: What of an article its list by words reads, as the model that made the vectors.
         placed: Articles whose places in the law are taken in place of their own ones; the control
             gives them in another order.
+        similarity: How the vectors are compared.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Searches:
         vectors: Mapping[str, Tensor | NDArray[np.float32]],
         rule: TextRule = "headings_text",
         placed: Sequence[Article] | None = None,
+        similarity: Similarity = "cosine",
     ) -> None:
         self.articles = articles
         places = [(each.law, each.headings) for each in (placed or articles)]
@@ -115,7 +118,9 @@ class Searches:
             for (_, headings), each in zip(places, articles, strict=True)
         )
         self._divisions = LexicalIndex.build(division_texts(self.law, texts), k1=K1, b=B)
-        self._dense = {name: DenseIndex(matrix) for name, matrix in vectors.items()}
+        self._dense = {
+            name: DenseIndex(matrix, similarity=similarity) for name, matrix in vectors.items()
+        }
 
     def find(self, question: str, vectors: Mapping[str, NDArray[np.float32]]) -> Found:
         """Search every list.
@@ -141,6 +146,23 @@ class Searches:
             text = indexed_text(first.headings, first.text)
             covered = coverage(asked, text, first.language)
         return Found(asked, lists, covered)
+
+    def ranked(
+        self, question: str, vectors: Mapping[str, NDArray[np.float32]], fusion: LearnedFusion
+    ) -> tuple[Rows, NDArray[np.float64]]:
+        """The candidates in the order of a learned fusion, and its scores, best first.
+
+        Args:
+            question: As it was asked.
+            vectors: As for `find`.
+            fusion: Learned on these lists.
+        """
+        found = self.find(question, vectors)
+        own = weights_for(fusion.weights, found.coverage)
+        candidates, _ = fused_by_rank(found.lists, own, len(self.articles))
+        return fusion.ranked(
+            *(self.law, found.lists, candidates), question=question, coverage=found.coverage
+        )
 
 
 # Questions with their candidates
@@ -224,11 +246,15 @@ def train(settings: FusionSettings) -> None:
     check_target(output)
     data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
     train = unlearnt(settings, data)
+    if settings.hold_out:
+        aside = {each.id for each in held_out(data.train, settings.hold_out)[1]}
+        train = [each for each in train if each.id in aside]
     model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
     texts = [indexed_text(each.headings, each.text, model.text_rule) for each in articles]
-    searches = Searches(articles, {DENSE: model.encode_articles(texts)}, model.text_rule)
+    vectors = {DENSE: model.encode_articles(texts)}
+    searches = Searches(articles, vectors, model.text_rule, similarity=model.similarity)
     found = {
         split: _found(questions, model, searches)
         for split, questions in (("train", train), ("dev", data.dev))
@@ -242,6 +268,7 @@ def train(settings: FusionSettings) -> None:
     metrics = _judged(asked, fusion, data, settings)
     metrics["weights"] = weights
     metrics["importance"] = dict(list(fusion.importance().items())[:20])
+    metrics["learnt"] = [each.id for each in train]
     _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
 
 

@@ -21,7 +21,6 @@ from accelerate import Accelerator
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import LINEAR, DtypeName
@@ -34,6 +33,7 @@ from components.models.folder import (
 )
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.models.locks import folder_lock
+from components.models.similarity import scaled
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
@@ -41,7 +41,7 @@ from training.data import TrainingData
 from training.encoding import Vectors
 from training.loop import Learner, Optimizer, constant, train
 from training.negatives.curriculum import random_generator
-from training.objective import LOSSES, Batch
+from training.objective import Batch, StepLoss, loss_of, propagate
 from training.settings import GraphSettings
 
 # The frozen vectors that a graph network is trained on.
@@ -55,7 +55,7 @@ _VECTORS = "vectors"
 
 @dataclass(frozen=True)
 class Features:
-    """Unit vectors of a bi-encoder, float32.
+    """Vectors of a bi-encoder, float32, for cosine of unit length.
 
     Attributes:
         nodes: The graph's nodes: titles and headings, then articles, `[n_nodes, dim]`.
@@ -132,6 +132,11 @@ def _encode(
             f"text_rule is {settings.text_rule}, and {settings.starting_model} was trained with "
             f"{model.text_rule}. Leave it as the model has it."
         )
+    if model.similarity != settings.similarity:
+        raise SettingsError(
+            f"similarity is {settings.similarity}, and {settings.starting_model} was trained with "
+            f"{model.similarity}. Give the model's."
+        )
     number = sum(len(texts) for texts, _ in wanted.values())
     say(f"Encoding {number:,} articles, headings and questions, once")
     for side, (texts, path) in wanted.items():
@@ -194,8 +199,11 @@ class GraphLearner(Learner):
         torch.manual_seed(settings.seed)
         self.model: LegislativeGraphEncoder = LegislativeGraphEncoder(
             self._inputs.shape[1],
+            hidden=settings.hidden,
             layers=settings.layers,
             heads=settings.heads,
+            dropout=settings.dropout,
+            similarity=settings.similarity,
             kind=settings.network,
             init=settings.init,
             edge_kinds=graph.edge_kinds,
@@ -227,24 +235,22 @@ class GraphLearner(Learner):
             plain = self._inputs[self._nodes]
             self._change = float(((enriched - plain).norm(dim=1) / plain.norm(dim=1)).mean())
         progress(len(enriched))
-        articles = functional.normalize(enriched, dim=1)
+        articles = scaled(enriched, self._settings.similarity)
         return Vectors(articles, self._features.train, self._features.dev)
 
-    def loss_and_gradient(self, batch: Batch) -> float:
+    def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """The loss, computed on the part of the graph that the batch's articles can see."""
-        articles = functional.normalize(
-            self.model(self._inputs, self._graph, self._nodes[self._rows(batch.articles)]), dim=1
-        )
-        loss = LOSSES[self._settings.loss](
+        rows = self._nodes[self._rows(batch.articles)]
+        enriched = self.model(self._inputs, self._graph, rows)
+        articles = scaled(enriched, self._settings.similarity)
+        loss = loss_of(self._settings)(
             self._features.train[self._rows(batch.questions)],
             articles,
             self._rows(batch.pairs),
-            torch.from_numpy(batch.candidates).to(articles.device),
-            temperature=self._settings.temperature,
-            reduction=self._settings.reduction,
+            self._rows(batch.candidates),
+            batch.taught_on(articles.device),
         )
-        torch.autograd.backward(loss)
-        return float(loss.detach())
+        return propagate(loss, batch)
 
     def changes(self) -> dict[str, float]:
         """How far the network moved articles, |out - in| / |in|, when last encoded."""

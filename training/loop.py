@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
 from components.models.folder import check_target
+from components.models.similarity import Similarity
 from components.statutes.question import Question
 from training.checkpoint import (
     Resuming,
@@ -32,7 +33,7 @@ from training.checkpoint import (
     only_process,
     work_folder_of,
 )
-from training.command_line import SettingsError, TrainingError, say
+from training.command_line import OutOfTimeError, SettingsError, TrainingError, say
 from training.data import (
     TrainingData,
     epoch_order,
@@ -43,17 +44,20 @@ from training.data import (
 from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gradients, take_device
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import examples, statistics
-from training.objective import LOSSES, Batch, make_batch, question_ids
+from training.objective import LOSSES, Batch, StepLoss, make_batch, question_ids
+from training.question_order import by_difficulty, question_view
 from training.records import (
     METRICS_FILE,
     Length,
     Progress,
     environment,
+    own_mass_warning,
     plot_run,
     refresh_shares,
     write_metrics,
 )
 from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
+from training.teacher import Teacher
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
@@ -99,6 +103,7 @@ def validate(
     article_ids: Sequence[str],
     trained_on: Collection[str],
     select_by: str,
+    similarity: Similarity = "cosine",
 ) -> Validation:
     """Search for every question among the articles exactly, and measure what is found.
 
@@ -109,8 +114,9 @@ def validate(
         article_ids: Ids by position.
         trained_on: Ids of the training positives.
         select_by: A metric that is measured besides `METRICS`.
+        similarity: Of the model.
     """
-    index = DenseIndex(articles.cpu().numpy(), device=str(articles.device))
+    index = DenseIndex(articles.cpu().numpy(), str(articles.device), similarity)
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
     ids = ([article_ids[position] for position in row] for row in found.tolist())
     values = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
@@ -238,7 +244,7 @@ class Learner(ABC):
         """Vectors of everything under the current weights."""
 
     @abstractmethod
-    def loss_and_gradient(self, batch: Batch) -> float:
+    def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """The loss of a batch, and its gradient in the parameters, which hold none before."""
 
     @abstractmethod
@@ -282,6 +288,7 @@ class TrainingLoop:
         progress: Where progress is written; None writes this training's own into `work`.
         stop_after: Epoch to stop after, before the settings' last one; learning rate and curriculum
             run as if it did not stop.
+        deadline: When to stop (`time.monotonic`), with a checkpoint after the step that passes it.
     """
 
     def __init__(
@@ -295,8 +302,11 @@ class TrainingLoop:
         *,
         progress: Progress | None = None,
         stop_after: int | None = None,
+        deadline: float | None = None,
     ) -> None:
+        self._deadline = deadline
         self._settings = settings
+        self._view = question_view(settings, data)
         self._data = data
         self._negatives = negatives
         self._learner = learner
@@ -330,6 +340,7 @@ class TrainingLoop:
         Raises:
             SettingsError: The checkpoint belongs to another run.
             TrainingError: A loss, a weight or a vector is not finite, or memory ran out.
+            OutOfTimeError: The deadline has passed.
         """
         try:
             self._run()
@@ -351,6 +362,7 @@ class TrainingLoop:
         if not self._state.drawn and not self._state.finished:
             self._between_epochs()
         while not self._state.finished:
+            self._stop_if_late()
             self._epoch()
             self._state.next_epoch()
             self._between_epochs()
@@ -375,7 +387,8 @@ class TrainingLoop:
             state.epoch % self._settings.measure_every == 0 or state.epoch >= self._last_epoch
         )
         vectors = None
-        if measured or (due and self._negatives.needs_vectors):
+        by_model = self._negatives.needs_vectors or (self._view is not None and self._view.dynamic)
+        if measured or (due and by_model):
             vectors = self._learner.encode(lambda _: self._say("encoding"))
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
@@ -413,6 +426,7 @@ class TrainingLoop:
             self._data.corpus.ids,
             {article for question in self._data.train for article in question.relevant},
             metric,
+            self._settings.similarity,
         )
         means = validation.means()
         say(f"Epoch {state.epoch}: {metric} {means[metric]:.3f} on {len(self._data.dev)} questions")
@@ -435,7 +449,12 @@ class TrainingLoop:
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
         seen = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
         previous = state.previous
+        difficulty = None
+        if self._view is not None:
+            difficulty = from_main(self._accelerator, self._view.difficulty(vectors))
         for epoch in range(state.epoch, until):
+            if difficulty is not None:
+                state.difficulties[str(epoch)] = difficulty.tolist()
             drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
             drawn = state.drawn[epoch] = from_main(self._accelerator, drawn)
             described = statistics(drawn, previous, self._negatives, **seen)
@@ -453,7 +472,11 @@ class TrainingLoop:
         return steps / self._steps
 
     def _order(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-        return epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
+        order = epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
+        difficulty = self._state.difficulties.get(str(epoch))
+        if difficulty is None:
+            return order
+        return by_difficulty(self._data.pairs, order, np.array(difficulty))
 
     def _epoch(self) -> None:
         state, settings = self._state, self._settings
@@ -476,21 +499,37 @@ class TrainingLoop:
                 bar.update()
                 bar.set_postfix(loss=f"{state.losses[-1]:.3f}", refresh=False)
                 self._say("training")
-                if state.step % settings.checkpoint_every == 0 and state.step < stop:
+                if state.step == stop:
+                    break
+                if self._late or state.step % settings.checkpoint_every == 0:
                     self._save()
+                self._stop_if_late()
         self._learner.eval_mode()
         record = state.records[-1]
         record |= state.trained()
         record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
+        if (warning := own_mass_warning(state.records, self._last_epoch)) is not None:
+            say(warning)
+
+    @property
+    def _late(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def _stop_if_late(self) -> None:
+        """Stop after the deadline; what was trained is saved."""
+        if self._late:
+            raise OutOfTimeError(f"step {self._state.step:,} of {self._steps:,}")
 
     def _step(self, step: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         state, settings = self._state, self._settings
         started = time.perf_counter()
         batch = make_batch(
-            pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
+            *(pairs, state.drawn[state.epoch], self._negatives.gold),
+            in_batch=settings.in_batch,
+            teacher=self._negatives.teacher,
         )
         self._seed(step)
-        loss = self._learner.loss_and_gradient(batch)
+        loss, own_mass, compared = self._learner.loss_and_gradient(batch)
         parameters = list(self._optimizer.parameters.values())
         sum_gradients(self._accelerator, parameters)
         norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip))
@@ -507,6 +546,7 @@ class TrainingLoop:
             )
         state.step = step + 1
         state.losses.append(loss)
+        state.add_own_mass(own_mass[: settings.buckets].tolist(), compared)
         state.encoded += len(batch.articles)
         state.listed += batch.n_listed
         state.seconds += time.perf_counter() - started
@@ -531,18 +571,25 @@ S = TypeVar("S", bound=RunSettings)
 L = TypeVar("L", bound=Learner)
 
 
-def train(settings: S, make_learner: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
+def train(
+    settings: S,
+    make_learner: Callable[[S, TrainingData, Accelerator], Learner],
+    *,
+    deadline: float | None = None,
+) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Args:
         settings: Of the run.
         make_learner: Opens the learner that is trained.
+        deadline: As for `TrainingLoop`.
 
     Raises:
         SettingsError: A setting does not fit the data, or another process trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
+        OutOfTimeError: The deadline has passed.
     """
     output = Path(settings.output)
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
@@ -554,7 +601,7 @@ def train(settings: S, make_learner: Callable[[S, TrainingData, Accelerator], Le
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
         if not from_main(accelerator, is_already_made(output, settings.to_dict())):
-            _train(settings, accelerator, make_learner)
+            _train(settings, accelerator, make_learner, deadline)
         if accelerator.is_main_process:
             finish_output(output)
         accelerator.wait_for_everyone()
@@ -565,6 +612,7 @@ def _train(
     settings: S,
     accelerator: Accelerator,
     make_learner: Callable[[S, TrainingData, Accelerator], Learner],
+    deadline: float | None,
 ) -> None:
     """Train and write the model folder."""
     output = Path(settings.output)
@@ -583,9 +631,11 @@ def _train(
             "final: there are no dev questions to choose the epoch by. Leave final out."
         )
     if settings.final:
-        learner, state, records = _fit_twice(settings, data, accelerator, work, make_learner)
+        learner, state, records = _fit_twice(
+            settings, data, accelerator, work, make_learner, deadline
+        )
     else:
-        learner, state = fit(settings, data, accelerator, work, make_learner)
+        learner, state = fit(settings, data, accelerator, work, make_learner, deadline=deadline)
         records = state.records
     if not accelerator.is_main_process:
         return
@@ -608,6 +658,7 @@ def fit(
     negatives: CurriculumNegatives | None = None,
     progress: Progress | None = None,
     stop_after: int | None = None,
+    deadline: float | None = None,
 ) -> tuple[L, RunState]:
     """Train one model; wrong settings and data are found before any model is opened.
 
@@ -620,6 +671,7 @@ def fit(
         negatives: Default: those that the settings describe.
         progress: As for `TrainingLoop`.
         stop_after: As for `TrainingLoop`.
+        deadline: As for `TrainingLoop`.
 
     Returns:
         The learner with its best weights, and the state at the end.
@@ -635,6 +687,7 @@ def fit(
         *(settings, data, negatives, learner, accelerator, work),
         progress=progress,
         stop_after=stop_after,
+        deadline=deadline,
     )
     return learner, loop.run()
 
@@ -645,6 +698,7 @@ def _fit_twice(
     accelerator: Accelerator,
     work: Path,
     make_learner: Callable[[S, TrainingData, Accelerator], L],
+    deadline: float | None,
 ) -> tuple[L, RunState, list[dict[str, Any]]]:
     """`final`: choose the epoch on dev, then train again on train and dev up to it.
 
@@ -659,7 +713,12 @@ def _fit_twice(
     # The best epoch is not known yet; the second training is at most as long.
     one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
     both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
-    state = fit(settings, data, accelerator, work, make_learner, negatives=chosen, progress=both)[1]
+    state = fit(
+        *(settings, data, accelerator, work, make_learner),
+        negatives=chosen,
+        progress=both,
+        deadline=deadline,
+    )[1]
     assert state.best is not None
     epoch = state.best["epoch"]
     say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
@@ -671,6 +730,7 @@ def _fit_twice(
         negatives=whole,
         progress=both,
         stop_after=epoch,
+        deadline=deadline,
     )
     return learner, state, [*state.records, *({**each, "final": True} for each in final.records)]
 
@@ -681,9 +741,13 @@ def curriculum_negatives(
     """The negatives that the settings describe, for the training questions.
 
     Raises:
-        SettingsError: The data does not allow them.
+        SettingsError: The data does not allow them, or a teacher has learnt the questions.
+        ModelError: The teacher cannot be opened.
     """
+    teacher = Teacher.of(settings, data)
     try:
-        return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
+        return CurriculumNegatives(
+            data.corpus, data.train, settings=settings, device=device, teacher=teacher
+        )
     except ValueError as error:
         raise SettingsError(str(error)) from error

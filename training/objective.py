@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.similarity import similarities
 from training.command_line import say
 from training.encoding import (
     GradientVectors,
@@ -22,12 +24,10 @@ from training.encoding import (
     restore_random_states,
     share,
 )
+from training.negatives.curriculum import MAX_BUCKETS
 from training.negatives.gold import DrawnNegatives, Gold
-from training.settings import CusinesSettings
-
-if TYPE_CHECKING:
-    from training.settings import Reduction
-
+from training.settings import CusinesSettings, RunSettings
+from training.teacher import Teacher
 
 Rows = NDArray[np.int64]
 
@@ -41,6 +41,10 @@ class Batch:
         articles: int64 `[n_articles]`, the distinct articles (position in the corpus).
         pairs: int64 `[n_pairs, 2]`, each pair as rows of `questions` and `articles`.
         candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
+        buckets: int8 `[n_pairs, n_articles]`, the bucket from which a negative was drawn for the
+            pair's question; -1 for articles that were drawn for other questions only.
+        taught: The teacher's scores of the articles, float64 `[n_pairs, n_articles]`, NaN where it
+            has none; None without a teacher.
         n_listed: Articles that the pairs list, counting repeats: what a trainer that does not look
             for repeats would encode.
     """
@@ -49,7 +53,13 @@ class Batch:
     articles: Rows
     pairs: Rows
     candidates: NDArray[np.bool_]
+    buckets: NDArray[np.int8]
+    taught: NDArray[np.float64] | None
     n_listed: int
+
+    def taught_on(self, device: torch.device) -> Tensor | None:
+        """`taught` as a tensor."""
+        return None if self.taught is None else torch.from_numpy(self.taught).to(device)
 
 
 def make_batch(
@@ -58,6 +68,7 @@ def make_batch(
     gold: Gold,
     *,
     in_batch: bool,
+    teacher: Teacher | None = None,
 ) -> Batch:
     """Make the batch of some pairs.
 
@@ -70,21 +81,30 @@ def make_batch(
         drawn: The epoch's negatives.
         gold: Gold of the training questions.
         in_batch: Whether other questions' articles count.
+        teacher: Whose scores are learnt too.
     """
     questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
     negatives = [drawn.of(question) for question in questions.tolist()]
     articles = np.unique(np.concatenate([pairs[:, 1], *negatives]))
     candidates = np.full((len(questions), len(articles)), in_batch)
+    buckets = np.full((len(questions), len(articles)), -1, dtype=np.int8)
     for row, question in enumerate(questions.tolist()):
-        if not in_batch:
-            candidates[row, np.searchsorted(articles, negatives[row])] = True
+        own = np.searchsorted(articles, negatives[row])
+        candidates[row, own] = True
+        buckets[row, own] = drawn.buckets_of(question)
         candidates[row, np.isin(articles, gold.excluded[question])] = False
     article_rows = np.searchsorted(articles, pairs[:, 1])
+    taught = None
+    if teacher is not None:
+        taught = np.stack([teacher.of_articles(each, articles) for each in questions.tolist()])
+        taught = taught[question_rows]
     return Batch(
         questions=questions,
         articles=articles,
         pairs=np.stack([question_rows, article_rows], axis=1),
         candidates=candidates[question_rows],
+        buckets=buckets[question_rows],
+        taught=taught,
         n_listed=len(pairs) + sum(len(negatives[row]) for row in question_rows.tolist()),
     )
 
@@ -95,13 +115,7 @@ def question_ids(batch: Batch, gold: Gold) -> Sequence[str]:
 
 
 def contrastive_loss(
-    questions: Tensor,
-    articles: Tensor,
-    pairs: Tensor,
-    candidates: Tensor,
-    *,
-    temperature: float,
-    reduction: Reduction = "mean",
+    scores: Tensor, positives: Tensor, candidates: Tensor, *, temperature: float
 ) -> Tensor:
     """Cross-entropy of each pair's positive against its negatives.
 
@@ -109,42 +123,196 @@ def contrastive_loss(
 
         L = -log( exp(s(q, p) / t) / ( exp(s(q, p) / t) + sum over n in N(q) of exp(s(q, n) / t) ) )
 
-    Similarities, 1 / t and the logarithm of the sum are computed in float64 with autocast off: at t
-        = 0.01 a logit would be off by a tenth in bfloat16, and the loss by 3e-5 in float32.
+    Eq. (1) of CuSINeS is the sum of these over the positives of one question.
 
     Args:
-        questions: float `[n_questions, dim]`, unit vectors of a batch's distinct questions.
-        articles: float `[n_articles, dim]`, unit vectors of its distinct articles.
-        pairs: int64 `[n_pairs, 2]`, rows in `questions` and `articles`.
+        scores: s, float `[n_pairs, n_articles]`.
+        positives: int64 `[n_pairs, 1]`, the column of each pair's positive.
         candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
         temperature: t.
-        reduction: "mean" over the pairs; "question_sum" sums over the pairs of each question and
-            takes the mean over the questions.
 
     Returns:
-        A float64 scalar.
+        `[n_pairs]`.
     """
-    with torch.autocast(questions.device.type, enabled=False):
-        positive = pairs[:, 1:]
-        compared = candidates.scatter(1, positive, True)
+    compared = candidates.scatter(1, positives, True)
+    logits = (scores / temperature).masked_fill(~compared, float("-inf"))
+    losses: Tensor = torch.logsumexp(logits, dim=1) - logits.gather(1, positives).squeeze(1)
+    return losses
+
+
+def divergence(
+    scores: Tensor, positives: Tensor, candidates: Tensor, taught: Tensor, *, temperature: float
+) -> Tensor:
+    """Kullback-Leibler divergence of a pair's similarities from a teacher's scores.
+
+    Over the articles a, the positive and its negatives, that the teacher scores as f(a), with
+    P = softmax(f) and Q = softmax(s / t):
+
+        D = sum over a of P(a) (log P(a) - log Q(a))
+
+    Args:
+        scores: s, float `[n_pairs, n_articles]`.
+        positives: int64 `[n_pairs, 1]`, the column of each pair's positive.
+        candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
+        taught: f, float `[n_pairs, n_articles]`, NaN where the teacher has none.
+        temperature: t.
+
+    Returns:
+        `[n_pairs]`; 0 where the teacher scores fewer than two of the articles.
+    """
+    compared = candidates.scatter(1, positives, True) & ~taught.isnan()
+    several = compared.sum(dim=1, keepdim=True) >= 2
+    # A row without two articles takes all, so that no softmax is over nothing; it counts 0.
+    outside = ~compared & several
+    target = torch.log_softmax(taught.nan_to_num(0.0).masked_fill(outside, -torch.inf), dim=1)
+    own = torch.log_softmax((scores / temperature).masked_fill(outside, -torch.inf), dim=1)
+    terms = torch.where(outside, 0.0, target.exp() * (target - own))
+    parts: Tensor = terms.masked_fill(~several, 0.0).sum(dim=1)
+    return parts
+
+
+def triplet_loss(scores: Tensor, positives: Tensor, candidates: Tensor, *, margin: float) -> Tensor:
+    """How far negatives are from being less similar than the positive by a margin.
+
+    For a pair of question q and positive p, the mean over its negatives n of
+
+        max(0, m - s(q, p) + s(q, n))
+
+    Args:
+        scores: s, float `[n_pairs, n_articles]`.
+        positives: int64 `[n_pairs, 1]`, the column of each pair's positive.
+        candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
+        margin: m.
+
+    Returns:
+        `[n_pairs]`; 0 for a pair without negatives.
+    """
+    excess = torch.relu(margin - scores.gather(1, positives) + scores)
+    counts = candidates.sum(dim=1).clamp(min=1)
+    losses: Tensor = excess.masked_fill(~candidates, 0.0).sum(dim=1) / counts
+    return losses
+
+
+PairLoss = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""From scores, positives and candidates to the loss of each pair, as `contrastive_loss`."""
+
+LOSSES: Mapping[str, Callable[[RunSettings], PairLoss]] = {
+    "contrastive": lambda settings: partial(contrastive_loss, temperature=settings.temperature),
+    "triplet": lambda settings: partial(triplet_loss, margin=settings.margin),
+}
+"""Losses by the value of the setting `loss`."""
+
+
+class BatchLoss(NamedTuple):
+    """The loss of a batch.
+
+    Attributes:
+        value: A scalar.
+        scores: What it was computed from, `[n_pairs, n_articles]`: the similarity of each pair's
+            question with every article of the batch.
+    """
+
+    value: Tensor
+    scores: Tensor
+
+
+def loss_of(
+    settings: RunSettings,
+) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], BatchLoss]:
+    """The loss that the settings describe, from vectors to a scalar.
+
+    Similarities and losses are computed in float64 with autocast off: at a temperature of 0.01 a
+    logit would be off by a tenth in bfloat16, and the loss by 3e-5 in float32.
+
+    Returns:
+        A function of
+
+        - the vectors of a batch's distinct questions, float `[n_questions, dim]`, for cosine of
+          unit length;
+        - those of its distinct articles, float `[n_articles, dim]`;
+        - the pairs as rows of the two, int64 `[n_pairs, 2]`;
+        - the negatives of each pair, bool `[n_pairs, n_articles]`;
+        - with a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is added.
+    """
+    of_pairs = LOSSES[settings.loss](settings)
+
+    def loss(
+        questions: Tensor,
+        articles: Tensor,
+        pairs: Tensor,
+        candidates: Tensor,
+        taught: Tensor | None = None,
+    ) -> BatchLoss:
+        device = questions.device.type
         # Apple's GPUs lack float64.
-        exact = torch.float32 if questions.device.type == "mps" else torch.float64
-        logits = questions.to(exact)[pairs[:, 0]] @ articles.to(exact).T / temperature
-        logits = logits.masked_fill(~compared, float("-inf"))
-        losses: Tensor = torch.logsumexp(logits, dim=1) - logits.gather(1, positive).squeeze(1)
-        n = len(pairs) if reduction == "mean" else torch.unique(pairs[:, 0]).numel()
-        loss: Tensor = losses.sum() / n
-        return loss
+        exact = torch.float32 if device == "mps" else torch.float64
+        with torch.autocast(device, enabled=False):
+            compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
+            scores = compared[pairs[:, 0]]
+            losses = of_pairs(scores, pairs[:, 1:], candidates)
+            if taught is not None:
+                losses = losses + divergence(
+                    *(scores, pairs[:, 1:], candidates, taught.to(exact)),
+                    temperature=settings.temperature,
+                )
+            n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
+            return BatchLoss(losses.sum() / n, scores)
+
+    return loss
 
 
-LOSSES: Mapping[str, Callable[..., Tensor]] = {"contrastive": contrastive_loss}
-"""Losses by the value of the setting `loss`; each has the signature of `contrastive_loss`."""
+class StepLoss(NamedTuple):
+    """What a step reports.
+
+    Attributes:
+        loss: Of its batch.
+        own_mass: For each bucket the sum over the pairs of `own_mass`, float64 `[MAX_BUCKETS]`.
+        compared: How many pairs have a negative that gets any gradient.
+    """
+
+    loss: float
+    own_mass: NDArray[np.float64]
+    compared: int
+
+
+def propagate(loss: BatchLoss, batch: Batch) -> StepLoss:
+    """Propagate the gradient of a batch's loss into its vectors, and describe it."""
+    loss.scores.retain_grad()
+    torch.autograd.backward(loss.value)
+    assert loss.scores.grad is not None
+    shares = own_mass(loss.scores.grad.cpu().numpy(), batch)
+    return StepLoss(float(loss.value.detach()), shares.sum(axis=0), len(shares))
+
+
+def own_mass(gradient: NDArray[np.floating], batch: Batch) -> NDArray[np.float64]:
+    """Of the gradient that a pair's negatives get, the share of those drawn for its question.
+
+    With the contrastive loss that is their share of the softmax mass on all negatives. Where it is
+    near 0, the batch's other articles teach and the drawn negatives do not: wherever these come
+    from, the model learns the same.
+
+    Args:
+        gradient: Of the similarities, `[n_pairs, n_articles]`.
+        batch: Which articles are compared and which were drawn.
+
+    Returns:
+        float64 `[n_compared, MAX_BUCKETS]`, by bucket, for the pairs whose negatives get any
+        gradient.
+    """
+    mass = np.abs(np.where(batch.candidates, gradient, 0.0)).astype(np.float64)
+    whole = mass.sum(axis=1)
+    compared = whole > 0
+    of_buckets = np.stack(
+        [np.where(batch.buckets == b, mass, 0.0).sum(axis=1) for b in range(MAX_BUCKETS)], axis=1
+    )
+    shares: NDArray[np.float64] = of_buckets[compared] / whole[compared, None]
+    return shares
 
 
 def loss_and_gradient(
     batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
-) -> float:
-    """The loss of a batch, eq. (1); its gradient goes into the parameters, which hold none before.
+) -> StepLoss:
+    """The loss of a batch; its gradient goes into the parameters, which hold none before.
 
     Each distinct article and question is encoded once, by one of the processes. Every process then
     has all vectors, computes the whole loss, and propagates the gradient of its own share of the
@@ -155,25 +323,25 @@ def loss_and_gradient(
         from the beginning.
 
     Returns:
-        The loss; in every process the same.
+        What the step reports; in every process the same.
 
     Raises:
         torch.OutOfMemoryError: The batch, or under gradient caching a single text, does not fit.
     """
     device = texts.articles.encoder.tower.device
     start = random_states(device)
-    while (loss := _attempt(batch, texts, settings, accelerator)) is None:
+    while (step := _attempt(batch, texts, settings, accelerator)) is None:
         restore_random_states(device, start)
         for side in (texts.questions, texts.articles):
             side.forget_gradients()
         say("Memory ran out: repeating the batch in smaller pieces, and using them from now on")
-    return loss
+    return step
 
 
 def _attempt(
     batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
-) -> float | None:
-    """The loss; None if memory ran out in one of the processes."""
+) -> StepLoss | None:
+    """What the step reports; None if memory ran out in one of the processes."""
     sides = []
     for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
         own = share(accelerator, len(rows))
@@ -182,17 +350,16 @@ def _attempt(
         sides.append((part, own, whole))
     (_, _, questions), (_, _, articles) = sides
     device = articles.device
-    loss = LOSSES[settings.loss](
+    loss = loss_of(settings)(
         questions,
         articles,
         torch.from_numpy(batch.pairs).to(device),
         torch.from_numpy(batch.candidates).to(device),
-        temperature=settings.temperature,
-        reduction=settings.reduction,
+        batch.taught_on(device),
     )
-    torch.autograd.backward(loss)
+    step = propagate(loss, batch)
     done = True
     for part, own, whole in sides:
         assert whole.grad is not None
         done = done and part.backward(whole.grad[torch.from_numpy(own).to(device)])
-    return float(loss.detach()) if everywhere(accelerator, done) else None
+    return step if everywhere(accelerator, done) else None

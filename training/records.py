@@ -112,6 +112,30 @@ def refresh_shares(record: Mapping[str, Any], n_articles: int, n_pairs: int) -> 
     }
 
 
+LEAST_OWN_MASS = 0.1
+"""Below this share of the gradient, where a question's own negatives come from hardly matters."""
+
+
+def own_mass_warning(records: Sequence[Mapping[str, Any]], n_epochs: int) -> str | None:
+    """A warning if the drawn negatives have got almost none of the gradient from the beginning on.
+
+    It comes once: after the second epoch, or the only one.
+
+    Args:
+        records: Of the epochs so far, the last one's steps done.
+        n_epochs: Epochs of the whole run.
+    """
+    trained = [each for each in records if each.get("own_mass") is not None]
+    masses = [sum(each["own_mass"]) for each in trained if each["negatives"]["drawn"]]
+    if len(trained) != min(2, n_epochs) or not masses or max(masses) >= LEAST_OWN_MASS:
+        return None
+    return (
+        f"These negatives teach almost nothing: {max(masses):.3f} at most of the gradient of an "
+        "epoch's negatives falls on those drawn for the question, the rest on the batch's other "
+        "articles. Draw harder ones (candidates 100), or compare with them alone (in_batch false)"
+    )
+
+
 def environment(device: str) -> dict[str, Any]:
     """What a result may depend on besides the settings.
 
@@ -156,8 +180,8 @@ def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) ->
         [each for each in records if each.get("final", False) is own] for own in (False, True)
     ]
     trainings = [each for each in trainings if each]
-    size, n = (22, 4 * len(trainings)), len(trainings)
-    with figure_at(folder / "metrics", n, 5, figsize=size, squeeze=False) as (_, rows):
+    size, n = (27, 4 * len(trainings)), len(trainings)
+    with figure_at(folder / "metrics", n, 6, figsize=size, squeeze=False) as (_, rows):
         for row, own, name in zip(rows, trainings, ("", " (train and dev together)"), strict=False):
             _plot_training(row, own, metric, name)
 
@@ -165,7 +189,7 @@ def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) ->
 def _plot_training(
     axes: Sequence[Axes], records: Sequence[Mapping[str, Any]], metric: str, name: str
 ) -> None:
-    loss, dev, by_bucket, by_view, apart = axes
+    loss, dev, by_bucket, by_view, apart, mass = axes
     losses = [value for record in records for value in record.get("losses", ())]
     loss.plot(range(1, len(losses) + 1), losses, linewidth=0.8)
     loss.set(xlabel="step", ylabel="loss", title=f"Loss of each step{name}")
@@ -197,6 +221,13 @@ def _plot_training(
         axis.set_ylabel(label, color=color)
         axis.set_ylim(bottom=0)
     apart.set(xlabel="epoch", title="How near, and how many again")
+    trained = [record for record in drawn if record.get("own_mass") is not None]
+    shares = [dict(enumerate(record["own_mass"])) for record in trained]
+    _stack(mass, [record["epoch"] + 1 for record in trained], shares, "bucket, 0 easiest")
+    mass.axhline(LEAST_OWN_MASS, color="grey", linewidth=0.8, linestyle="--")
+    mass.set(
+        xlabel="epoch", ylabel="own mass", title="Gradient on the drawn negatives", ylim=(0, 1)
+    )
 
 
 def _stack(axis: Axes, epochs: Sequence[float], counts: Sequence[Any], title: str) -> None:

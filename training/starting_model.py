@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from sentence_transformers.sentence_transformer.modules import Pooling
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -38,6 +38,14 @@ def set_dropout(model: nn.Module, probability: float) -> None:
                 setattr(module, name, probability)
 
 
+def _keep_lengths(tower: Tower) -> None:
+    """Remove a step that brings vectors to unit length: lengths count for dot and l2."""
+    steps = tower.encoder
+    for place in reversed(range(len(steps))):
+        if isinstance(steps[place], Normalize):
+            del steps[place]
+
+
 _PROBE_TOKENS = 4
 _PROBE_TEXT = "law"
 
@@ -56,6 +64,8 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
     for tower in towers:
         _set_pooling(tower, settings.pooling)
+        if settings.similarity != "cosine":
+            _keep_lengths(tower)
         if settings.dropout is not None:
             set_dropout(tower, settings.dropout)
     head = model.head
@@ -85,6 +95,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
         prompts=model.prompts,
         text_rule=settings.text_rule,
         segmentation=settings.segmentation or model.segmentation,
+        similarity=settings.similarity,
         dtype=settings.dtype,
         name=settings.starting_model,
     )

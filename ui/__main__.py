@@ -129,6 +129,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     say("Starting")
     from components.statutes.article import articles_of_laws
     from pipelines.binding import default_pipeline
+    from pipelines.calibration import calibrate_demo
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
     from pipelines.serving.limits import LOOPBACK
@@ -139,7 +140,10 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     check_model_is_read([named], options.model)
     store = store_to_ask(options.store, named, say, options.model)
     pipeline = named or default_pipeline(store, options.model)
+    demo = demo_to_train(options.store, options.pipeline, options.model)
     serving = Serving(pipeline, store, options.model, overrides)
+    if demo is not None:
+        serving.calibrate(lambda: calibrate_demo(store))
     searched = Searched(lambda: serving.store)
     learning = _learning(options, serving, store)
     app = build_site(
@@ -147,7 +151,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
         searched,
         standing=None if learning is None else learning.standing,
         runs=[Path(folder) for folder in options.runs],
-        demo=demo_to_train(options.store, options.pipeline, options.model),
+        demo=demo,
         passwords=passwords,
         names=None if passwords or options.insecure else LOOPBACK | {options.host.lower()},
     )
@@ -187,6 +191,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
 def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Learning | None:
     """What trains the demo law's model in the background; None if there is nothing to train."""
     from components.embedders.text import StatuteTextEmbedder
+    from pipelines.calibration import calibrate_demo
     from pipelines.home import demo_to_train, ensure_demo_store
     from pipelines.stages import parts_of
     from ui.learning import Learning
@@ -200,6 +205,7 @@ def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Lea
         trained = ensure_demo_store(say)
         if trained == store:
             raise RuntimeError("the demo store of the trained model cannot be built")
+        calibrate_demo(trained)
         serving.switch(trained)
 
     return Learning(demo, take_over, say)

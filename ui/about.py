@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 
-from ui.frame import Collection, render
-from ui.language import Language
+from ui.frame import Collection, document, notice, render
+from ui.language import LANGUAGES, Language, address, language_of
 from ui.learning import Standing
-from ui.texts import ABOUT_TEXTS, STAGE_TEXTS
+from ui.texts import ABOUT_TEXTS, FRAME_TEXTS, STAGE_TEXTS
 
 if TYPE_CHECKING:
     from ui.serving import Recipient
+
+ABOUT = "/about"
 
 _LISTED_LAWS = 8
 # A fold of more laws than these would slow the page; the view of the law has them page by page.
@@ -80,3 +85,16 @@ def _time_left(minutes: int | None, texts: SimpleNamespace) -> str:
     if minutes < 1:
         return texts.no_minute
     return texts.one_minute if minutes == 1 else texts.minutes.format(count=minutes)
+
+
+def about_routes(searched: Callable[[], Collection]) -> list[Route]:
+    """`/about`: what the site is, its accessibility and its licence, in every language."""
+
+    def show(request: Request) -> HTMLResponse:
+        language = language_of(request.url.path)
+        texts = FRAME_TEXTS[language]
+        notes = notice(searched(), language)
+        main = render("about_site.html", language, texts=texts, notice=notes)
+        return HTMLResponse(document(None, language, texts.about, main, ABOUT))
+
+    return [Route(address(ABOUT, each), show, methods=["GET"]) for each in LANGUAGES]

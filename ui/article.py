@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
-from typing import Any, Literal, NamedTuple
-
-from markupsafe import Markup
+from datetime import date, timedelta
+from io import BytesIO
+from typing import Any, Literal
 
 from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
-from ui.frame import TEMPLATES, Collection, in_templates, plain_notice, render
-from ui.language import Language, day, number
-from ui.texts import ANSWER_TEXTS, ASK_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
+from ui.frame import INVENTED, TEMPLATES, Collection, in_templates, plain_notice
+from ui.language import Language, article_link, day
+from ui.texts import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
 
 
 def article_title(number: object) -> str:
@@ -34,141 +33,63 @@ def citation(article: Mapping[str, Any]) -> str:
     return ", ".join(part for part in (str(article["law"]), title) if part)
 
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
-_MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
+def cited_as(article: Mapping[str, Any], anchor: str = "") -> str:
+    """An article's number with that of a paragraph, as on its own page: "Article 12(3)".
 
-# Chinese and Japanese set no blanks between words: there each sign counts as one.
-_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_WIDE_POINT = re.compile(r"[\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f]")
-
-_SHOWN_WORDS = 180
-_FOLDED_WORDS = 60
-
-
-class Span(NamedTuple):
-    """Characters `start` to `end` of a text."""
-
-    start: int
-    end: int
-
-
-class Paragraph(NamedTuple):
-    """A paragraph of an article, cut where its marked passage begins and ends.
-
-    Attributes:
-        css: "numbered" or "lettered" by its marker; empty without one.
-        marker: such as "1." or "(a)".
-        before: text in front of the marked passage.
-        marked: the marked passage; empty where nothing is marked.
-        after: text after it.
+    Args:
+        article: `number`, as in `pipelines.asking.found_article`.
+        anchor: of a paragraph, as in `ui.annotations.ShownLine`; "" for the whole article.
     """
+    parts = re.findall(r"\d+[a-z]?|[a-z]+", anchor.removeprefix("p"))
+    paragraph = "".join(f"({part})" for part in parts)
+    return article_title(article["number"]) + paragraph
 
-    css: str
-    marker: str
-    before: str
-    marked: str
-    after: str
+
+# The divisions' kinds and numbers: "Section 2. ", "Titre IV : ", "Part 3 - ".
+_NUMBERED_HEADING = re.compile(
+    r"(?:book|title|part|chapter|section|subsection|division|schedule|livre|titre|partie|chapitre"
+    r"|sous-section|paragraphe)\s+[\divxlc]+(?:er|[a-z]|(?:-\d+))?\s*[.:–—-]\s*(?=\S)",
+    re.IGNORECASE,
+)
+
+
+# Words of a heading that needs no other.
+_TELLING = 3
+
+
+def heading_title(heading: str) -> str:
+    """The words of a division's heading: "Return of the deposit" of "Section 2. Return of…"."""
+    return _NUMBERED_HEADING.sub("", heading, count=1) or heading
+
+
+def result_title(article: Mapping[str, Any]) -> str:
+    """What an article is about, as far as its divisions say; its number without one.
+
+    A short heading, such as "Return", says little without the one above it.
+    """
+    titles = [heading_title(each) for each in article["headings"][-2:]]
+    if not titles:
+        return article_title(article["number"])
+    is_short = len(titles) == 2 and len(titles[-1].split()) < _TELLING
+    return f"{titles[-1]} ({titles[0]})" if is_short else titles[-1]
+
+
+def plain_law(law: str) -> str:
+    """A law's name without "(invented)", which the page says once."""
+    return law.removesuffix(f" {INVENTED}")
+
+
+def short_law(law: str) -> str:
+    """A law's name as in a list: of the demo's without the country too."""
+    return law.removesuffix(f" of Aldermere {INVENTED}").removesuffix(f" {INVENTED}")
+
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 
 
 def is_language_tag(tag: object) -> bool:
     """Whether a document's `language` can stand in a `lang` attribute."""
     return isinstance(tag, str) and _LANGUAGE.fullmatch(tag) is not None
-
-
-def word_count(text: str) -> int:
-    """About how many words a text has, as word processors count them."""
-    return len(_SIGN.sub(" x ", _WIDE_POINT.sub(" ", text)).split())
-
-
-def marked_passage(text: str, passage: Mapping[str, int] | None) -> Span | None:
-    """The passage that is worth marking, without the blanks around it.
-
-    Passages are cut by length. One that runs over several paragraphs is marked as those of them
-    that are in it by half or more, so that no mark breaks off after a few words.
-
-    Args:
-        text: the article's.
-        passage: what a ranker found best, as characters `start` to `end`.
-
-    Returns:
-        None where there is none, or where it is all of the text.
-    """
-    if passage is None:
-        return None
-    start, end = passage["start"], min(passage["end"], len(text))
-    shares = {
-        paragraph: (min(end, paragraph.end) - max(start, paragraph.start))
-        / (paragraph.end - paragraph.start)
-        for paragraph in _paragraphs(text)
-    }
-    touched = [paragraph for paragraph, share in shares.items() if share > 0]
-    kept = [paragraph for paragraph in touched if shares[paragraph] >= 0.5]
-    if len(touched) > 1 and kept:
-        start, end = kept[0].start, kept[-1].end
-    span = _trimmed(text, Span(start, end))
-    return None if span in (_trimmed(text, Span(0, len(text))), Span(0, 0)) else span
-
-
-def article_text(text: str, marked: Span | None, language: Language) -> Markup:
-    """HTML of every paragraph; a long rest is folded, unless the marked passage is in it.
-
-    Args:
-        text: the article's.
-        marked: as `marked_passage` gives it.
-        language: of the interface.
-    """
-    spans = _paragraphs(text)
-    counts = [word_count(text[start:end]) for start, end in spans]
-    shown = count = 0
-    while shown < len(spans) and count < _SHOWN_WORDS:
-        count += counts[shown]
-        shown += 1
-    rest = sum(counts[shown:])
-    if rest < _FOLDED_WORDS:
-        shown = len(spans)
-    written = paragraphs(text, marked)
-    return render(
-        "article_text.html",
-        language,
-        shown=written[:shown],
-        folded=written[shown:],
-        summary=ASK_TEXTS[language].rest.format(words=number(rest, language)),
-        is_open=marked is not None and shown < len(spans) and marked.end > spans[shown].start,
-    )
-
-
-def paragraphs(text: str, marked: Span | None = None) -> list[Paragraph]:
-    """The paragraphs of an article's text.
-
-    Args:
-        text: the article's.
-        marked: as `marked_passage` gives it.
-    """
-    cut = []
-    for start, end in _paragraphs(text):
-        marker = _MARKER.match(text[start:end])
-        css = "" if not marker else "numbered" if marker["figure"] else "lettered"
-        body = start + (marker.end() if marker else 0)
-        first, last = (min(max(place, body), end) for place in marked or (end, end))
-        parts = (text[body:first], text[first:last], text[last:end])
-        cut.append(Paragraph(css, marker[1] if marker else "", *parts))
-    return cut
-
-
-def _paragraphs(text: str) -> list[Span]:
-    """The lines that are not blank, each without the blanks around it."""
-    paragraphs, place = [], 0
-    for line in text.splitlines(keepends=True):
-        if line.strip():
-            paragraphs.append(_trimmed(text, Span(place, place + len(line))))
-        place += len(line)
-    return paragraphs
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    part = text[span.start : span.end]
-    start = span.start + len(part) - len(part.lstrip())
-    return Span(start, start + len(part.strip())) if part.strip() else Span(0, 0)
 
 
 _CLASSES = {"in force": "in-force", "repealed": "repealed", "not yet in force": "coming"}
@@ -201,6 +122,17 @@ def wording_name(wording: Mapping[str, Any], article: Mapping[str, Any], languag
     return texts.later.format(start=start)
 
 
+def span_of(wording: Mapping[str, Any], language: Language) -> str:
+    """The days from which and until which a wording holds."""
+    texts = STATE_TEXTS[language]
+    start, end = (day(wording.get(name), language) for name in ("valid_from", "valid_to"))
+    parts = [
+        texts.since.format(start=start) if start else "",
+        texts.to.format(end=end) if end else "",
+    ]
+    return " ".join(filter(None, parts)) or texts.unknown
+
+
 def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     """The state in words, without a full stop.
 
@@ -215,6 +147,13 @@ def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     return f"{state}. {texts.no_earlier}" if alone else state
 
 
+def short_state(article: Mapping[str, Any], language: Language) -> str:
+    """The state as a list shows it: a date only where the article does not bind."""
+    if article["state"] == "in force":
+        return STATE_TEXTS[language].in_force
+    return state_named(article, language)
+
+
 def state_named(article: Mapping[str, Any], language: Language) -> str:
     """The state in words alone; see `state_sentence`."""
     texts = STATE_TEXTS[language]
@@ -222,19 +161,36 @@ def state_named(article: Mapping[str, Any], language: Language) -> str:
     in_force = texts.in_force_since.format(start=start) if start else texts.in_force
     return {
         "in force": in_force + (texts.until.format(end=end) if end else ""),
-        "repealed": texts.repealed.format(end=end),
+        "repealed": texts.repealed.format(day=_day_after(article.get("valid_to"), language)),
         "not yet in force": texts.coming.format(start=start),
     }.get(str(article["state"]), texts.unknown)
 
 
-Kind = Literal["json", "ris", "csl"]
+def _day_after(value: object, language: Language) -> str:
+    try:
+        return day(date.fromisoformat(str(value)) + timedelta(days=1), language)
+    except (ValueError, OverflowError):
+        return day(value, language)
+
+
+Kind = Literal["json", "ris", "csl", "txt", "docx"]
 
 MEDIA_TYPES: Mapping[Kind, str] = {
     "json": "application/json",
     "ris": "application/x-research-info-systems",
     "csl": "application/vnd.citationstyles.csl+json",
+    "txt": "text/plain",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
-FILE_SUFFIX: Mapping[Kind, str] = {"json": ".json", "ris": ".ris", "csl": ".csl.json"}
+# The others are text, which a page can carry.
+BINARY: frozenset[Kind] = frozenset({"docx"})
+FILE_SUFFIX: Mapping[Kind, str] = {
+    "json": ".json",
+    "ris": ".ris",
+    "csl": ".csl.json",
+    "txt": ".txt",
+    "docx": ".docx",
+}
 
 
 def export(
@@ -245,18 +201,20 @@ def export(
     on: date,
     today: date,
     question: str | None = None,
-) -> str:
+    site: str = "",
+) -> bytes:
     """Articles as a file.
 
     Args:
         kind: "json" has everything that is known, "ris" and "csl" (CSL-JSON) are read by programs
-            that keep references.
+            that keep references, "txt" and "docx" (Word) by people.
         articles: as `pipelines.asking.found_article` makes them.
         language: of the disclaimer.
         collection: what they are from.
         on: the day of their states.
         today: the day on which they are taken.
         question: what they were found for.
+        site: scheme and host of the page, for the address of an article that has no official one.
     """
     texts = TAKEAWAY_TEXTS[language]
     disclaimer = plain_notice(collection, language)
@@ -267,10 +225,22 @@ def export(
         stated = texts.state.format(day=day(on, language), state=state)
         return f"{retrieved} {disclaimer} {stated}"
 
+    def address_of(article: Mapping[str, Any]) -> str | None:
+        own = f"{site}{article_link(str(article['id']), language)}" if site else None
+        return web_address(article.get("source_url")) or own
+
+    if kind in ("txt", "docx"):
+        readable = [
+            (citation(each), state_sentence(each, language), str(each["content"]), address_of(each))
+            for each in articles
+        ]
+        foot = f"{retrieved} {disclaimer}"
+        return (_word if kind == "docx" else _plain)(readable, question, foot)
     if kind == "ris":
-        return "".join(_ris(article, note(article), today) for article in articles)
+        fields = (_ris(each, note(each), today, address_of(each)) for each in articles)
+        return "".join(fields).encode()
     if kind == "csl":
-        content: Any = [_csl(article, note(article), today) for article in articles]
+        content: Any = [_csl(each, note(each), today, address_of(each)) for each in articles]
     else:
         content = {
             "disclaimer": disclaimer,
@@ -281,10 +251,48 @@ def export(
             "question": question,
             "articles": list(articles),
         }
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
 
 
-def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
+# An article for people: its citation, state, text and address.
+_Readable = tuple[str, str, str, str | None]
+
+
+def _plain(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
+    parts = [question] if question else []
+    for cited, state, text, url in articles:
+        parts.append("\n".join([cited, state, "", text, *([url] if url else [])]))
+    return ("\n\n\n".join([*parts, foot]) + "\n").encode("utf-8", "replace")
+
+
+# Characters that XML cannot hold.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _word(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
+    from docx import Document
+
+    def written(text: str) -> str:
+        return _NOT_XML.sub("\ufffd", text)
+
+    document = Document()
+    if question:
+        document.add_heading(written(question), 1)
+    for cited, state, text, url in articles:
+        document.add_heading(written(cited), 2)
+        document.add_paragraph(written(state)).runs[0].italic = True
+        for line in text.splitlines():
+            if line.strip():
+                document.add_paragraph(written(line.strip()))
+        if url:
+            document.add_paragraph(written(url))
+    document.add_paragraph(written(foot))
+    file = BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def _csl(article: Mapping[str, Any], note: str, today: date, url: str | None) -> dict[str, Any]:
     """One item of CSL-JSON, type "legislation": the law is its title, the article its section.
 
     It has no date of issue: that belongs to the law, and only this text's day in force is known.
@@ -296,14 +304,14 @@ def _csl(article: Mapping[str, Any], note: str, today: date) -> dict[str, Any]:
         "section": article["number"],
         "abstract": article["content"],
         "language": article.get("language"),
-        "URL": web_address(article.get("source_url")),
+        "URL": url,
         "accessed": {"date-parts": [[today.year, today.month, today.day]]},
         "note": note,
     }
     return {name: value for name, value in item.items() if value}
 
 
-def _ris(article: Mapping[str, Any], note: str, today: date) -> str:
+def _ris(article: Mapping[str, Any], note: str, today: date, url: str | None) -> str:
     """One reference of RIS, type STAT; without a date, for the same reason."""
     fields = [
         ("TY", "STAT"),
@@ -312,7 +320,7 @@ def _ris(article: Mapping[str, Any], note: str, today: date) -> str:
         ("SE", article["number"]),
         *(("KW", heading) for heading in article["headings"]),
         ("LA", article.get("language")),
-        ("UR", web_address(article.get("source_url"))),
+        ("UR", url),
         ("AB", article["content"]),
         ("N1", note),
         ("Y2", today.isoformat().replace("-", "/")),
@@ -333,7 +341,17 @@ def web_address(url: object) -> str | None:
 
 
 TEMPLATES.globals |= {
-    each.__name__: each for each in (article_title, citation, paragraphs, state_class, web_address)
+    each.__name__: each
+    for each in (
+        article_title,
+        citation,
+        cited_as,
+        plain_law,
+        result_title,
+        short_law,
+        state_class,
+        web_address,
+    )
 }
 TEMPLATES.tests["language_tag"] = is_language_tag
-in_templates(article_text, state_named, state_sentence, state_word, wording_name)
+in_templates(short_state, span_of, state_sentence, state_word, wording_name)

@@ -14,13 +14,13 @@ from urllib.parse import parse_qs, urlencode
 import gradio as gr
 
 from components.statutes.question import QuestionError, clean_question
-from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui import results
 from ui.about import about, learning
-from ui.article import FILE_SUFFIX, MEDIA_TYPES, citation, export
+from ui.annotations import NO_GLOSSARY, Glossary
+from ui.article import BINARY, FILE_SUFFIX, MEDIA_TYPES, export, plain_law, short_law
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
 from ui.guard import log_failure
-from ui.language import Language, counted, day, decimal, number
+from ui.language import Language, counted, day
 from ui.law_reader import near_names
 from ui.serving import (
     AT_ONCE,
@@ -32,6 +32,8 @@ from ui.serving import (
     Narrowing,
     Recipient,
     checked_day,
+    law_names,
+    named_law,
 )
 from ui.shell import Following
 from ui.texts import ABOUT_TEXTS, ASK_TEXTS
@@ -41,8 +43,9 @@ Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 # A link has a question and some laws; a longer one was not made here.
 _LONGEST_LINK = 60_000
 
-# Laws that a message names.
+# Laws that a message suggests, and that it lists where it says what the collection has.
 _NAMED_LAWS = 3
+_LISTED_LAWS = 8
 
 _logger = logging.getLogger(__name__)
 
@@ -76,12 +79,12 @@ class Desk:
     """Answers one question for the page, whatever an HTTP client sends in its place.
 
     Args:
-        ask: from a clean question and what narrows it to its answer, as `pipelines.asking.ask`
+        ask: from a clean question and what narrows it to its answer, as `ui.serving.Serving.answer`
             gives it.
         searched: describes what is searched now.
         language: of the interface.
         by_list: whether laws are chosen from a list.
-        several: whether several stages search, so that they can disagree.
+        glossary: gives the words that the laws define.
     """
 
     def __init__(
@@ -91,12 +94,12 @@ class Desk:
         language: Language,
         *,
         by_list: bool = True,
-        several: bool = False,
+        glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
     ) -> None:
         self._ask = ask
         self._by_list = by_list
-        self._several = several
         self._collection = searched
+        self._glossary = glossary
         self._language: Language = language
         self._texts = ASK_TEXTS[language]
 
@@ -119,19 +122,39 @@ class Desk:
         except DayError:
             return self._message(texts.no_day)
         try:
-            answer = self._ask(asked, narrowing)
-            if not answer["documents"]:
-                return self._nothing_found(answer, narrowing)
-            unsure = self._several and results.is_unsure(answer)
-            filters, limit = self._filters(narrowing), self._limit(narrowing)
-            return Shown(
-                results.found(answer, self._language, unsure=unsure),
-                results.results(answer, self._language, filters, narrowing.day, limit),
-                self._taken(asked, narrowing, answer),
-            )
+            return self._found(asked, narrowing)
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             log_failure(_logger, "A search", error)
-            return self._message(texts.failed)
+            return self._message(texts.failed, "failure")
+
+    def _found(self, asked: str, narrowing: Narrowing) -> Shown:
+        language, on = self._language, narrowing.day
+        named = named_law(asked, law_names(self._collection().laws))
+        if named is not None and named.number is None:
+            title = self._texts.law_found
+            return Shown(results.status([], title), results.law_found(named.law, language))
+        question = asked if named is None else f"article {named.number}, {named.law}"
+        answer = {**self._ask(question, narrowing), "question": asked}
+        if not answer["documents"]:
+            return self._nothing_found(answer, narrowing)
+        if results.is_ambiguous(answer):
+            announced = counted(len(answer["documents"]), self._texts.announced, language)
+            choice = results.which_law(answer, language, on)
+            return Shown(results.status(results.not_given(answer, language), announced), choice)
+        doubtful = bool(answer.get("doubtful"))
+        return Shown(
+            results.found(answer, language, doubtful=doubtful),
+            results.results(
+                answer,
+                language,
+                self._filters(narrowing),
+                on,
+                self._limit(narrowing),
+                doubtful=doubtful,
+                glossary=self._glossary(),
+            ),
+            self._taken(asked, narrowing, answer),
+        )
 
     def arrive(self, link: object) -> Arrival:
         """The search of a link, given its fragment, which may be anything."""
@@ -156,35 +179,33 @@ class Desk:
         which = which if which in WHICH else DEFAULT
         return Arrival(laws, which, _field_day(on), shown)
 
-    def _message(self, message: results.Message, **values: str) -> Shown:
-        return Shown(results.status([(message[0], message[1].format(**values))]))
+    def _message(self, message: results.Message, kind: results.MessageKind = "note") -> Shown:
+        return Shown(results.status([message], kind=kind))
 
     def _no_law(self, words: str) -> Shown:
-        known = self._collection().laws
-        near = near_names(words, known)[:_NAMED_LAWS]
-        nearest = self._texts.near_laws.format(laws="; ".join(near)) if near else ""
-        laws = counted(len(known), ABOUT_TEXTS[self._language].laws, self._language)
-        return self._message(self._texts.no_law, law=words, laws=laws, near=nearest)
+        near = near_names(words, self._collection().laws)[:_NAMED_LAWS]
+        meant = self._texts.near_laws.format(laws="; ".join(map(plain_law, near))) if near else ""
+        return self._message((self._texts.no_law.format(law=words), meant))
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
-        title, explanation = self._texts.nothing
+        texts, language = self._texts, self._language
+        messages = results.not_given(answer, language)
         best = answer.get("answer", {}).get("closest")
         if best and not best["enough"]:
-            closest = self._texts.closest.format(
-                place=citation(best),
-                score=decimal(best["score"], self._language, 2),
-                threshold=decimal(best["threshold"], self._language, 2),
-            )
-            title, explanation = self._texts.not_near
-            explanation = explanation.format(closest=closest)
-        elif narrowing:
-            explanation = f"{explanation} {self._texts.nothing_narrowed}"
-        messages = results.not_given(answer, self._language)
-        return Shown(results.status([*messages, (title, explanation)]))
+            return Shown(results.status([*messages, texts.doubtful], kind="doubt"))
+        title, explanation = texts.nothing
+        laws = [short_law(law) for law in self._collection().laws]
+        has = "; ".join(laws)
+        if len(laws) > _LISTED_LAWS:
+            has = counted(len(laws), ABOUT_TEXTS[language].laws, language)
+        explanation = explanation.format(laws=has)
+        if narrowing:
+            explanation = f"{explanation} {texts.nothing_narrowed}"
+        return Shown(results.status([*messages, (title, explanation)], kind="nothing"))
 
     def _filters(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""
-        filters = list(narrowing.laws)
+        filters = [plain_law(law) for law in narrowing.laws]
         if narrowing.named and len(filters) > _NAMED_LAWS:
             laws = counted(len(filters), ABOUT_TEXTS[self._language].laws, self._language)
             filters = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
@@ -223,9 +244,10 @@ class Desk:
                     narrowing.day or today,
                     today,
                     question,
-                ),
+                ).decode(),
             }
             for kind in MEDIA_TYPES
+            if kind not in BINARY
         }
         return json.dumps({"link": urlencode(link), "files": files}, ensure_ascii=False)
 
@@ -264,6 +286,7 @@ def build_page(
     *,
     learns: bool = False,
     sent_to: Set[Recipient] = frozenset(),
+    glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
 ) -> Following:
     """The view over one collection of law.
 
@@ -275,31 +298,31 @@ def build_page(
         language: of the interface.
         learns: whether the page shows how far the search has learnt the law.
         sent_to: who else gets a question; the page says so.
+        glossary: gives the words that the laws define.
     """
     texts = ASK_TEXTS[language]
-    several = len({"bm25", "dense", "graph"} & set(stages)) > 1
     page = Following(full_title(), searched)
     by_list = page.shown.lists_laws
-    desk = Desk(ask, searched, language, by_list=by_list, several=several)
-    with page, gr.Row(elem_id="columns"):
-        with gr.Column(elem_id="reading"):
-            with gr.Column(elem_id="asking"):
-                most = number(MAX_QUESTION_CHARS, language)
+    desk = Desk(ask, searched, language, by_list=by_list, glossary=glossary)
+    with page, gr.Column(elem_id="reading"):
+        page.follow(html("", "notice"), "value", partial(notice, language=language))
+        with gr.Column(elem_id="asking"):
+            with gr.Row(elem_id="ask-line"):
+                example = texts.cited_example if page.shown.is_aldermere else texts.cited_plainly
                 question = gr.Textbox(
                     label=texts.question,
-                    info=texts.question_info.format(most=most),
+                    placeholder=texts.placeholder.format(example=example),
                     lines=1,
                     max_lines=8,
                     elem_id="question",
                 )
-                filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
                 search = gr.Button(texts.search, variant="primary", elem_id="search")
-            page.follow(html("", "notice"), "value", partial(notice, language=language))
-            if learns:
-                html(learning(), "learning")
-            shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
+            filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
+        if learns:
+            html(learning(), "learning")
+        shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
         if page.shown.is_aldermere:
-            examples(EXAMPLES, texts)
+            examples(EXAMPLES, language)
         describe = partial(about, stages=stages, language=language, sent_to=sent_to)
         page.follow(html("", "about"), "value", describe)
         arrival = _unseen_box("arrival")
@@ -344,7 +367,7 @@ def _narrowing(
         laws: gr.CheckboxGroup | gr.Textbox
         if by_list:
             laws = gr.CheckboxGroup(label=texts.laws, info=texts.laws_info, elem_id="laws")
-            page.follow(laws, "choices", lambda now: [(law, law) for law in now.laws])
+            page.follow(laws, "choices", lambda now: [(plain_law(law), law) for law in now.laws])
         else:
             laws = gr.Textbox(label=texts.law, max_lines=1, elem_id="law")
             page.follow(laws, "info", lambda now: _searched_laws(len(now.laws), texts, language))
@@ -363,10 +386,12 @@ def _searched_laws(laws: int, texts: SimpleNamespace, language: Language) -> str
     return texts.law_info.format(laws=counted(laws, ABOUT_TEXTS[language].laws, language))
 
 
-def examples(questions: Sequence[str], texts: SimpleNamespace) -> None:
+def examples(questions: Sequence[str], language: Language) -> None:
     """Questions to try: the page's script asks one that is pressed."""
+    texts = ASK_TEXTS[language]
     with gr.Column(elem_id="examples"):
-        heading = {"tag": "h2", "title": texts.examples, "text": texts.examples_note}
+        note = "" if language == "en" else texts.examples_note
+        heading = {"tag": "h2", "title": texts.examples, "text": note}
         html(render("heading.html", **heading), "examples-heading")
         for example in questions:
             gr.Button(example, elem_classes="example")

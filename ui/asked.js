@@ -124,6 +124,9 @@ function followAsking() {
   document.addEventListener("click", keepPlace);
   document.addEventListener("click", openEmpty);
   window.addEventListener("popstate", goThroughHistory);
+  // On a phone the keyboard would hide the page.
+  const atDesk = matchMedia("(hover: hover) and (min-width: 48rem)").matches;
+  if (atDesk && !searchMeant() && document.activeElement === document.body) question.focus();
   // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
   arrive(10);
 }

@@ -6,7 +6,7 @@ import gc
 import logging
 from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +17,14 @@ from markupsafe import Markup
 
 from components.models.errors import ModelError
 from components.retrievers.resident import ReadableStore
+from components.statutes.article import normalised
+from components.statutes.corpus import read_questions
 from components.statutes.question import QuestionError, clean_question
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.comparison import SHOWN, Comparison, Fact, Moved, Told, compare, find
 from pipelines.files import LoadingError, pipeline_names
 from pipelines.loading import load_pipeline
-from pipelines.serving.limits import MAX_QUESTION_CHARS
 from pipelines.stages import time_components
 from ui.ask import bound, examples, html
 from ui.frame import Collection, full_title, notice, render
@@ -87,13 +88,16 @@ def _merged(left: list[str], right: list[str]) -> list[str]:
 _RERANKER = "reranker"
 
 
-def comparison(question: str, compared: Comparison, language: Language) -> Markup:
+def comparison(
+    question: str, compared: Comparison, language: Language, right_ids: Container[str] = ()
+) -> Markup:
     """HTML of the comparison: what is in common, the two lists, the time of each stage.
 
     Args:
         question: as it was asked.
         compared: the comparison.
         language: of the interface.
+        right_ids: of the articles that answer, where the question is a known one.
     """
     texts = COMPARE_TEXTS[language]
     left, right = _titles(compared, texts)
@@ -109,7 +113,18 @@ def comparison(question: str, compared: Comparison, language: Language) -> Marku
             (right, _items(compared, language, is_left=False)),
         ],
         times=times(compared, language),
+        right_ids=right_ids,
     )
+
+
+@cache
+def demo_answers() -> Mapping[str, frozenset[str]]:
+    """The ids of the articles that answer each question about the demo law, by its text."""
+    known: dict[str, frozenset[str]] = {}
+    for question in read_questions("aldermere"):
+        text = normalised(question.text)
+        known[text] = known.get(text, frozenset()).union(question.relevant)
+    return known
 
 
 def _in_common(compared: Comparison, language: Language) -> str:
@@ -300,9 +315,17 @@ class ComparingDesk:
         compare: from a clean question and two names to the comparison.
         names: of the pipelines that can be compared.
         language: of the interface.
+        answers: the ids of the articles that answer questions that are known, by their texts.
     """
 
-    def __init__(self, compare: Compare, names: Container[str], language: Language) -> None:
+    def __init__(
+        self,
+        compare: Compare,
+        names: Container[str],
+        language: Language,
+        answers: Callable[[], Mapping[str, frozenset[str]]] = dict,
+    ) -> None:
+        self._answers = answers
         self._compare = compare
         self._names = names
         self._language: Language = language
@@ -326,12 +349,14 @@ class ComparingDesk:
             missing = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
             messages = [(asks.missing.format(articles=missing), "")] if missing else []
             if not found.moved:
-                return status([*messages, asks.nothing]), ""
+                return status([*messages, (texts.found_nothing, "")]), ""
             announcement = _in_common(found, self._language)
-            return status(messages, announcement), comparison(asked, found, self._language)
+            right_ids = self._answers().get(normalised(asked), frozenset())
+            markup = comparison(asked, found, self._language, right_ids)
+            return status(messages, announcement), markup
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             log_failure(_logger, "A comparison", error)
-            return status([asks.failed]), ""
+            return status([asks.failed], kind="failure"), ""
 
     def _is_known(self, name: object) -> bool:
         return isinstance(name, str) and name in self._names
@@ -379,11 +404,11 @@ def _form(
     compared: Compared, defaults: tuple[str, str], page: Following, language: Language
 ) -> None:
     texts, asks = COMPARE_TEXTS[language], ASK_TEXTS[language]
-    desk = ComparingDesk(compared.compare, compared.names, language)
+    answers = demo_answers if page.shown.is_aldermere else dict
+    desk = ComparingDesk(compared.compare, compared.names, language, answers)
     with gr.Column(elem_id="asking"):
         question = gr.Textbox(
             label=asks.question,
-            info=asks.question_info.format(most=number(MAX_QUESTION_CHARS, language)),
             lines=1,
             max_lines=8,
             elem_id="question",
@@ -395,7 +420,7 @@ def _form(
             ]
         search = gr.Button(texts.compare, variant="primary", elem_id="search")
     if page.shown.is_aldermere:
-        examples(EXAMPLES, asks)
+        examples(EXAMPLES, language)
     page.follow(html("", "notice"), "value", partial(notice, language=language))
     outputs = [html("", "status"), html("", "results")]
     gr.on(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
@@ -33,7 +34,7 @@ from ui.language import (
 from ui.texts import FRAME_TEXTS, GUARD_TEXTS
 
 # Invented laws have this in their name; the page says so next to the results.
-_INVENTED = "(invented)"
+INVENTED = "(invented)"
 
 # More boxes to tick than these help nobody.
 MOST_LISTED_LAWS = 200
@@ -79,13 +80,13 @@ class Collection:
     @property
     def invented(self) -> bool:
         """Whether any of the laws is invented."""
-        return any(_INVENTED in law for law in self.laws)
+        return any(INVENTED in law for law in self.laws)
 
     @property
     def is_aldermere(self) -> bool:
         """Whether this is the demo law, which the example questions are about."""
         return bool(self.laws) and all(
-            law.endswith(f"of Aldermere {_INVENTED}") for law in self.laws
+            law.endswith(f"of Aldermere {INVENTED}") for law in self.laws
         )
 
 
@@ -144,6 +145,11 @@ def _about_the_law(collection: Collection, language: Language) -> list[str]:
     return sentences
 
 
+try:
+    _VERSION = version("lexarbor")
+except PackageNotFoundError:  # run from its sources
+    _VERSION = ""
+
 View = Literal["ask", "law", "compare", "training"]
 
 # Each view and its address in English.
@@ -153,6 +159,10 @@ VIEWS: dict[View, str] = {
     "compare": "/compare",
     "training": "/training",
 }
+
+# In this order: what readers come for, and what shows how it works.
+READERS: tuple[View, ...] = ("ask", "law")
+DEVELOPERS: tuple[View, ...] = ("compare", "training")
 
 STYLES = (
     "frame.css",
@@ -230,8 +240,19 @@ def document(view: View | None, language: Language, title: str, main: Markup, he
         main: the content, with an `<h1>`.
         here: the page's address in English, with its query, for the links to other languages.
     """
-    parts = {"head": head(language, title), "top": top(view, language, here), "main": main}
-    return render("document.html", language, **parts)
+    return render(
+        "document.html",
+        language,
+        head=head(language, title),
+        top=top(view, language, here),
+        main=main,
+        footer=footer(language),
+    )
+
+
+def footer(language: Language) -> Markup:
+    """The foot of every page: about the site, and its version."""
+    return render("footer.html", language, texts=FRAME_TEXTS[language], version=_VERSION)
 
 
 def head(language: Language, title: str = "") -> Markup:
@@ -278,7 +299,10 @@ def top(view: View | None, language: Language, here: str, gradio_path: str = "")
         gradio_path=gradio_path,
         # The texts of the queue's refusals, which the script recognizes.
         refusals=json.dumps([GUARD_TEXTS[language].busy, GUARD_TEXTS[language].no_question]),
-        views=[(getattr(texts, each), path, each == view) for each, path in VIEWS.items()],
+        views=[
+            (heading, [(getattr(texts, each), VIEWS[each], each == view) for each in group])
+            for heading, group in (("", READERS), (texts.developers, DEVELOPERS))
+        ],
         languages=[(each, FRAME_TEXTS[each].language, address(here, each)) for each in LANGUAGES],
         # On the view Ask the site's name is the heading.
         name_tag="h1" if view == "ask" else "p",

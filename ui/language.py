@@ -82,17 +82,20 @@ LAW = "/law"
 PICTURE = "/picture"
 
 
-def article_link(id: str, language: Language, on: date | None = None, **more: str) -> str:
+def article_link(
+    id: str | Sequence[str], language: Language, on: date | None = None, **more: str
+) -> str:
     """The address of an article's view.
 
     Args:
-        id: of the article.
+        id: of the article; of several, which only a file can hold.
         language: of the interface.
         on: the day of the state; None for today.
         more: further parameters: `as`, an export.
     """
     that_day = [("on", str(on))] if on else []
-    return address(with_query(ARTICLE, [("id", id), *that_day, *more.items()]), language)
+    ids = [("id", each) for each in ([id] if isinstance(id, str) else id)]
+    return address(with_query(ARTICLE, [*ids, *that_day, *more.items()]), language)
 
 
 def division_link(

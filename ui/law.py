@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
@@ -22,9 +22,10 @@ from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from pipelines.asking import found_article
-from pipelines.tree_view.picture import ENGLISH, Wording, draw_picture, window
 from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
+from pipelines.tree_view.picture import Wording, draw_picture, window
 from pipelines.tree_view.svg import beginning
+from ui.annotations import Note, shown_lines
 from ui.article import FILE_SUFFIX, MEDIA_TYPES, Kind, article_title, citation, export
 from ui.frame import TEMPLATES, Collection, beyond, document, notice, render
 from ui.language import (
@@ -50,28 +51,29 @@ from ui.law_reader import (
     near_names,
     shortened,
 )
-from ui.texts import ARTICLE_TEXTS, FRENCH_PICTURE, LAW_TEXTS, REFUSAL_TEXTS
+from ui.texts import ARTICLE_TEXTS, LAW_TEXTS, PICTURE_TEXTS, REFUSAL_TEXTS
 
 # A suggestion: its name and its address.
 Near = tuple[str, str]
 
 PAGE = 100  # entries of a page
+# A law of no more articles than these shows its whole contents.
+_MOST_CONTENTS = 1_000
 _NEAR_PAGES = 2
 _FIRST_WORDS = 130  # characters
 # Citations listed at once, and with those in the fold.
 _SHOWN_CITATIONS = 8
 LISTED = 100
 
-# The command line's pictures have ISO days.
-_PICTURE_WORDING: dict[Language, Wording] = {
-    "en": replace(ENGLISH, day=partial(day, language="en")),
-    "fr": Wording(
-        lang="fr",
-        number=partial(number, language="fr"),
-        day=partial(day, language="fr"),
-        zero_is_one=True,
-        **FRENCH_PICTURE,
-    ),
+_PICTURE_WORDING = {
+    each: Wording(
+        lang=each,
+        number=partial(number, language=each),
+        day=partial(day, language=each),
+        zero_is_one=each == "fr",
+        **PICTURE_TEXTS[each],
+    )
+    for each in LANGUAGES
 }
 
 
@@ -137,9 +139,15 @@ class Shown:
         return self.law.structure.tree.children(self.node)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether everything below is shown, and not only what is right below."""
+        below = int(self.law.structure.articles_below[self.node])
+        return self.node != ROOT and below <= _MOST_CONTENTS
+
+    @property
     def pages(self) -> int:
         """How many pages there are, at least one."""
-        return max(1, -(-len(self.children) // PAGE))
+        return 1 if self.is_whole else max(1, -(-len(self.children) // PAGE))
 
     @property
     def first(self) -> int:
@@ -149,13 +157,33 @@ class Shown:
     @property
     def entries(self) -> list[int]:
         """The nodes of this page."""
-        return self.children[self.first : self.first + PAGE]
+        return self.children if self.is_whole else self.children[self.first : self.first + PAGE]
+
+    def below(self, node: int) -> list[int]:
+        """The nodes that are shown below one of the entries."""
+        is_division = self.law.position_at(node) is None
+        return self.law.structure.tree.children(node) if self.is_whole and is_division else []
 
     @property
     def articles(self) -> list[int]:
         """Positions of the articles of this page."""
-        positions = (self.law.position_at(node) for node in self.entries)
-        return [position for position in positions if position is not None]
+
+        def positions(nodes: Sequence[int]) -> Iterator[int]:
+            for node in nodes:
+                position = self.law.position_at(node)
+                if position is not None:
+                    yield position
+                yield from positions(self.below(node))
+
+        return list(positions(self.entries))
+
+
+class _Entry(NamedTuple):
+    """An article, or a division with what is shown below it."""
+
+    article: Article | None
+    division: _Division | None
+    below: list[_Entry]
 
 
 class _Division(NamedTuple):
@@ -192,13 +220,18 @@ def division_main(
     """
     law = shown.law
     name, headings = law.way_to(shown.node)
-    entries: list[tuple[Article | None, _Division | None]] = []
-    for node in shown.entries:
-        position = law.position_at(node)
-        if position is None:
-            entries.append((None, _Division.at(law, node)))
-        else:
-            entries.append((articles[position], None))
+
+    def entries_of(nodes: Sequence[int]) -> list[_Entry]:
+        entries = []
+        for node in nodes:
+            position = law.position_at(node)
+            if position is None:
+                below = entries_of(shown.below(node))
+                entries.append(_Entry(None, _Division.at(law, node), below))
+            else:
+                entries.append(_Entry(articles[position], None, []))
+        return entries
+
     return render(
         "division.html",
         language,
@@ -213,7 +246,7 @@ def division_main(
         limit=beyond(collection, on, language),
         counts=_counts(shown, language),
         neighbours=_neighbours(shown, language),
-        entries=entries,
+        entries=entries_of(shown.entries),
         page_numbers=_page_numbers(shown),
         notice=notice(collection, language),
     )
@@ -321,6 +354,14 @@ def citations_missing(law: Law, language: Language) -> str:
     return texts.citations_unread if law.unread else texts.citations_being_read
 
 
+def _versions(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """An article's wordings with itself among them, oldest first; [] where it has no other."""
+    wordings = found.get("wordings", [])
+    if not wordings:
+        return []
+    return sorted([*wordings, found], key=lambda each: each.get("valid_from") or "")
+
+
 def article_main(
     article: Article,
     found: Mapping[str, Any],
@@ -347,8 +388,13 @@ def article_main(
     texts = ARTICLE_TEXTS[language]
     position = None if law is None else law.position_of.get(article.id)
     place = None
+    notes: list[Note] = []
     if law is not None and position is not None:
         place = place_section(law, position, language, on)
+        notes = [
+            *law.references(article, language, on),
+            *law.glossary.notes(article.text, article.law, article.id),
+        ]
     return render(
         "article.html",
         language,
@@ -356,7 +402,9 @@ def article_main(
         law_texts=LAW_TEXTS[language],
         article=article,
         title=article_title(article.number),
+        lines=shown_lines(article.text, notes=notes),
         found=found,
+        versions=_versions(found),
         on=on,
         limit=beyond(collection, on, language),
         notice=notice(collection, language),
@@ -424,16 +472,17 @@ class LawViews:
         return _page(request, title, main)
 
     def article(self, request: Request) -> Response:
-        """An article in its place, or as a file."""
-        asked = Asked.of(request, once=("id", "on", "as"))
-        language = asked.language
-        on, kind = asked.day("on"), asked.kind("as")
-        document_ = self._found(asked)
+        """An article in its place, or some as a file."""
+        kinds = Asked.of(request, once=("on", "as"), often=("id",))
+        kind = kinds.kind("as")
+        site = f"{request.url.scheme}://{request.url.netloc}"
+        if kind is not None:
+            return self._file(kinds, kind, site)
+        asked = Asked.of(request, once=("id", "on"))
+        language, on = asked.language, asked.day("on")
+        document_ = self._found(asked.required("id"), asked)
         article = article_of(document_)
         found = _found_on(on or date.today(), document_, article)
-        if kind is not None:
-            return self._file(found, kind, on, language)
-        site = f"{request.url.scheme}://{request.url.netloc}"
         main = article_main(
             article, found, self._places.law(), on, site, self._collection(), language
         )
@@ -443,13 +492,14 @@ class LawViews:
         """The picture of an article's place, as SVG."""
         asked = Asked.of(request, once=("id",))
         language = asked.language
-        id_ = self._found(asked).id
+        id_ = self._found(asked.required("id"), asked).id
         law = self._law()
         if id_ not in law.position_of:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
         note = citations_missing(law, language)
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
-        drawn = draw_picture(place, None, note, _PICTURE_WORDING[language])
+        wording = replace(_PICTURE_WORDING[language], on=date.today())
+        drawn = draw_picture(place, None, note, wording)
         return _response(drawn, "image/svg+xml")
 
     def _law(self) -> Law:
@@ -458,9 +508,8 @@ class LawViews:
             raise _BeingReadError
         return law
 
-    def _found(self, asked: Asked) -> Document:
-        """The document with the id that was asked for."""
-        id_ = asked.required("id")
+    def _found(self, id_: str, asked: Asked) -> Document:
+        """The document with an id that was asked for."""
         store = self._places.store
         for found in validity_of(store).with_wordings(store.fetch(store.keys_of([id_]))):
             return found
@@ -469,17 +518,22 @@ class LawViews:
         reason = REFUSAL_TEXTS[asked.language].no_article.format(id=shortened(id_))
         raise _MissingError(reason, near)
 
-    def _file(
-        self, found: dict[str, Any], kind: Kind, on: date | None, language: Language
-    ) -> Response:
-        """An article as a file."""
-        today = date.today()
-        content = export(kind, [found], language, self._collection(), on or today, today)
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found["id"]))[:_LONGEST_NAME].strip("-")
-        response = _response(content, MEDIA_TYPES[kind])
+    def _file(self, asked: Asked, kind: Kind, site: str) -> Response:
+        """Articles as a file."""
+        asked.required("id")
+        language, on, today = asked.language, asked.day("on"), date.today()
+        found = []
+        for id_ in asked.values["id"]:
+            document_ = self._found(id_, asked)
+            found.append(_found_on(on or today, document_, article_of(document_)))
+        content = export(kind, found, language, self._collection(), on or today, today, site=site)
+        name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found[0]["id"]))[:_LONGEST_NAME].strip("-")
         file_name = f"{name or 'article'}{FILE_SUFFIX[kind]}"
-        response.headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-        return response
+        headers = {
+            "Cache-Control": "no-cache",
+            "Content-Disposition": f'attachment; filename="{file_name}"',
+        }
+        return Response(content, 200, headers, MEDIA_TYPES[kind])
 
 
 def law_routes(places: Places, searched: Callable[[], Collection]) -> list[Route]:

@@ -21,12 +21,16 @@ from starlette.requests import Request
 from components.converters.articles import article_of
 from components.retrievers.resident import ReadableStore
 from components.statutes.article import Article
+from components.statutes.citations.resolver import CitationResolver
 from components.statutes.graph import cross_references
 from components.statutes.tree import ROOT
+from components.stores.rows import StoreError
 from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, neighbourhood_in
 from pipelines.tree_view.picture import window
+from ui.annotations import NO_GLOSSARY, Definition, Glossary, Note, definitions_in
 from ui.article import MEDIA_TYPES, Kind
-from ui.language import Language, language_of, number
+from ui.language import Language, article_link, language_of, number
+from ui.passages import Span, anchor_of, references_within
 from ui.texts import REFUSAL_TEXTS
 
 # Seconds that a thread has to stop when the process ends.
@@ -102,6 +106,7 @@ class Law:
         structure: Their tree.
         position_of: Position of each article, by its id.
         citations: Who cites whom; None until the texts are read.
+        glossary: The words that each law defines; empty until then.
         unread: Whether the citations could not be read, and will stay None.
     """
 
@@ -136,7 +141,9 @@ class Law:
             for node in range(1, tree.n_nodes - tree.n_articles)
         }
         self.citations: Citations | None = None
+        self.glossary = NO_GLOSSARY
         self.unread = False
+        self._resolver: CitationResolver | None = None
 
     def position_at(self, node: int) -> int | None:
         """Position of the article at a node of the tree; None for a law or a division."""
@@ -244,14 +251,46 @@ class Law:
         Raises:
             StoreError: The store cannot be read.
         """
+        definitions: dict[str, list[Definition]] = {}
+
+        def texts() -> Iterator[Article]:
+            for article in self._texts(stop):
+                found = definitions_in(article.text, article.language, article.id)
+                definitions.setdefault(article.law, []).extend(found)
+                yield article
+
         try:
-            references = cross_references(self.articles, self._texts(stop))
+            self._resolver = CitationResolver((a.id, a.law, a.number) for a in self.articles)
+            references = cross_references(self.articles, texts())
         except _StoppedError:
             return
         except BaseException:
             self.unread = True
             raise
         self.citations = Citations(references, len(self.articles))
+        self.glossary = Glossary(definitions)
+
+    def references(self, article: Article, language: Language, on: date | None) -> list[Note]:
+        """The references in an article's text, as links to what they name.
+
+        Args:
+            article: With its text.
+            language: Of the interface.
+            on: The day of the page; None for today.
+        """
+        notes = []
+        if self._resolver is not None:
+            for each in self._resolver.resolve(
+                article.text, within=article.id, language=article.language
+            ):
+                cited, span = each.citation, Span(each.citation.start, each.citation.end)
+                anchor = anchor_of(cited.paragraph or "")
+                # "Rule 1" as the heading of rule 1 leads nowhere else.
+                if each.ids and (anchor or each.ids[0] != article.id):
+                    link = article_link(each.ids[0], language, on)
+                    notes.append(Note(span, "link", f"{link}#{anchor}" if anchor else link))
+        own = references_within(article.text, article.language)
+        return [*notes, *(Note(span, "link", f"#{anchor}") for span, anchor in own)]
 
     def _texts(self, stop: threading.Event) -> Iterator[Article]:
         for start in range(0, len(self.articles), _BLOCK):
@@ -322,6 +361,14 @@ class Places:
             StoreError: the store cannot be read.
         """
         self._started()
+
+    def glossary(self) -> Glossary:
+        """The words that the laws define, as far as they are read; nobody waits for them."""
+        try:
+            law = self.law(patience=0)
+        except StoreError:
+            return NO_GLOSSARY
+        return NO_GLOSSARY if law is None else law.glossary
 
     def law(self, patience: float = PATIENCE) -> Law | None:
         """The current law of the store; None while it is still being read.

@@ -94,6 +94,26 @@ function save(file) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// The class of an item has the number of its law, by first appearance.
+function groupByLaw(list, pressed) {
+  pressed.hidden = true;
+  const articles = list.querySelector(".articles");
+  const items = [...articles.children];
+  const lawOf = (item) => Number(/law-(\d+)/.exec(item.className)[1]);
+  items.sort((one, other) => lawOf(one) - lawOf(other));
+  let last = null;
+  for (const item of items) {
+    if (lawOf(item) !== last) {
+      const name = document.createElement("li");
+      name.className = "law-name";
+      name.textContent = item.querySelector(".path a").textContent;
+      articles.append(name);
+    }
+    last = lawOf(item);
+    articles.append(item);
+  }
+}
+
 function linkTo(fragment) {
   return `${location.origin}${location.pathname}#${fragment}`;
 }
@@ -107,14 +127,47 @@ document.addEventListener("click", (event) => {
   const pressed = event.target.closest(".take-away button, button.print");
   if (!pressed) return;
   if (pressed.matches(".print")) window.print();
+  else if (pressed.matches(".group")) groupByLaw(pressed.closest(".list"), pressed);
   else if (pressed.matches(".copy-link")) copy(linkTo(taken().link), pressed);
   else {
-    const kind = ["json", "ris", "csl"].find((each) => pressed.classList.contains(each));
-    save(taken().files[kind]);
+    const { files } = taken();
+    save(files[Object.keys(files).find((each) => pressed.classList.contains(each))]);
   }
 });
 
+window.addEventListener("beforeprint", () => {
+  const address = document.querySelector("#results .printed .address");
+  if (address && taken()) address.textContent = linkTo(taken().link);
+});
+
 const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
+
+/* The law */
+
+// A question stands behind the #, which is never sent to a server.
+function followFinding() {
+  const form = document.querySelector("form.find");
+  if (!form) return;
+  form.hidden = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const search = new URLSearchParams({ q: form.querySelector("input").value.trim() });
+    location.assign(`${form.dataset.ask}#${search}`);
+  });
+}
+
+// Who came to a paragraph takes its citation and its address away.
+function citeParagraph() {
+  // The browser marks the target only after this script has first run.
+  const named = document.getElementById(location.hash.slice(1));
+  const place = named && named.matches(".reading .law p") ? named : null;
+  const numbers = place ? place.id.slice(1).match(/\d+[a-z]?(?![a-z])|\d+|[a-z]+/g) : [];
+  const [citation, link] = document.querySelectorAll(".keep .copyable");
+  if (!citation) return;
+  for (const each of [citation, link]) each.dataset.whole ??= each.textContent;
+  citation.textContent = citation.dataset.whole + numbers.map((each) => `(${each})`).join("");
+  link.textContent = link.dataset.whole + (place ? `#${place.id}` : "");
+}
 
 /* A question that got no answer */
 
@@ -157,13 +210,35 @@ function whenDrawn(selector, act) {
   looking.observe(document, { childList: true, subtree: true });
 }
 
+// Gradio's sanitiser takes these attributes away.
+function describeTerms(part) {
+  for (const [place, term] of part.querySelectorAll(".term").entries()) {
+    const definition = term.querySelector(".definition");
+    definition.id = `definition-${place}`;
+    definition.setAttribute("role", "tooltip");
+    term.tabIndex = 0;
+    term.setAttribute("role", "button");
+    term.setAttribute("aria-describedby", definition.id);
+  }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.activeElement.matches(".term")) {
+    document.activeElement.blur();
+  }
+});
+
 function followResults(results) {
   let last = null;
+  const title = document.title;
   new MutationObserver(() => {
     const heading = results.querySelector("h2");
     if (heading === last) return;
     last = heading;
+    const name = results.querySelector(".list > h2") ?? heading;
+    document.title = heading ? `${name.textContent} · ${title}` : title;
     addCopyButtons(results);
+    describeTerms(results);
     returnToPlace();
     if (!heading) return;
     if (document.activeElement.matches(".example")) heading.focus();
@@ -240,5 +315,9 @@ if (document.querySelector("gradio-app")) {
   const named = { attributes: true, attributeFilter: ["name"] };
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {
+  followFinding();
+  citeParagraph();
+  window.addEventListener("hashchange", citeParagraph);
   addCopyButtons(document);
+  describeTerms(document);
 }

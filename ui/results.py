@@ -9,40 +9,80 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from itertools import groupby
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
 from components.statutes.languages import known_language
+from components.statutes.lexical import analyzer
+from components.statutes.spelling import corrected
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from pipelines.stages import DIVISION
-from ui.article import Span, citation, marked_passage, state_named, word_count
+from ui.annotations import (
+    NO_GLOSSARY,
+    STEP_KINDS,
+    Definition,
+    Glossary,
+    Note,
+    ShownLine,
+    Step,
+    shown_lines,
+    steps_in,
+)
+from ui.article import (
+    BINARY,
+    MEDIA_TYPES,
+    article_title,
+    citation,
+    plain_law,
+    result_title,
+    short_law,
+    state_named,
+)
 from ui.frame import filled, render
-from ui.language import Language, counted, language_name, number
-from ui.texts import ANSWER_TEXTS, ASK_TEXTS, STAGE_TEXTS, StageTexts, stage_texts
+from ui.language import (
+    Language,
+    article_link,
+    counted,
+    division_link,
+    language_name,
+    number,
+)
+from ui.passages import (
+    Excerpt,
+    Provision,
+    Span,
+    best_provision,
+    excerpt,
+    matched_words,
+    provision_at,
+    word_count,
+)
+from ui.texts import (
+    ABOUT_TEXTS,
+    ANSWER_TEXTS,
+    ASK_TEXTS,
+    STAGE_TEXTS,
+    StageTexts,
+    stage_texts,
+)
 
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
-def answer_panel(answer: Mapping[str, Any], language: Language, on: date | None = None) -> Markup:
-    """An answer; empty where nothing was found.
+def written_answer(answer: Mapping[str, Any], language: Language, on: date | None = None) -> Markup:
+    """What a language model wrote, with what the checks found.
 
     Args:
         answer: as `pipelines.asking.ask` gives it.
         language: of the interface.
         on: the day on which the articles that it links to are shown; None for today.
     """
-    if answer["state"] == "nothing found":
-        return Markup()
     texts = ANSWER_TEXTS[language]
     statements = answer["statements"]
-    is_verbatim = answer["state"] == "verbatim"
-    quotations = [each for statement in statements for each in statement["quotations"]]
     sources = {source["id"]: source for source in answer["sources"]}
     cited = {
         id_ for statement in statements for each in statement["citations"] for id_ in each["ids"]
@@ -52,14 +92,8 @@ def answer_panel(answer: Mapping[str, Any], language: Language, on: date | None 
         language,
         texts=texts,
         on=on,
-        answer=answer,
         signs={"verified": VERIFIED, "doubt": DOUBT},
-        quoted=[
-            (sources[id_], [str(each["text"]) for each in passages])
-            for id_, passages in groupby(quotations, key=lambda each: each["id"])
-            if is_verbatim
-        ],
-        statements=[] if is_verbatim else [_parts(each, texts) for each in statements],
+        statements=[_parts(each, texts) for each in statements],
         cited=[source for id_, source in sources.items() if id_ in cited],
         notices=[_notice(each, texts, language) for each in answer["notices"]],
     )
@@ -146,7 +180,7 @@ def _verdict(check: Mapping[str, Any], texts: SimpleNamespace) -> str:
 
 def _why(english: str, texts: SimpleNamespace) -> str:
     """What speaks against a citation or quotation, with the names in it unchanged."""
-    if english not in texts.whys:
+    if texts is not ANSWER_TEXTS["en"] and english not in texts.whys:
         for pattern, translation in texts.named_whys.items():
             if named := re.fullmatch(pattern, english, re.DOTALL):
                 parts = named.groupdict()
@@ -162,14 +196,11 @@ def _why(english: str, texts: SimpleNamespace) -> str:
 _DEPTH = 500
 QUESTION_SHOWN = 300
 
-# A stage that names an article, or reads it with the question, needs no confirmation.
-_SURE = frozenset({"citation", "reranker"})
-# How far two stages look for an article that both have found (tests/benchmarks/hybrid_lists.py).
-_NEAR = 10
-
-
 # The title and the explanation of a message; the latter may be empty.
 Message = tuple[str, str]
+
+# A note goes with results; the others are the page's states but that of an answer.
+MessageKind = Literal["note", "doubt", "nothing", "failure"]
 
 
 def too_long(question: object, language: Language) -> Message | None:
@@ -178,33 +209,44 @@ def too_long(question: object, language: Language) -> Message | None:
     if length <= MAX_QUESTION_CHARS:
         return None
     title, explanation = ASK_TEXTS[language].too_long
-    counts = {"length": length, "most": MAX_QUESTION_CHARS}
-    values = {name: number(count, language) for name, count in counts.items()}
-    return title, explanation.format(**values)
+    over = counted(length - MAX_QUESTION_CHARS, ASK_TEXTS[language].characters, language)
+    return title, explanation.format(over=over, most=number(MAX_QUESTION_CHARS, language))
 
 
-def status(messages: Sequence[Message], announcement: str = "") -> Markup:
+def status(
+    messages: Sequence[Message], announcement: str = "", kind: MessageKind = "note"
+) -> Markup:
     """HTML of the status line.
 
     Args:
         messages: in place of results or above them.
         announcement: only for screen readers.
+        kind: of the last message, which gives it its look; the others are notes.
     """
     token = secrets.token_hex(4)
-    return render("status.html", messages=messages, announcement=announcement, token=token)
+    kinds = ["note"] * (len(messages) - 1) + [kind]
+    return render(
+        "status.html",
+        messages=[(*message, each) for message, each in zip(messages, kinds, strict=False)],
+        announcement=announcement,
+        token=token,
+    )
 
 
-def found(answer: Mapping[str, Any], language: Language, *, unsure: bool = False) -> Markup:
+def found(answer: Mapping[str, Any], language: Language, *, doubtful: bool = False) -> Markup:
     """The status line of results: their number, and the reasons to doubt them."""
     texts = ASK_TEXTS[language]
     messages = not_given(answer, language)
+    kind: MessageKind = "note"
     if "languages" in answer:
         languages = dict.fromkeys(known_language(tag) for tag in answer["languages"])
         names = ", ".join(language_name(tag, language) for tag in languages if tag)
-        messages.append((texts.foreign[0].format(languages=names), texts.foreign[1]))
-    elif unsure:
-        messages.append(texts.unsure)
-    return status(messages, counted(len(answer["documents"]), texts.announced, language))
+        messages.append(tuple(text.format(languages=names) for text in texts.foreign))
+    elif doubtful:
+        messages.append(texts.doubtful)
+        kind = "doubt"
+    announced = counted(len(answer["documents"]), texts.announced, language)
+    return status(messages, announced, kind)
 
 
 def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
@@ -229,17 +271,46 @@ def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
     return messages
 
 
-def is_unsure(answer: Mapping[str, Any]) -> bool:
-    """Whether no article is among the first ten of two stages that search.
+def is_ambiguous(answer: Mapping[str, Any]) -> bool:
+    """Whether a question is the number of an article that several laws have."""
+    documents = answer["documents"]
+    return (
+        len({each["law"] for each in documents}) > 1
+        and len({each["number"] for each in documents}) == 1
+        and all(each["ranks"].keys() == {"citation"} for each in documents)
+    )
 
-    Not where the question names an article, or a ranker has read the articles. An article and its
-    division are searched by the same words and count once. Ask this only where two stages search:
-    one that found nothing has no ranks.
-    """
-    return not any(
-        _SURE & ranks.keys()
-        or sum(rank <= _NEAR for stage, rank in ranks.items() if stage != DIVISION) > 1
-        for ranks in (document["ranks"] for document in answer["documents"])
+
+def which_law(answer: Mapping[str, Any], language: Language, on: date | None = None) -> Markup:
+    """Asks which law is meant, where `is_ambiguous`."""
+    documents = answer["documents"]
+    texts = ASK_TEXTS[language]
+    number_asked = article_title(documents[0]["number"])
+    return render(
+        "choice.html",
+        language,
+        title=texts.which_law.format(article=number_asked),
+        text=texts.which_law_count.format(
+            laws=counted(len(documents), ABOUT_TEXTS[language].laws, language), article=number_asked
+        ),
+        choices=[
+            (
+                f"{short_law(each['law'])}, {citation({**each, 'law': ''})}",
+                article_link(each["id"], language, on),
+                result_title(each),
+                each.get("language"),
+            )
+            for each in documents
+        ],
+    )
+
+
+def law_found(law: str, language: Language) -> Markup:
+    """A link to a law that was named."""
+    texts = ASK_TEXTS[language]
+    choices = [(plain_law(law), division_link(law, [], language), "", None)]
+    return render(
+        "choice.html", language, title=texts.law_found, text=texts.law_found_text, choices=choices
     )
 
 
@@ -249,53 +320,210 @@ def results(
     narrowed: Sequence[str] = (),
     on: date | None = None,
     limit: str = "",
+    *,
+    doubtful: bool = False,
+    glossary: Glossary = NO_GLOSSARY,
 ) -> Markup:
-    """Every article of an answer (`pipelines.asking.ask`), best first.
+    """What the law says, what to do next, and every article found, best first.
 
     Args:
-        answer: what was found.
+        answer: what was found, as `pipelines.asking.ask` gives it.
         language: of the interface.
         narrowed: what the search was narrowed to, in words.
         on: the day that was chosen: links lead to the articles as they were then.
         limit: what that day leaves open.
+        doubtful: whether the articles may not answer: no passage then stands as the law's answer.
+        glossary: the words that the laws define.
     """
-    question = str(answer["question"])
-    documents = answer["documents"]
+    texts = ASK_TEXTS[language]
+    question, documents = answer["question"], answer["documents"]
+    corrections = answer.get("corrections", {})
+    cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
+    searched = corrected(question, corrections)
+    read = [_Read.of(document, searched, glossary) for document in documents]
+    quoted = []
+    if not (doubtful or cited_only):
+        quoted = [each for each in read if each.binds and each.passage][:_QUOTED]
+    written = answer.get("answer", {"state": "", "notices": []})
+    if written["state"] == "generated":
+        panel = written_answer(written, language, on)
+    else:
+        panel = _law_says(quoted, written["notices"], glossary, language, on)
+    not_binding = not all(each.binds for each in read)
     return render(
         "results.html",
         language,
-        texts=ASK_TEXTS[language],
-        answer=answer,
+        texts=texts,
+        heading=texts.closest_matches if doubtful else texts.results,
         asked=question[:QUESTION_SHOWN] + ("…" if len(question) > QUESTION_SHOWN else ""),
+        banner=texts.not_law if not_binding else "",
+        corrections=corrections,
         narrowed=narrowed,
         on=on,
+        today=date.today(),
         limit=limit,
         ranked_in_part=_ranked_in_part(answer, language),
-        panel=answer_panel(answer["answer"], language, on) if "answer" in answer else "",
-        articles=[(document, _details(document, language)) for document in documents],
+        panel=panel,
+        steps=_steps(quoted, glossary),
+        articles=[(each.document, _shown(each, language, is_open=cited_only)) for each in read],
+        laws=list(dict.fromkeys(each["law"] for each in documents)),
+        kinds=[kind for kind in MEDIA_TYPES if kind not in BINARY],
+        word_link=article_link([each["id"] for each in documents], language, on, **{"as": "docx"}),
     )
 
 
-class _Details(NamedTuple):
-    """What a result shows in addition to the article.
+# Passages above the results, and about how many words of one stand in a result.
+_QUOTED = 3
+_RESULT_WORDS = 40
+
+
+class _Read(NamedTuple):
+    """An article found, with its best passage.
 
     Attributes:
-        marked: the passage to mark.
+        document: as `pipelines.asking.found_article` makes it.
+        terms: those of the question, in the article's language.
+        passage: the provision that answers best; None where the article has no text.
+        marks: words that the question has too.
+        defined: words that the law defines.
+    """
+
+    document: Mapping[str, Any]
+    terms: frozenset[str]
+    passage: Provision | None
+    marks: list[Note]
+    defined: list[Note]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], question: str, glossary: Glossary) -> _Read:
+        text, language = str(document["content"] or ""), document.get("language")
+        terms = frozenset(analyzer(language)(question))
+        marks = [
+            Note(span, "mark")
+            for span in matched_words(text, [Span(0, len(text))], terms, language)
+        ]
+        defined = glossary.notes(text, document["law"], document["id"])
+        passage = provision_at(text, document.get("passage"))
+        if passage is None:
+            passage = best_provision(text, terms, language)
+        return cls(document, terms, passage, marks, defined)
+
+    @property
+    def binds(self) -> bool:
+        """Whether it is in force, or not known not to be."""
+        return self.document["state"] in ("in force", "unknown")
+
+    def excerpt(self, words: int | None = None) -> Excerpt | None:
+        """The passage with what limits it; see `passages.excerpt`."""
+        if self.passage is None:
+            return None
+        text, language = str(self.document["content"]), self.document.get("language")
+        return excerpt(text, self.passage, language, self.terms, words)
+
+    def lines(self, shown: Excerpt | None = None, defined: Iterable[Note] = ()) -> list[ShownLine]:
+        """The lines of an excerpt, or of the whole article, with definitions of some words."""
+        text = str(self.document["content"] or "")
+        spans = None if shown is None else shown.spans
+        return shown_lines(text, spans, [*defined, *self.marks])
+
+
+class _Quoted(NamedTuple):
+    """A passage above the results."""
+
+    lines: list[ShownLine]
+    anchor: str
+    title: str
+
+
+def _law_says(
+    quoted: Sequence[_Read],
+    notices: Sequence[Mapping[str, Any]],
+    glossary: Glossary,
+    language: Language,
+    on: date | None,
+) -> Markup:
+    """The passages that answer best, whole; empty without any."""
+    if not quoted:
+        return Markup()
+    passages = []
+    explained: set[Definition] = set()
+    for read in quoted:
+        # A word is explained at its first use.
+        part = read.excerpt()
+        spans = part.spans if part else ()
+        text, law = str(read.document["content"]), read.document["law"]
+        defined = [
+            note
+            for note in glossary.notes(text, law, read.document["id"], spans)
+            if note.value not in explained
+        ]
+        explained.update(note.value for note in defined)
+        lines = read.lines(part, defined)
+        anchor = next(
+            (line.anchor for line in lines if read.passage and line.anchor == read.passage.anchor),
+            "",
+        )
+        title = result_title(read.document) if read.document["headings"] else ""
+        passages.append((read.document, _Quoted(lines, anchor, title)))
+    texts = ANSWER_TEXTS[language]
+    return render(
+        "passages.html",
+        language,
+        texts=ASK_TEXTS[language],
+        passages=passages,
+        on=on,
+        notices=[_notice(each, texts, language) for each in notices],
+    )
+
+
+def _steps(quoted: Sequence[_Read], glossary: Glossary) -> dict[str, list[Step]]:
+    """What the quoted articles name, by kind: those in the passages first."""
+    if not quoted:
+        return {}
+    passages = [(each.document, each.excerpt()) for each in quoted]
+    read = [(document, shown.spans) for document, shown in passages if shown]
+    whole = [(document, [Span(0, len(document["content"]))]) for document, _ in passages]
+    steps = steps_in([*read, *whole], glossary)
+    if not steps:
+        return {}
+    return {kind: [each for each in steps if each.kind == kind] for kind in STEP_KINDS}
+
+
+class _Shown(NamedTuple):
+    """What a result shows.
+
+    Attributes:
+        title: what the article is about.
+        cited: its number and law.
+        passage: lines of the passage that matched.
+        whole: lines of the article.
+        is_open: whether the whole article is shown at once.
         read_in_part: a sentence for each model that read only a part.
         ranks: each stage, its rank and the width of its bar.
     """
 
-    marked: Span | None
+    title: str
+    cited: str
+    passage: list[ShownLine]
+    whole: list[ShownLine]
+    is_open: bool
     read_in_part: list[str]
     ranks: list[tuple[StageTexts, int, str]]
 
 
-def _details(document: Mapping[str, Any], language: Language) -> _Details:
-    ranks = document["ranks"]
+def _shown(read: _Read, language: Language, *, is_open: bool) -> _Shown:
+    document, ranks = read.document, read.document["ranks"]
     stages = [stage for stage in STAGE_TEXTS[language] if stage in ranks]
     stages += [stage for stage in ranks if stage not in stages]
-    return _Details(
-        marked_passage(str(document["content"] or ""), document.get("passage")),
+    part = None if is_open else read.excerpt(_RESULT_WORDS)
+    return _Shown(
+        result_title(document),
+        ", ".join(
+            each for each in (article_title(document["number"]), short_law(document["law"])) if each
+        ),
+        [] if part is None else read.lines(part),
+        read.lines(None, read.defined),
+        is_open,
         _read_in_part(document, language),
         [(stage_texts(each, language), ranks[each], _bar_width(ranks[each])) for each in stages],
     )

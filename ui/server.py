@@ -16,7 +16,7 @@ from starlette.routing import Route
 from pipelines.home import TrainedDemo
 from pipelines.serving.limits import Limits
 from pipelines.serving.protocol import PromptProtocol
-from ui.about import standing_texts
+from ui.about import about_routes, standing_texts
 from ui.ask import build_page
 from ui.compare import Compared, build_compare
 from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
@@ -143,6 +143,9 @@ def build_site(
         passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
     """
+    places = Places(lambda: serving.store)
+    places.prepare()
+    serving.prepare()
     compared = Compared(lambda: serving.store, serving.model, serving.name)
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
@@ -153,15 +156,15 @@ def build_site(
             language,
             learns=standing is not None,
             sent_to=serving.sent_to,
+            glossary=places.glossary,
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
-    places = Places(lambda: serving.store)
-    places.prepare()
     folders = [folder.expanduser().resolve() for folder in runs]
     sources = Sources(lambda: serving.store, folders, demo)
     routes = [
         *law_routes(places, searched),
         *training_routes(sources, searched),
+        *about_routes(searched),
         *(standing_routes(standing) if standing is not None else []),
     ]
     return build_server(pages, routes, passwords, names)

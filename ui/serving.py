@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import threading
 import time
 import unicodedata
@@ -10,23 +12,35 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
+from cachetools import LRUCache
 from haystack import Pipeline
 
-from components.embedders.text import StatuteTextEmbedder
+from components.embedders.text import StatuteTextEmbedder, load_encoder
+from components.models.biencoder import BiEncoder
 from components.rankers.cross_encoder import StatuteRanker
+from components.rankers.gate import load_threshold
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.resident import ReadableStore, readable
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.resident import ReadableStore, readable, state_of
 from components.retrievers.validity import ANY, not_in_force_on
+from components.statutes.article import indexed_text
+from components.statutes.citations.laws import LawNames
+from components.statutes.lexical import analyzer
+from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
-from ui.article import word_count
 from ui.frame import Collection, recorded_days
+from ui.law_reader import begin
+from ui.passages import best_provision, provisions_of, word_count
+
+logger = logging.getLogger(__name__)
 
 Which = Literal["in force", "all", "not in force"]
 WHICH: tuple[Which, ...] = get_args(Which)
@@ -210,9 +224,48 @@ OF_TODAY = Narrowing()
 # help.
 AT_ONCE = 2
 
+# Articles whose provisions' vectors are kept: of five provisions each, 30 MB.
+_KEPT_ARTICLES = 4_000
+# How many of the first articles are read while a reader waits.
+_READ = 3
+# A law of more articles is not read before it is asked; seconds between two articles.
+_MOST_PREPARED = 2_000
+_PAUSE = 0.05
+
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
 _RANKING_MS = 1200.0
+
+
+class _ProvisionVectors:
+    """Vectors of articles' provisions, kept from question to question. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_ARTICLES)
+        self._lock = threading.Lock()
+
+    def of(
+        self, encoder: BiEncoder, article: Mapping[str, Any], *, only_known: bool = False
+    ) -> torch.Tensor | None:
+        """`[n_provisions, dim]`; None where they are not known, or there are none.
+
+        Args:
+            encoder: gives the vectors.
+            article: as `found_article` makes it.
+            only_known: do not encode.
+        """
+        text = str(article["content"])
+        key = (encoder.digest, text)
+        with self._lock:
+            vectors = self._kept.get(key)
+        spans = [] if vectors is not None else [each.span for each in provisions_of(text)]
+        if vectors is not None or only_known or not spans:
+            return vectors
+        heading = article["headings"][-1:]
+        vectors = encoder.encode_articles([indexed_text(heading, text[a:b]) for a, b in spans])
+        with self._lock:
+            self._kept[key] = vectors
+        return vectors
 
 
 class Serving:
@@ -253,6 +306,8 @@ class Serving:
             initializer=torch.set_num_threads,
             initargs=(torch.get_num_threads(),),
         )
+        self._vectors = _ProvisionVectors()
+        self._threshold: float | None = None
         self._pipeline = self._loaded(store)
 
     @property
@@ -306,11 +361,37 @@ class Serving:
             states_on=narrowing.day,
         )
         _add_words_read(pipeline, answer)
+        self._add_passages(pipeline, answer)
         if GRAPH in _stages(pipeline):
             for document in answer["documents"]:
                 ranks = document["ranks"].items()
                 document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
         return answer
+
+    def _add_passages(self, pipeline: Pipeline, answer: Answer) -> None:
+        """Give each article its best passage, unless a ranker has found one; and say if in doubt.
+
+        The first articles are read by meaning, the others too where their vectors are known.
+        `doubtful` stands where a threshold was calibrated for the store
+        (`python -m pipelines.calibrate`), the law's nearest article is farther than that, and the
+        question names none.
+        """
+        question = corrected(answer["question"], answer.get("corrections", {}))
+        documents = answer["documents"]
+        encoder = _encoder(pipeline)
+        vector = None if encoder is None else encoder.encode_queries([question])[0]
+        for place, document in enumerate(documents):
+            text, language = str(document["content"]), document.get("language")
+            near = None
+            if encoder is not None and "passage" not in document:
+                vectors = self._vectors.of(encoder, document, only_known=place >= _READ)
+                near = None if vectors is None else (vectors @ vector).tolist()
+            best = best_provision(text, analyzer(language)(question), language, near)
+            if best is not None:
+                document.setdefault("passage", best.span._asdict())
+        named = any("citation" in document["ranks"] for document in documents)
+        if vector is not None and documents and not named and self._threshold is not None:
+            answer["doubtful"] = _best_cosine(pipeline, vector) < self._threshold
 
     def switch(self, store: Path) -> None:
         """Search another store from the next question on; nobody waits while it is loaded.
@@ -328,11 +409,91 @@ class Serving:
         for _, part in pipeline.walk():
             if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
                 part.time_budget_ms = _RANKING_MS
+        self._threshold = _calibrated(pipeline)
         return pipeline
+
+    def calibrate(self, choose: Callable[[], object]) -> None:
+        """Choose the store's threshold in the background, and doubt by it from then on.
+
+        Args:
+            choose: writes the threshold into the store, unless it has one.
+        """
+
+        def calibrated(_: threading.Event) -> None:
+            try:
+                choose()
+                self._threshold = _calibrated(self._pipeline)
+            except Exception:
+                # Answers are then given without a word of doubt.
+                logger.exception("No threshold could be chosen.")
+
+        begin(calibrated, "calibration")
+
+    def prepare(self) -> None:
+        """Read the passages of a small law in the background, so that no reader waits for it."""
+        encoder, store = _encoder(self._pipeline), self.store
+        if encoder is None:
+            return
+        keys = store.keys_matching(None)
+        if len(keys) > _MOST_PREPARED:
+            return
+
+        def read(stop: threading.Event) -> None:
+            for key in keys:
+                if stop.is_set():
+                    return
+                for document in store.fetch([key]):
+                    self._vectors.of(encoder, found_article(document, date.today()))
+                # Questions come first.
+                time.sleep(_PAUSE)
+
+        begin(read, "passages")
 
 
 def _stages(pipeline: Pipeline) -> list[str]:
     return [stage.name for stage in stages_of(pipeline)]
+
+
+_LAW_AND_NUMBER = re.compile(
+    r"(?P<before>\d[\w.-]*)?[\s,]*(?P<name>[^\d].*?)[\s,]*(?P<after>\d[\w.-]*)?"
+)
+
+
+class NamedLaw(NamedTuple):
+    """A law that a question names and nothing else, or with the bare number of an article."""
+
+    law: str
+    number: str | None
+
+
+@lru_cache(maxsize=4)
+def law_names(laws: tuple[str, ...]) -> LawNames:
+    """The names of the laws that are searched."""
+    return LawNames(laws)
+
+
+def named_law(question: str, names: LawNames) -> NamedLaw | None:
+    """The law of a question such as "Housing Code" or "work code 37"; None for any other.
+
+    Args:
+        question: the question.
+        names: of the laws that are searched.
+    """
+    match = _LAW_AND_NUMBER.fullmatch(question.strip().rstrip("?."))
+    if match is None or (match["before"] and match["after"]):
+        return None
+    laws = names.anywhere(match["name"])
+    if len(laws) != 1:
+        return None
+    (law,) = laws
+    known = {*_words(law), "the", "le", "la", "du", "des"}
+    if not known.issuperset(_words(match["name"])):
+        return None
+    return NamedLaw(law, match["before"] or match["after"])
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", _folded(text))
 
 
 def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:
@@ -369,8 +530,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
 
 
 def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
-    embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
-    embedder = next(embedders, None)
+    embedder = _embedder(pipeline)
     documents = answer["documents"]
     if embedder is None or not documents:
         return
@@ -378,3 +538,44 @@ def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
     for document, share in zip(documents, shares, strict=True):
         if share < 1:
             document["words_read"] = round(word_count(document["content"]) * share)
+
+
+def _embedder(pipeline: Pipeline) -> StatuteTextEmbedder | None:
+    embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
+    return next(embedders, None)
+
+
+def _encoder(pipeline: Pipeline) -> BiEncoder | None:
+    """The bi-encoder that embeds the pipeline's questions; None where there is none."""
+    embedder = _embedder(pipeline)
+    if embedder is None or embedder.model is None:
+        return None
+    return load_encoder("Serving", embedder.model, embedder.device, embedder.dtype)
+
+
+def _dense(pipeline: Pipeline) -> StatuteEmbeddingRetriever | None:
+    retrievers = (
+        part for part in parts_of(pipeline) if isinstance(part, StatuteEmbeddingRetriever)
+    )
+    return next(retrievers, None)
+
+
+def _calibrated(pipeline: Pipeline) -> float | None:
+    """The cosine from which on a question counts as answered; None where none was calibrated."""
+    encoder, retriever = _encoder(pipeline), _dense(pipeline)
+    if encoder is None or retriever is None:
+        return None
+    store = retriever.document_store
+    if not isinstance(store, StatuteDocumentStore) or store.model is None:
+        return None
+    known = load_threshold(store, "dense", store.model.digest)
+    return None if known is None else known.threshold
+
+
+def _best_cosine(pipeline: Pipeline, vector: torch.Tensor) -> float:
+    """The cosine of the nearest article in all of the law, as thresholds are calibrated by."""
+    retriever = _dense(pipeline)
+    assert retriever is not None
+    state = state_of(readable(retriever.document_store))
+    _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)
+    return float(scores[0]) if len(scores) else -1.0

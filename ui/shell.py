@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ui.frame import VIEWS, Collection, View, head, top
+from ui.frame import VIEWS, Collection, View, footer, head, top
 from ui.guard import NONCE
 from ui.language import Language, address, language_of
 from ui.texts import FRAME_TEXTS
@@ -132,6 +132,7 @@ def _complete(document: str, path: str, nonce: str) -> str:
     document = _LANG.sub(rf'<html\1 lang="{language}"', document, count=1)
     document = document.replace("</head>", f"{head(language, title)}</head>", 1)
     document = document.replace("<gradio-app", f"{around}<gradio-app", 1)
+    document = document.replace("</body>", f"{footer(language)}</body>", 1)
     return _SCRIPT.sub(f'<script nonce="{nonce}"', document)
 
 

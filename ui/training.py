@@ -272,6 +272,7 @@ def training_main(
         texts=TRAINING_TEXTS[language],
         notice=notice(collection, language),
         command=_COMMAND,
+        is_starting=sources.demo is not None and sources.demo.begun,
         runs={
             each: (folder.finished, day(date.fromtimestamp(folder.changed), language))
             for each, folder in runs.items()

@@ -74,7 +74,7 @@ class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
             documents: with content; `meta.headings` are the divisions above each.
 
         Returns:
-            `documents`: new ones with `embedding`, `[dim]`, of unit length.
+            `documents`: new ones with `embedding`, `[dim]`, for cosine of unit length.
             `meta`: how much was encoded and how much was cut off for being too long.
 
         Raises:

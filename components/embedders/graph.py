@@ -47,7 +47,7 @@ class BaseVectors:
         self._progress_bar = progress_bar
 
     def of(self, texts: Sequence[str]) -> Tensor:
-        """Vectors of texts, float32 `[n, dim]` of unit length; equal texts are encoded once.
+        """Vectors of texts, float32 `[n, dim]`; equal texts are encoded once.
 
         Raises:
             StoreError: the store cannot be read.
@@ -256,7 +256,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
                 given).
 
         Returns:
-            `documents`: new ones with `embedding`, `[dim]`, of unit length, in the same order.
+            `documents`: new ones with `embedding`, `[dim]`, in the same order.
             `meta`: how much was encoded and how much was cut off for being too long; under
             `without_graph` the laws that were embedded without the graph, each with the reason;
             under `unresolved_citations` how many citations lead to no article; under

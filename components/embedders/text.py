@@ -92,7 +92,7 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
             text: the question.
 
         Returns:
-            `embedding`: `[dim]`, of unit length.
+            `embedding`: `[dim]`, for cosine of unit length.
 
         Raises:
             QuestionError: the question is empty or too long.

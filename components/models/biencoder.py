@@ -1,10 +1,10 @@
-"""The bi-encoder: questions and articles as unit vectors in one space."""
+"""The bi-encoder: questions and articles as vectors in one space."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -26,15 +26,26 @@ from components.models.folder import (
     write_model_folder,
 )
 from components.models.head import HierarchicalArticleHead
+from components.models.similarity import Similarity
 from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 
 Progress = Callable[[int], object]
 
+# As sentence-transformers names them, so that a saved tower agrees.
+_NAMES: Mapping[Similarity, Literal["cosine", "dot", "euclidean"]] = {
+    "cosine": "cosine",
+    "dot": "dot",
+    "l2": "euclidean",
+}
+
 
 class BiEncoder(nn.Module):
-    """Encodes questions with one tower, articles with another or the same; similarity is cosine.
+    """Encodes questions with one tower, articles with another or the same.
+
+    Similarity is cosine unless it was trained with another; vectors compared by cosine are of unit
+    length.
 
     With a hierarchical head, an article longer than one passage is cut into passages; without one
     it is cut off at the model's own limit, which is reported. Encoding is safe in several threads
@@ -57,6 +68,7 @@ class BiEncoder(nn.Module):
         text_rule: Which parts of an article are meant to be encoded; kept in the manifest.
         segmentation: "vi" joins the syllables of Vietnamese words by "_" in whatever is encoded, as
             encoders of the PhoBERT family were trained; kept in the manifest.
+        similarity: How vectors of questions and articles are compared; kept in the manifest.
         dtype: Number format of encoding; weights, head and similarities are always float32.
         name: Name or path, for messages.
 
@@ -73,6 +85,7 @@ class BiEncoder(nn.Module):
         prompts: Mapping[str, str] | None = None,
         text_rule: TextRule = "headings_text",
         segmentation: Segmentation | None = None,
+        similarity: Similarity = "cosine",
         dtype: DtypeName = "auto",
         name: str = "",
     ) -> None:
@@ -97,6 +110,8 @@ class BiEncoder(nn.Module):
             "passage": self.passage.prompt("document", "passage", "corpus"),
         }
         for tower in (query, self.passage):
+            if similarity != "cosine":
+                tower.encoder.similarity_fn_name = _NAMES[similarity]
             # Under the names that sentence-transformers uses, so that a saved tower agrees.
             tower.encoder.prompts |= {
                 "query": self.prompts["query"],
@@ -104,6 +119,7 @@ class BiEncoder(nn.Module):
             }
         self.text_rule: TextRule = text_rule
         self.segmentation = checked_segmentation(segmentation)
+        self.similarity: Similarity = similarity
         self.dtype: DtypeName = dtype
         self.name = name
         self._digest: str | None = None
@@ -146,13 +162,17 @@ class BiEncoder(nn.Module):
     def query_encoder(self) -> TextEncoder:
         """How questions are encoded; trainers tokenise and embed with it."""
         tower, prompt = self.query, self.prompts["query"]
-        return TextEncoder(tower, tower.max_tokens, prompt, None, self.segmentation)
+        return TextEncoder(
+            tower, tower.max_tokens, prompt, None, self.segmentation, self.similarity
+        )
 
     @property
     def article_encoder(self) -> TextEncoder:
         """How articles are encoded; trainers tokenise and embed with it."""
         tokens, prompt = self.passage_tokens, self.prompts["passage"]
-        return TextEncoder(self.passage, tokens, prompt, self.head, self.segmentation)
+        return TextEncoder(
+            self.passage, tokens, prompt, self.head, self.segmentation, self.similarity
+        )
 
     def encode_queries(self, texts: Sequence[str]) -> Tensor:
         """Vectors of questions.
@@ -161,7 +181,7 @@ class BiEncoder(nn.Module):
             texts: `n` questions.
 
         Returns:
-            float32 `[n, dim]` on the CPU, of unit length.
+            float32 `[n, dim]` on the CPU.
         """
         with single_thread(self.device, when=len(texts) == 1):
             return self._encode(self.query_encoder, texts)[0]
@@ -174,7 +194,7 @@ class BiEncoder(nn.Module):
             progress: Called with the number of texts done since the last call.
 
         Returns:
-            float32 `[n, dim]` on the CPU, of unit length.
+            float32 `[n, dim]` on the CPU.
         """
         return self.encode_articles_report(texts, progress=progress)[0]
 
@@ -242,6 +262,7 @@ class BiEncoder(nn.Module):
             prompts=manifest.prompts,
             text_rule=manifest.text_rule,
             segmentation=manifest.segmentation,
+            similarity=manifest.similarity,
         )
         if model.dim != manifest.dim:
             raise ModelError(
@@ -297,6 +318,7 @@ class BiEncoder(nn.Module):
             dim=self.dim,
             text_rule=self.text_rule,
             segmentation=self.segmentation,
+            similarity=self.similarity,
             prompts=self.prompts,
             config=config or {},
             data=data or {},

@@ -37,6 +37,7 @@ from components.models.folder import (
     manifest_of,
     model_digest,
 )
+from components.models.similarity import queries_to_multiply, rows_to_multiply
 from components.models.tower import (
     OPENED_SAFELY,
     PassageTokenizer,
@@ -503,7 +504,7 @@ _ROOM = 2**24
 
 
 class PassageChooser:
-    """Chooses passages by their cosine to the question; caches the passages' vectors.
+    """Chooses passages by their similarity to the question; caches the passages' vectors.
 
     The last question's vector is cached too, since its candidates may come in several portions.
 
@@ -536,15 +537,17 @@ class PassageChooser:
         vectors = self._vectors.get(
             (passage for passages in long for passage in passages), self._encoded
         )
-        asked = self._vector_of(question)
+        similarity = self.biencoder.similarity
+        (query,) = queries_to_multiply(self._vector_of(question)[None], similarity)
         chosen = []
         for passages in articles:
             indices = np.arange(len(passages))
             if len(passages) > most:
                 matrix = np.stack([vectors[passage] for passage in passages])
+                rows = rows_to_multiply(matrix, similarity)
                 # Not a matrix product: that gives equal rows different last bits.
-                cosines = rescored(matrix, indices, asked)
-                indices = np.sort(ranked(cosines, indices, most))
+                scores = rescored(rows, indices, query)
+                indices = np.sort(ranked(scores, indices, most))
             chosen.append(indices.tolist())
         return chosen
 

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by cosine, in one resident matrix."""
+"""Exact nearest neighbours by cosine, dot product or distance, in one resident matrix."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
+from components.models.similarity import Similarity, queries_to_multiply, rows_to_multiply
 
 # Rows scored at a time: their float64 products stay in the processor's nearest cache.
 _ROWS_AT_A_TIME = 32
@@ -48,7 +49,9 @@ def ranked(scores: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> NDAr
 
 
 def rounding_error(dim: int) -> float:
-    """Bound on |float32 product - exact product| for unit vectors, in any order of summation.
+    """Bound on |float32 product - exact product| of vectors of length 1 at most.
+
+    It holds in any order of summation.
 
     gamma_n = n u / (1 - n u) with u = 2^-24 (Higham, Accuracy and Stability, section 3.1), times
     |x| |y| <= 1.0001, plus one rounding to float32.
@@ -79,7 +82,7 @@ class CertifiedScan:
     residuals (Cauchy-Schwarz), not their worst case.
 
     Args:
-        matrix: float32 `[n, dim]` of unit rows.
+        matrix: float32 `[n, dim]`, rows of length 1 at most.
         device: Where to hold it.
     """
 
@@ -166,12 +169,14 @@ Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 # Scores of one block of queries against all rows: 64 MiB of float32.
 _SCORES_A_BLOCK = 16 * 2**20
+# A product cannot tell the distances of near vectors apart as finely as the distance itself.
+_SPARE = 16
 # A vector this close to unit length is left as it is: float32 normalisation gives no better.
 _UNIT_TOLERANCE = 1e-5
 
 
 class DenseIndex:
-    """Exact top-k by cosine similarity, in an order that only the vectors decide.
+    """Exact top-k by a model's similarity, in an order that only the vectors decide.
 
     A matrix product gives equal rows different last bits, depending on their position, the number
     of queries in the batch and the number of threads. So it only chooses candidates: every row
@@ -183,19 +188,32 @@ class DenseIndex:
     On a GPU the product is a half-precision scan with a certificate (see `CertifiedScan`); several
     GPUs each hold one shard of the rows.
 
+    For dot products and distances vectors are first divided by a power of two, which is exact, so
+    that none is longer than 1 and the same bounds hold; scores are multiplied back. Of distances a
+    few more are found by their products than are asked for, and ordered by the distance itself.
+
     Args:
-        matrix: `[n, dim]`; rows that are not of unit length are normalised, in a copy. A float32
-            array or CPU tensor of unit rows is kept without a copy, since it may take gigabytes: it
-            must not be written to afterwards.
+        matrix: `[n, dim]`; for cosine, rows that are not of unit length are normalised, in a copy.
+            A float32 array or CPU tensor of unit rows is kept without a copy, since it may take
+            gigabytes: it must not be written to afterwards.
         device: "cpu", "cuda", "cuda:1", ...; by default the best available. "cuda" takes every GPU.
+        similarity: By which the model that made the vectors compares them.
 
     Raises:
-        VectorError: A row holds NaN or infinity, or has length zero, or the width is 0.
+        VectorError: A row holds NaN or infinity, or for cosine has length zero, or the width is 0.
     """
 
-    def __init__(self, matrix: Vectors, device: str | None = None) -> None:
-        self._matrix = _unit_rows(_as_matrix(matrix, "matrix"), "row")
-        self._error = rounding_error(self.dim)
+    def __init__(
+        self, matrix: Vectors, device: str | None = None, similarity: Similarity = "cosine"
+    ) -> None:
+        rows = _as_matrix(matrix, "matrix")
+        self._dim = int(rows.shape[1])
+        self._similarity: Similarity = similarity
+        if similarity == "cosine":
+            self._matrix, self._scale = _unit_rows(rows, "row"), 1.0
+        else:
+            self._matrix, self._scale = _short_rows(_finite(rows, "row"), similarity)
+        self._error = rounding_error(self._matrix.shape[1])
         target = resolve_device(device)
         self._shards: list[tuple[int, CertifiedScan]] = []
         # Apple's MPS lacks float64, so the CPU searches.
@@ -212,7 +230,7 @@ class DenseIndex:
     @property
     def dim(self) -> int:
         """Width of a vector."""
-        return int(self._matrix.shape[1])
+        return self._dim
 
     def search(
         self, queries: Vectors, k: int, *, allowed: NDArray[np.bool_] | None = None
@@ -220,13 +238,13 @@ class DenseIndex:
         """The k rows nearest to each query.
 
         Args:
-            queries: `[n_queries, dim]`; normalised if necessary.
+            queries: `[n_queries, dim]`; for cosine normalised if necessary.
             k: How many rows to find, at least 1.
             allowed: bool `[n]`, the rows that may be found; by default all.
 
         Returns:
-            Cosines float32 and rows int64, both `[n_queries, min(k, n allowed)]`, highest score
-            first and, where scores are equal, lowest row first.
+            Similarities float32 and rows int64, both `[n_queries, min(k, n allowed)]`, highest
+            score first and, where scores are equal, lowest row first.
 
         Raises:
             VectorError: A query holds NaN or infinity, or has length zero or another width.
@@ -244,13 +262,40 @@ class DenseIndex:
                 f"the queries have {wanted.shape[1]} dimensions and the index has {self.dim}. "
                 "Encode them with the model that made the index."
             )
-        wanted = _unit_rows(wanted, "query")
         k = min(k, len(self) if allowed is None else int(allowed.sum()))
         if k == 0 or not len(wanted):
             return np.empty((len(wanted), k), np.float32), np.empty((len(wanted), k), np.int64)
+        if self._similarity == "cosine":
+            return self._products(_unit_rows(wanted, "query"), k, allowed)
+        asked = _finite(wanted, "query")
+        short = queries_to_multiply(asked, self._similarity)
+        scales = _powers_of_two(short)
+        short = short / scales[:, None]
+        if self._similarity == "dot":
+            products, rows = self._products(short, k, allowed)
+            return products * (scales[:, None] * np.float32(self._scale)), rows
+        more = min(k + _SPARE, len(self) if allowed is None else int(allowed.sum()))
+        return self._by_distance(asked, self._products(short, more, allowed)[1], k)
+
+    def _by_distance(self, queries: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> Found:
+        """The k nearest of some rows, by distances in float64."""
+        scores = np.empty((len(queries), k), np.float32)
+        kept = np.empty((len(queries), k), np.int64)
+        for place, (query, candidates) in enumerate(zip(queries, rows, strict=True)):
+            vectors = self._matrix[candidates, : self._dim].astype(np.float64) * self._scale
+            distances = np.linalg.norm(vectors - query.astype(np.float64), axis=1)
+            similar = -distances.astype(np.float32)
+            best = ranked(similar, candidates, k)
+            scores[place], kept[place] = similar[best], candidates[best]
+        return scores, kept
+
+    def _products(
+        self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
+    ) -> Found:
+        """The k greatest inner products of each query."""
         if self._shards:
-            return search_shards(self._shards, wanted, k, allowed)
-        return self._search_cpu(wanted, k, allowed)
+            return search_shards(self._shards, queries, k, allowed)
+        return self._search_cpu(queries, k, allowed)
 
     def _search_cpu(
         self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
@@ -312,6 +357,30 @@ def _as_matrix(vectors: Vectors | ArrayLike, name: str) -> NDArray[np.float32]:
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise VectorError(f"{name} is {list(matrix.shape)}; it must be [number, dimensions].")
     return matrix
+
+
+def _finite(matrix: NDArray[np.float32], what: str) -> NDArray[np.float32]:
+    """The rows unchanged; refuses one that is not finite."""
+    for row in np.flatnonzero(~np.isfinite(matrix).all(axis=1)):
+        raise VectorError(f"{what} {row} holds NaN or infinity. Encode it again.")
+    return matrix
+
+
+def _powers_of_two(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """For each row the least power of two that is not less than its length; 1 for zeros."""
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1)
+    exponents = np.ceil(np.log2(np.where(lengths > 0, lengths, 1.0)))
+    powers: NDArray[np.float32] = np.exp2(exponents).astype(np.float32)
+    return powers
+
+
+def _short_rows(
+    matrix: NDArray[np.float32], similarity: Similarity
+) -> tuple[NDArray[np.float32], float]:
+    """Rows to multiply with, divided by one power of two so that none is longer than 1."""
+    rows = rows_to_multiply(matrix, similarity)
+    scale = float(_powers_of_two(rows).max(initial=0.0)) or 1.0
+    return rows / np.float32(scale), scale
 
 
 def _unit_rows(matrix: NDArray[np.float32], what: str) -> NDArray[np.float32]:

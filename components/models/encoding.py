@@ -22,6 +22,7 @@ from torch import Tensor
 from components.models.devices import inference
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
+from components.models.similarity import Similarity, scaled
 from components.models.tower import Passages, Tower
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.lexical import Segmentation, words_joined
@@ -145,6 +146,7 @@ class TextEncoder:
         head: Joins the passages of a text; None where a text is one passage.
         segmentation: Language whose words are joined by "_" before the tower's tokenizer reads a
             text; None for texts as they are.
+        similarity: By which vectors are compared: those compared by cosine are of unit length.
     """
 
     tower: Tower
@@ -152,6 +154,7 @@ class TextEncoder:
     prompt: str = ""
     head: HierarchicalArticleHead | None = None
     segmentation: Segmentation | None = None
+    similarity: Similarity = "cosine"
 
     def tokenize(self, texts: Sequence[str]) -> Passages:
         """The texts as passages, cut to what the model reads."""
@@ -186,7 +189,7 @@ class TextEncoder:
         return [float(share) for share in np.where(complete, 1.0, read / tokens)]
 
     def embed(self, passages: Passages, budget: TokenBudget | None = None) -> Tensor:
-        """Unit vectors of tokenised texts, on the tower's device, with gradients where enabled.
+        """Vectors of tokenised texts, on the tower's device, with gradients where enabled.
 
         Returns:
             float32 `[n_texts, dim]`.
@@ -195,7 +198,7 @@ class TextEncoder:
         vectors = embed_passages(self.tower, passages, budget)
         if self.head is not None and len(passages):
             vectors = self.head(*_padded(vectors, passages.per_text))
-        return torch.nn.functional.normalize(vectors, dim=-1)
+        return scaled(vectors, self.similarity)
 
     def head_change(self, passages: Passages) -> float:
         """Mean of the head's |out - in| / |in| over some texts; 0 without a head."""
@@ -276,7 +279,7 @@ def encode(
         progress: Called with the number of texts done since the last call.
 
     Returns:
-        float32 `[n, dim]` on the tower's device, unit length, and the report.
+        float32 `[n, dim]` on the tower's device, and the report.
 
     Raises:
         TypeError: `texts` is one string, or holds anything but strings.
@@ -323,7 +326,7 @@ def encode_tokenized(
         progress: Called with the number of texts done since the last call.
 
     Returns:
-        float32 `[n, dim]` on the tower's device, unit length.
+        float32 `[n, dim]` on the tower's device.
 
     Raises:
         torch.OutOfMemoryError: One passage alone does not fit.

@@ -24,6 +24,7 @@ from platformdirs import user_cache_path
 from components.models.errors import ModelError, parsed_record
 from components.models.locks import file_lock
 from components.models.multilingual import PROMPTS, packaged_weights, write_unpacked
+from components.models.similarity import Similarity
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 
@@ -51,6 +52,8 @@ class Manifest:
         text_rule: Which parts of an article are encoded: headings and text, or text alone.
         segmentation: Language whose words are joined before a text is encoded, or None; folders
             written before there was a choice do not name it.
+        similarity: How vectors of questions and articles are compared; folders written before there
+            was a choice do not name it.
         prompts: What is written before a text, `{"query": ..., "passage": ...}`.
         config: The resolved training configuration.
         data: `corpus_sha256`, `questions_sha256` of what it was trained on.
@@ -69,6 +72,7 @@ class Manifest:
     dim: int
     text_rule: TextRule = "headings_text"
     segmentation: Segmentation | None = None
+    similarity: Similarity = "cosine"
     prompts: Mapping[str, str] = field(default_factory=lambda: {"query": "", "passage": ""})
     config: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
@@ -103,7 +107,7 @@ class Manifest:
             if missing := [
                 each.name
                 for each in dataclasses.fields(cls)
-                if each.name not in {"segmentation", "held_out", *json.loads(text)}
+                if each.name not in {"segmentation", "similarity", "held_out", *json.loads(text)}
             ]:
                 raise ValueError(f"field '{missing[0]}' is missing")
             manifest = parsed_record(cls, text)
@@ -404,6 +408,8 @@ def manifest_digest(manifest: Manifest) -> str:
     named = {**parts, "prompts": dict(manifest.prompts)}
     if manifest.segmentation is not None:
         named["segmentation"] = {"language": manifest.segmentation}
+    if manifest.similarity != "cosine":
+        named["similarity"] = {"of": manifest.similarity}
     return _sha256(named)
 
 

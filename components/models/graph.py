@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.functional import dropout, elu, leaky_relu
 
 from components.models.devices import fast_linear
@@ -27,6 +27,7 @@ from components.models.graph_ops import (
     weighted_sum,
 )
 from components.models.head import Init
+from components.models.similarity import Similarity, scaled
 from components.models.weights import SavedModule, check_arguments
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
@@ -36,19 +37,22 @@ GraphKind = Literal["gatv2", "gat", "gcn", "sage", "kgnn", "mlp"]
 GRAPH_KINDS: tuple[GraphKind, ...] = get_args(GraphKind)
 
 
-def graph_layer(kind: GraphKind, dim: int, heads: int, edge_kinds: tuple[str, ...]) -> nn.Module:
-    """A layer of a kind.
+def graph_layer(
+    kind: GraphKind, entering: int, leaving: int, heads: int, edge_kinds: tuple[str, ...]
+) -> nn.Module:
+    """A layer of a kind, from states of width `entering` to states of width `leaving`.
 
-    Its `forward(states, own, edges)` takes the states of the sources `[n_sources, dim]`, those of
-    the targets `[n_targets, dim]` and the edges between them, and returns `[n_targets, dim]`,
-    without an activation. Layers with attention have `attention(states, own, edges)` too, which
-    returns `[n_edges, heads]`.
+    Its `forward(states, own, edges)` takes the states of the sources `[n_sources, entering]`, those
+    of the targets `[n_targets, entering]` and the edges between them, and returns
+    `[n_targets, leaving]`, without an activation. Layers with attention have
+    `attention(states, own, edges)` too, which returns `[n_edges, heads]`.
     """
     if kind == "gatv2":
-        return _GATv2(dim, heads, edge_kinds)
+        return _GATv2(entering, leaving, heads, edge_kinds)
     if kind == "gat":
-        return _GAT(dim, heads, edge_kinds)
-    return {"gcn": _GCN, "sage": _SAGE, "kgnn": _KGNN, "mlp": _MLP}[kind](dim)
+        return _GAT(entering, leaving, heads, edge_kinds)
+    layers = {"gcn": _GCN, "sage": _SAGE, "kgnn": _KGNN, "mlp": _MLP}
+    return layers[kind](entering, leaving)
 
 
 class _GATv2(nn.Module):
@@ -58,13 +62,15 @@ class _GATv2(nn.Module):
     target gets the heads' sum_j alpha_ij W_s h_j side by side.
     """
 
-    def __init__(self, dim: int, heads: int, edge_kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self, entering: int, leaving: int, heads: int, edge_kinds: tuple[str, ...]
+    ) -> None:
         super().__init__()
-        self.source = _glorot(dim)
-        self.target = _glorot(dim)
-        self.score = nn.Parameter(torch.empty(heads, dim // heads))
+        self.source = _glorot(entering, leaving)
+        self.target = _glorot(entering, leaving)
+        self.score = nn.Parameter(torch.empty(heads, leaving // heads))
         nn.init.xavier_uniform_(self.score)
-        self.kinds = _KindVectors(edge_kinds, dim) if len(edge_kinds) > 1 else None
+        self.kinds = _KindVectors(edge_kinds, leaving) if len(edge_kinds) > 1 else None
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:
         sources = _linear(self.source, states)
@@ -85,15 +91,17 @@ class _GAT(nn.Module):
     e_ij = LeakyReLU(a_t^T W h_i + a_s^T W h_j + w_e), with a number w_e per kind of edge and head.
     """
 
-    def __init__(self, dim: int, heads: int, edge_kinds: tuple[str, ...]) -> None:
+    def __init__(
+        self, entering: int, leaving: int, heads: int, edge_kinds: tuple[str, ...]
+    ) -> None:
         super().__init__()
-        self.source = _glorot(dim, bias=False)
-        self.source_score = nn.Parameter(torch.empty(heads, dim // heads))
-        self.target_score = nn.Parameter(torch.empty(heads, dim // heads))
+        self.source = _glorot(entering, leaving, bias=False)
+        self.source_score = nn.Parameter(torch.empty(heads, leaving // heads))
+        self.target_score = nn.Parameter(torch.empty(heads, leaving // heads))
         nn.init.xavier_uniform_(self.source_score)
         nn.init.xavier_uniform_(self.target_score)
         self.kinds = _KindVectors(edge_kinds, heads) if len(edge_kinds) > 1 else None
-        self.bias = nn.Parameter(torch.zeros(dim))
+        self.bias = nn.Parameter(torch.zeros(leaving))
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:  # noqa: ARG002
         sources = _linear(self.source, states)
@@ -120,9 +128,9 @@ class _GAT(nn.Module):
 class _GCN(nn.Module):
     """Neighbours weighed by 1 / sqrt(d_i d_j), their degrees (Kipf and Welling 2017)."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, entering: int, leaving: int) -> None:
         super().__init__()
-        self.source = _glorot(dim)
+        self.source = _glorot(entering, leaving)
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:  # noqa: ARG002
         weights = edges.degrees.to(states.dtype).rsqrt()
@@ -132,10 +140,10 @@ class _GCN(nn.Module):
 class _SAGE(nn.Module):
     """The neighbours' mean next to the node itself (Hamilton et al. 2017)."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, entering: int, leaving: int) -> None:
         super().__init__()
-        self.source = _glorot(dim)
-        self.own = _glorot(dim, bias=False)
+        self.source = _glorot(entering, leaving)
+        self.own = _glorot(entering, leaving, bias=False)
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:
         summed = weighted_sum(states, self._weights(edges, states.dtype)[:, None], edges)
@@ -158,10 +166,12 @@ class _KGNN(_SAGE):
 class _MLP(nn.Module):
     """As many weights as a GATv2 layer's two matrices, but no neighbours: the control."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, entering: int, leaving: int) -> None:
         super().__init__()
-        self.first = _glorot(dim)
-        self.second = _glorot(dim)
+        # entering * between + between * leaving = 2 * entering * leaving, to rounding.
+        between = max(1, round(2 * entering * leaving / (entering + leaving)))
+        self.first = _glorot(entering, between)
+        self.second = _glorot(between, leaving)
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:  # noqa: ARG002
         return _linear(self.second, elu(_linear(self.first, own)))
@@ -185,8 +195,8 @@ class _KindVectors(nn.Module):
         return table.index_copy(0, self.codes, self.weight)
 
 
-def _glorot(dim: int, *, bias: bool = True) -> nn.Linear:
-    linear = nn.Linear(dim, dim, bias=bias)
+def _glorot(entering: int, leaving: int, *, bias: bool = True) -> nn.Linear:
+    linear = nn.Linear(entering, leaving, bias=bias)
     nn.init.xavier_uniform_(linear.weight)
     if bias:
         nn.init.zeros_(linear.bias)
@@ -212,23 +222,27 @@ class LegislativeGraphEncoder(SavedModule):
     """Enriches vectors of laws, divisions and articles by their neighbours.
 
     `init="paper"` is as published: h' = ELU(layer(h)), no ELU after the last, Glorot weights, zero
-    biases. `init="identity"` is h' = h + W_o ELU(layer(h)) with W_o and its bias at zero: at step 0
-    it *is* its input, bit for bit, in training mode too, while every zero receives a gradient at
-    the first step. Dropout acts after every ELU.
+    biases. The states between two layers are `hidden` wide. `init="identity"` is
+    h' = h + W_o ELU(layer(h)), where layer(h) is `hidden` wide and W_o and its bias are zero: at
+    step 0 it *is* its input, bit for bit, in training mode too, while every zero receives a
+    gradient at the first step. Dropout acts after every ELU.
 
     Two runs give the same bits, forwards and backwards, on one machine with the same number of
     threads.
 
     Args:
         dim: Width of the vectors.
+        hidden: Width inside the network; default: `dim`. G-DSR: 4 times `dim`.
         layers: Number of layers, and so how many edges away an article sees.
-        heads: Attention heads; must divide `dim`. Only "gatv2" and "gat" have any.
+        heads: Attention heads; must divide `dim` and `hidden`. Only "gatv2" and "gat" have any.
+            G-DSR: 1.
         kind: "gatv2" (G-DSR), "gat", "gcn", "sage" or "kgnn"; "mlp" sees no neighbours: a control
             of equal size.
         init: How a fresh network is initialised.
         edge_kinds: The kinds of edges it is made for; with more than one, attention learns a
             vector for each.
-        dropout: Dropout probability.
+        dropout: Dropout probability. G-DSR: 0.1.
+        similarity: Of the bi-encoder below.
 
     Raises:
         ModelError: A value is out of its range.
@@ -240,17 +254,29 @@ class LegislativeGraphEncoder(SavedModule):
         self,
         dim: int,
         *,
+        hidden: int | None = None,
         layers: int = 3,
         heads: int = 4,
         kind: GraphKind = "gatv2",
         init: Init = "identity",
         edge_kinds: Sequence[str] = ("self", "down", "up"),
         dropout: float = 0.0,
+        similarity: Similarity = "cosine",
     ) -> None:
         super().__init__()
         counts = {"dim": dim, "layers": layers, "heads": heads}
-        choices = {"kind": (kind, GRAPH_KINDS), "init": (init, get_args(Init))}
+        choices = {
+            "kind": (kind, GRAPH_KINDS),
+            "init": (init, get_args(Init)),
+            "similarity": (similarity, get_args(Similarity)),
+        }
         check_arguments("graph", counts, dropout, choices)
+        inside = dim if hidden is None else hidden
+        if inside < 1 or inside % heads:
+            raise ModelError(
+                f"graph.hidden is {inside}; it must be at least 1, and graph.heads ({heads}) must "
+                "divide it."
+            )
         kinds = list(edge_kinds)
         if not (len(set(kinds)) == len(kinds) and {"self"} <= set(kinds) <= set(EDGE_KINDS)):
             raise ModelError(
@@ -258,20 +284,26 @@ class LegislativeGraphEncoder(SavedModule):
                 f"of {', '.join(EDGE_KINDS)}."
             )
         self.dim = dim
+        self.hidden = inside
         self.layers = layers
         self.heads = heads
         self.kind: GraphKind = kind
         self.init: Init = init
         self.edge_kinds = tuple(edge_kinds)
         self.dropout = dropout
+        self.similarity: Similarity = similarity
         options = {"kind": kind, "init": init, "edge_kinds": kinds, "dropout": dropout}
-        self.arguments = {**counts, **options}
+        self.arguments = {**counts, "hidden": hidden, **options, "similarity": similarity}
+        # An identity comes back to `dim` after each layer.
+        widths = [(dim, inside)] * layers
+        if init == "paper":
+            widths = list(pairwise([dim, *[inside] * (layers - 1), dim]))
         self.convolutions = nn.ModuleList(
-            graph_layer(kind, dim, heads, self.edge_kinds) for _ in range(layers)
+            graph_layer(kind, *width, heads, self.edge_kinds) for width in widths
         )
         self.outputs = nn.ModuleList()
         if init == "identity":
-            self.outputs.extend(nn.Linear(dim, dim) for _ in range(layers))
+            self.outputs.extend(nn.Linear(inside, dim) for _ in range(layers))
             for parameter in self.outputs.parameters():
                 nn.init.zeros_(parameter)
 
@@ -405,7 +437,7 @@ def enriched(
     positions: npt.ArrayLike,
     features: Callable[[Nodes], Tensor],
 ) -> Tensor:
-    """The network's vectors of some articles, normalised.
+    """The network's vectors of some articles, as its bi-encoder's are compared.
 
     Only the nodes that these articles can see are computed and requested. The vectors are the same,
     to rounding, whichever articles are computed together.
@@ -417,7 +449,7 @@ def enriched(
         features: Gives the base vectors of nodes of the graph, float32 `[n_nodes, dim]`.
 
     Returns:
-        float32 `[n, dim]` on the CPU, of unit length.
+        float32 `[n, dim]` on the CPU, for cosine of unit length.
     """
     device = next(network.parameters()).device
     rows = graph.article_nodes[np.asarray(positions, dtype=np.int64)]
@@ -426,7 +458,7 @@ def enriched(
     with torch.no_grad():
         part = GraphTensors.of(graph.part(nodes), device)
         vectors: Tensor = network(features(nodes).to(device), part, places)
-        return functional.normalize(vectors, dim=1).cpu()
+        return scaled(vectors, network.similarity).cpu()
 
 
 def seen_by_articles(

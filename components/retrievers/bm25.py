@@ -18,7 +18,7 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
-from components.statutes.lexical import analysis_version
+from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -116,19 +116,25 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         return {"documents": found}
 
     def _shared_index(self) -> ResidentIndex[LexicalIndex]:
-        k1, b = self.k1, self.b
-        return resident_index(
-            self._store,
-            ("bm25", k1, b),
-            lambda store: kept_index(
-                store,
-                f"bm25/{k1}/{b}",
-                # Read before the texts: newer texts under this version are only indexed once more.
-                f"{_FORMAT}/{analysis_version()}/{store.content_version()}",
-                LexicalIndex,
-                lambda: LexicalIndex.build(store.texts(), k1=k1, b=b),
-            ),
-        )
+        return lexical_index(self._store, self.k1, self.b)
+
+
+def lexical_index(
+    store: ReadableStore, k1: float = K1, b: float = B
+) -> ResidentIndex[LexicalIndex]:
+    """The process's BM25 index of a store's articles."""
+    return resident_index(
+        store,
+        ("bm25", k1, b),
+        lambda store: kept_index(
+            store,
+            f"bm25/{k1}/{b}",
+            # Read before the texts: newer texts under this version are only indexed once more.
+            f"{_FORMAT}/{analysis_version()}/{store.content_version()}",
+            LexicalIndex,
+            lambda: LexicalIndex.build(store.texts(), k1=k1, b=b),
+        ),
+    )
 
 
 class Kept(Protocol):

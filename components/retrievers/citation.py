@@ -11,6 +11,7 @@ from haystack.document_stores.types import DocumentStore
 from components.converters.articles import law_of, number_of
 from components.retrievers.resident import (
     IndexReader,
+    ReadableStore,
     ResidentIndex,
     Retriever,
     expire_unless_new,
@@ -184,9 +185,12 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         return still_stored(self._store, fetched)
 
     def _shared_index(self) -> ResidentIndex[CitationResolver]:
-        return resident_index(
-            self._store, "citations", lambda store: CitationResolver(store.entries())
-        )
+        return citation_index(self._store)
+
+
+def citation_index(store: ReadableStore) -> ResidentIndex[CitationResolver]:
+    """The process's index of a store's articles by law and number."""
+    return resident_index(store, "citations", lambda store: CitationResolver(store.entries()))
 
 
 def scores_of(

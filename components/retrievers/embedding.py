@@ -14,6 +14,7 @@ from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.errors import VectorError
 from components.models.lexical_index import RowMask
+from components.models.similarity import Similarity
 from components.parameters import checked_device
 from components.retrievers.resident import (
     IndexReader,
@@ -31,13 +32,14 @@ logger = logging.getLogger(__name__)
 
 
 class DenseVectors:
-    """All vectors of a store, searched by cosine.
+    """All vectors of a store, searched by the similarity of the model that made them.
 
     Args:
         keys: int64 `[n]`, the documents' keys by row, in the order that breaks ties.
         matrix: float32 `[n, dim]`.
         device: where it lies; None takes the best there is.
         model: digest of the bi-encoder that made them, where it is known.
+        similarity: how that one compares them.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class DenseVectors:
         matrix: NDArray[np.float32],
         device: str | None,
         model: str | None = None,
+        similarity: Similarity = "cosine",
     ) -> None:
         self.model = model
         self._keys = keys
         self._mask = RowMask(keys)
-        self._index = DenseIndex(matrix, str(resolve_device(device))) if len(keys) else None
+        place = str(resolve_device(device))
+        self._index = DenseIndex(matrix, place, similarity) if len(keys) else None
 
     @classmethod
     def read(cls, store: ReadableStore, device: str | None) -> "DenseVectors":
@@ -82,7 +86,9 @@ class DenseVectors:
         if isinstance(store, StatuteDocumentStore):  # a snapshot tells of its own documents
             record = store.model
             _tell_of_those_without(store, len(keys), record.path if record else "NAME|FOLDER")
-        return cls(keys, matrix, device, record.biencoder_digest if record else None)
+        if record is None:
+            return cls(keys, matrix, device)
+        return cls(keys, matrix, device, record.biencoder_digest, record.similarity)
 
     def search(
         self, query: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None = None
@@ -95,7 +101,7 @@ class DenseVectors:
             allowed: keys to choose from; None for all.
 
         Returns:
-            Keys int64 and cosines float32, both `[at most k]`, by score, equal scores by row.
+            Keys int64 and similarities float32, both `[at most k]`, by score, equal scores by row.
 
         Raises:
             VectorError: the query is of another size than the vectors.
@@ -231,9 +237,9 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
             as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
-            `documents`: by cosine, equal scores in the order of the law. `weight`: how far a fusion
-            may trust this list, 0 to 1, as measured at indexing (`pipelines.agreement`); 1 where
-            it was not.
+            `documents`: by similarity, equal scores in the order of the law. `weight`: how far a
+            fusion may trust this list, 0 to 1, as measured at indexing (`pipelines.agreement`); 1
+            where it was not.
 
         Raises:
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or

@@ -29,6 +29,7 @@ class Question:
         relevant: Ids of the articles that answer it, each once; empty only if not answerable.
         split: "train", "dev" or "test", where known.
         answerable: False for a question that no article answers; ranking metrics leave it out.
+        synthetic: Whether a model wrote it; it is learnt from, and chooses and measures nothing.
         extra: Every other field of its line.
     """
 
@@ -37,6 +38,7 @@ class Question:
     relevant: tuple[str, ...]
     split: str | None = None
     answerable: bool = True
+    synthetic: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 

@@ -8,6 +8,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from components.models.similarity import Similarity
 from components.statutes.article import TextRule
 from components.stores.database import StatuteDatabase
 from components.stores.rows import StoreError, damaged, vector_of
@@ -26,6 +27,7 @@ class StoreModel:
         text_rule: what of an article it encodes.
         biencoder: digest of the bi-encoder below, if a graph network makes the articles' vectors
             (`digest` then covers both); None if the vectors are the bi-encoder's own.
+        similarity: how its vectors are compared.
     """
 
     path: str
@@ -33,6 +35,7 @@ class StoreModel:
     dim: int
     text_rule: TextRule
     biencoder: str | None = None
+    similarity: Similarity = "cosine"
 
     @property
     def through_graph(self) -> bool:
@@ -62,6 +65,7 @@ def read_model(database: StatuteDatabase) -> StoreModel | None:
         and model.dim > 0
         and model.text_rule in get_args(TextRule)
         and isinstance(model.biencoder, str | None)
+        and model.similarity in get_args(Similarity)
     ):
         raise StoreError(damaged(database.path, _NOT_A_MODEL))
     return model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib.util
 import json
 import logging
 import os
@@ -15,7 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from datetime import date
 from functools import partial
 from importlib.metadata import version
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import uvicorn
 from fastapi import FastAPI, Path, Query, Request
@@ -75,6 +76,9 @@ from pipelines.serving.limits import (
 from pipelines.serving.protocol import PromptProtocol
 from pipelines.serving.reading import ServedLaw
 from pipelines.serving.telemetry import Exchange, ServingMetrics
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 Result = TypeVar("Result")
 
@@ -543,7 +547,10 @@ def build_app(
         limits: what one client may ask for.
         names: host names under which it may be asked for; None for any.
     """
+    first = next(iter(served.values()))
+    agents = _agents(first.pipeline, gate, limits.seconds)
     app: FastAPI = FastAPIOffline(
+        lifespan=None if agents is None else lambda _: agents.session_manager.run(),
         title="Lexarbor",
         description=_ABOUT,
         version=version("lexarbor"),
@@ -553,7 +560,12 @@ def build_app(
     )
     for name, pipeline in served.items():
         _add_pipeline(app, name, pipeline)
-    _add_law(app, next(iter(served.values())))
+    _add_law(app, first)
+    if agents is not None:
+        from pipelines.serving.mcp import http_app
+
+        # Reception has checked the host. A mounted application would not answer "/mcp" itself.
+        app.router.routes.extend(http_app(agents, None, "/mcp").routes)
     metrics = ServingMetrics(gate)
     _add_probes(app, served, metrics)
     _add_problems(app)
@@ -576,6 +588,15 @@ _EVENT = {
     },
     "required": ["event", "data"],
 }
+
+
+def _agents(pipeline: Pipeline, gate: Gate, seconds: float) -> MCPServer | None:
+    """The law as tools for agents; None over an engine, or without the extra `mcp`."""
+    if importlib.util.find_spec("mcp") is None or ServedLaw.of(pipeline) is None:
+        return None
+    from pipelines.serving.mcp import build_mcp
+
+    return build_mcp(pipeline, gate, seconds)
 
 
 def _add_pipeline(app: FastAPI, name: str, pipeline: ServedPipeline) -> None:

@@ -52,15 +52,18 @@ class Wording:
         number: Writes a whole number.
         day: Writes a date.
         zero_is_one: Whether nouns after 0 are singular.
+        on: The day on which articles are marked as repealed; None marks none.
     """
 
     lang: str = "en"
     number: Callable[[int], str] = "{:,}".format
     day: Callable[[date], str] = date.isoformat
     zero_is_one: bool = False
+    on: date | None = None
+    repealed: str = "{name} (repealed)"
     articles: Forms = ("{count} article", "{count} articles")
     place: str = "{place} of {of}"
-    divisions: str = "{label}: {articles}, {place} divisions beside each other"
+    divisions: str = "{label}: {articles}, {place} divisions at that level"
     more: str = "{count} more articles, {first} to {last}"
     and_more: Forms = ("and {count} more", "and {count} more")
     together: str = ", {share} together"
@@ -68,25 +71,22 @@ class Wording:
     role_next: str = "next"
     own_text: str = "its own text"
     within: str = "in {heading}"
-    below_law: str = "right below the law"
-    cites: str = "It cites {articles}"
-    cited_by: str = "It is cited by {articles}"
+    below_law: str = "directly in the law"
+    cites: str = "Refers to {articles}"
+    cited_by: str = "Referred to by {articles}"
     in_force: str = "In force"
     from_day: str = " from {day}"
     to_day: str = " to {day}"
-    stands_in: str = "stands in"
+    stands_in: str = "is in"
     in_sequence: str = "comes before or after"
-    citation: str = "cites, the arrow at the cited article"
-    places: str = "“1 of 3” is the place of a division among those beside it. "
-    citations: str = (
-        "Citations are those that a program reads in the texts; it may miss some, or read one"
-        " wrongly."
-    )
-    told_place: str = "{name} stands in {places}."
+    citation: str = "arrow points to the article referred to"
+    places: str = "“1 of 3” means the first of three at that level. "
+    citations: str = "Cross-references are detected automatically and may be incomplete."
+    told_place: str = "{name} is in {places}."
     told_joint: str = ", in "
     told_beside: Forms = (
-        "{count} other article stands beside it.",
-        "{count} other articles stand beside it.",
+        "{count} other article is in the same division.",
+        "{count} other articles are in the same division.",
     )
     told_before: str = "Before it comes {name}."
     told_after: str = "After it comes {name}."
@@ -100,6 +100,12 @@ class Wording:
         """One of the forms with `{count}` put in."""
         one = count == 1 or (count == 0 and self.zero_is_one)
         return forms[0 if one else 1].format(count=self.number(count))
+
+    def named(self, article: Article) -> str:
+        """An article's number, and whether it is repealed."""
+        name = name_of(article)
+        is_repealed = self.on is not None and article.state(self.on) == "repealed"
+        return self.repealed.format(name=name) if is_repealed else name
 
 
 ENGLISH = Wording()
@@ -163,7 +169,7 @@ def described(
     def named(article: Article, share: float | None) -> str:
         foreign = article.law != place.article.law
         law = wording.told_of_law.format(law=article.law) if foreign else ""
-        return f"{name_of(article)}{law}" + ("" if share is None else f" ({per_cent(share)})")
+        return f"{wording.named(article)}{law}" + ("" if share is None else f" ({per_cent(share)})")
 
     above = wording.told_joint.join(division.label for division in reversed(place.path))
     sentences = [wording.told_place.format(name=name_of(place.article), places=above)]
@@ -192,7 +198,7 @@ def described(
 
 def _head(article: Article, wording: Wording) -> tuple[str, float]:
     """Number, law and days in force; returns the markup and where the picture continues."""
-    name, end = paragraph(_MARGIN, 74, name_of(article), 34, _ROOM, 2, bold=True)
+    name, end = paragraph(_MARGIN, 74, wording.named(article), 34, _ROOM, 2, bold=True)
     law, end = paragraph(_MARGIN, end + 32, article.law, 19, _ROOM, 2, fill=QUIET)
     first, last = article.valid_from, article.valid_to
     days = wording.from_day.format(day=wording.day(first)) if first else ""
@@ -285,7 +291,9 @@ class _Outline:
             x, above = x + indent, middle
         self._x = x  # where the articles begin
         shown = [place.article, *self._shown()[1], place.previous, place.next]
-        widths = [text_width(name_of(each), 14, bold=True) for each in shown if each is not None]
+        widths = [
+            text_width(wording.named(each), 14, bold=True) for each in shown if each is not None
+        ]
         self._number_room = min(_NUMBER_ROOM, max(widths) + 14)
         self._draw_articles(x - indent, above + 9)
 
@@ -415,7 +423,9 @@ class _Outline:
 
     def _number(self, article: Article, base: float, colour: str) -> str:
         style = {"bold": True, "fill": colour, "sans": True}
-        return fitted_line(self._x, base, name_of(article), 14, self._number_room - 8, **style)
+        return fitted_line(
+            self._x, base, self._wording.named(article), 14, self._number_room - 8, **style
+        )
 
 
 # The right side: the articles that this one cites, and those that cite it.
@@ -455,7 +465,7 @@ def _draw_citations(
         shown = _most_attended(articles, shares)
         for article in shown:
             share = shares.get(article.id)
-            drawn.append(_card(article, place.article, share, left, top))
+            drawn.append(_card(article, place.article, share, left, top, wording))
             joins.append((top + _CARD / 2, share, outward))
             top += _CARD + _GAP
         rest = [article for article in articles if article not in shown]
@@ -475,11 +485,13 @@ def _most_attended(articles: tuple[Article, ...], shares: Mapping[str, float]) -
     return [article for article in articles if article in best]
 
 
-def _card(article: Article, here: Article, share: float | None, left: float, top: float) -> str:
+def _card(
+    article: Article, here: Article, share: float | None, left: float, top: float, wording: Wording
+) -> str:
     frame = rect(left, top, _COLUMN, _CARD, 6, fill=SHEET, stroke=LINE)
     inner, room = left + 12, _COLUMN - 24
     beside = room - (PILL_ROOM if share is not None else 0)
-    name = fitted_line(inner, top + 21, name_of(article), 13.5, beside, bold=True, sans=True)
+    name = fitted_line(inner, top + 21, wording.named(article), 13.5, beside, bold=True, sans=True)
     base, lines = top + 41, 2
     if article.law != here.law:
         name += fitted_line(inner, base, article.law, 13.5, room)

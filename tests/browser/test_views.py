@@ -15,6 +15,7 @@ from ui.language import address, article_link, division_link
 
 pytestmark = pytest.mark.browser
 CODE = "Housing Code of Aldermere (invented)"
+NAME = "Housing Code of Aldermere"
 WAY = [
     "Book I. Letting of dwellings",
     "Title 2. Entering into a tenancy",
@@ -35,7 +36,8 @@ def test_axe_finds_no_violation_in_the_law(open_page, site, language, scheme, wi
         ("article-on-a-day", article_link(ARTICLE, language, on="2015-01-01")),
     ):
         page.goto(site + link)
-        if view == "article":
+        # On a phone the lists say what the picture would.
+        if view == "article" and width >= 1280:
             page.locator(".picture img").scroll_into_view_if_needed()
             page.locator(".picture img").evaluate("(image) => image.decode()")
         check_look(page, f"law-{view}", language, scheme, width)
@@ -49,9 +51,9 @@ def test_a_walk_from_an_article_through_its_divisions_and_back(open_page, site, 
     page = open_page(site + article_link(ARTICLE, language), wait=False)
     main = page.get_by_role("main")
     heading = page.get_by_role("heading", level=1)
-    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    assert words(heading.text_content()) == f"Article 12 {NAME}"
     steps = page.locator(".trail").get_by_role("listitem").all_text_contents()
-    assert steps[1:5] == [CODE, *WAY]
+    assert steps[1:5] == [NAME, *WAY]
     assert steps[-1] == "Article 12"
     page.locator(".trail").get_by_role("link", name=WAY[-1]).click()
     assert heading.text_content() == WAY[-1]
@@ -68,28 +70,28 @@ def test_a_walk_from_an_article_through_its_divisions_and_back(open_page, site, 
     assert told.endswith(words(heading.text_content()))
     main.locator("nav a[rel=prev]").click()
     main.get_by_role("link", name="Article 13", exact=True).click()
-    assert words(heading.text_content()) == f"Article 13 {CODE}"
+    assert words(heading.text_content()) == f"Article 13 {NAME}"
     page.locator(".sequence").get_by_role("link").first.click()
-    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    assert words(heading.text_content()) == f"Article 12 {NAME}"
     page.locator(".place").get_by_role("link", name="Article 24").click()
     assert "Family Code" in words(heading.text_content())
     page.go_back()
-    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    assert words(heading.text_content()) == f"Article 12 {NAME}"
     # The same page in the other language.
     other = "Français" if language == "en" else "English"
     page.get_by_role("link", name=other).click()
-    assert words(heading.text_content()) == f"Article 12 {CODE}"
+    assert words(heading.text_content()) == f"Article 12 {NAME}"
     assert page.locator("html").get_attribute("lang") == ("fr" if language == "en" else "en")
 
 
 def test_the_state_on_another_day_is_asked_with_a_form(open_page, site):
     page = open_page(site + article_link(ARTICLE, "en"), wait=False)
     assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
-    page.get_by_text("Was it in force on another day?").click()
-    page.get_by_label("Day").fill("2018-06-30")
+    page.get_by_text("Check another date").click()
+    page.get_by_label("Date").fill("2018-06-30")
     page.get_by_role("button", name="Show").click()
     page.get_by_text("On 30 June 2018:").wait_for()
-    assert words(page.locator(".state").text_content()).startswith("Not yet in force")
+    assert words(page.locator(".state").text_content()).startswith("Not yet law")
     page.get_by_role("link", name="Back to today").click()
     assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
 

@@ -90,6 +90,14 @@ def text_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def aldermere_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo law without vectors; not to be written to."""
+    path = tmp_path_factory.mktemp("aldermere") / "law.db"
+    index_corpus("aldermere", path, model="none")
+    return path
+
+
+@pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence-transformers model with random weights, 16 dimensions, in milliseconds."""
     from sentence_transformers import SentenceTransformer, models

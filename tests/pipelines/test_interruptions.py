@@ -95,7 +95,7 @@ def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(start, tmp_path
     while not finished:
         process = start(path)
         # While encoding, each process may do some blocks; then each has some time to publish.
-        goal = kept + moment.randrange(1, 900)
+        goal = kept + moment.randrange(200, 1_200)
         while kept < ARTICLES and process.is_alive() and known_in(path, store) < goal:
             time.sleep(0.001)
         process.join(moment.uniform(0, 0.02) if kept < ARTICLES else 0.01 * kills)

@@ -80,6 +80,31 @@ def test_the_rankers_order_is_the_answer(pipeline):
         assert "passages_read" not in each
 
 
+def test_dense_rerank_is_the_cross_encoders_order_of_what_is_nearest_in_meaning(store, trained):
+    """As published: no words, no citations, and the order before does not count."""
+    nearest = load_pipeline("dense", store=store)
+    question = "What does it say about gardens?"
+    expected = {each["id"] for each in ask(nearest, question, top_k=5)["documents"]}
+    found = [
+        ask(
+            load_pipeline(
+                "dense_rerank",
+                store=store,
+                model=trained / folder,
+                overrides={"ranker.candidates": 5},
+            ),
+            question,
+            top_k=5,
+        )["documents"]
+        for folder in ("ranker", "fused")
+    ]
+    for documents in found:
+        assert {each["id"] for each in documents} == expected
+        assert [each["ranks"]["reranker"] for each in documents] == [1, 2, 3, 4, 5]
+        assert all(set(each["ranks"]) == {"dense", "reranker"} for each in documents)
+    assert [each["id"] for each in found[0]] == [each["id"] for each in found[1]]
+
+
 def test_where_the_order_before_counts_the_best_score_still_decides(store, trained):
     fused = load_pipeline("hybrid_rerank", store=store, model=trained / "fused")
     hybrid = load_pipeline("hybrid", store=store)

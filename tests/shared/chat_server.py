@@ -6,7 +6,7 @@ import gzip
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,7 +39,8 @@ class Script:
     """What the server says, and what it was asked.
 
     Attributes:
-        reply: the text of its reply; "{1}" stands for what it was asked.
+        reply: the text of its reply.
+        reply_to: makes the reply from the last message in place of `reply`.
         fault: how it fails.
         asked: the bodies of the requests.
         body: the body of the response, for the fault "body".
@@ -49,6 +50,7 @@ class Script:
     """
 
     reply: str = ""
+    reply_to: Callable[[str], str] | None = None
     fault: Fault = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
@@ -75,6 +77,8 @@ def chat_server() -> Iterator[Script]:
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             script.asked.append(json.loads(self.rfile.read(length)))
+            if script.reply_to is not None:
+                script.reply = script.reply_to(script.asked[-1]["messages"][-1]["content"])
             if script.fault in ("500", "401"):
                 self._send(b'{"error": {"message": "no"}}', status=int(script.fault))
             elif script.fault == "slow":

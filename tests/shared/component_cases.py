@@ -15,6 +15,7 @@ from haystack.components.retrievers.types import EmbeddingRetriever, TextRetriev
 from haystack.dataclasses import ByteStream, ChatMessage, SparseEmbedding
 from haystack.utils import ComponentDevice
 
+from components.builders.citation_auditor import CitationAuditor
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.prompt import StatutePromptBuilder
 from components.builders.quote_verifier import QuoteVerifier
@@ -288,6 +289,13 @@ CASES = [
             "replies": [ChatMessage.from_assistant('"The landlord mends it" [1].')],
             "documents": [Document(id="h1", content="The landlord mends it.")],
         },
+    ),
+    Case(
+        CitationAuditor,
+        {"document_store": STORE, "as_of": "2020-01-01", "refresh_seconds": 5.5},
+        {"text": "Article 1 of the Housing Code, article 9 of the Family Code."},
+        loads=(citation, "CitationResolver"),
+        needed={"document_store": STORE},
     ),
     Case(
         CitedAnswerBuilder,

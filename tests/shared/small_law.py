@@ -58,7 +58,7 @@ def read_places(store: ReadableStore) -> Places:
 
 def links(page: str) -> list[tuple[str, str]]:
     """Address and words of every link in the content."""
-    content = page[page.index("<main") :]
+    content = page[page.index("<main") : page.index("</main>")]
     found = re.findall(r'<a [^>]*?href="([^"]*)"[^>]*>(.*?)</a>', content)
     return [(html.unescape(to), told(words)) for to, words in found]
 

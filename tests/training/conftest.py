@@ -237,7 +237,8 @@ def dev_says(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], None]:
 
         def measured(questions: Any, *arguments: Any) -> Validation:
             value = next(ahead)
-            return Validation({arguments[-1]: {q.id: value for q in questions}}, [])
+            select_by = arguments[4]
+            return Validation({select_by: {q.id: value for q in questions}}, [])
 
         monkeypatch.setattr("training.loop.validate", measured)
 

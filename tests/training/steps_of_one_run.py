@@ -83,7 +83,7 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
         loss = loss_and_gradient(batch, texts, settings, accelerator)
         sum_gradients(accelerator, model.parameters())
         facts[name] = {
-            "loss": loss,
+            "loss": loss.loss,
             "token_budget": texts.budget.tokens,
             "own_questions": len(share(accelerator, len(batch.questions))),
             "with_gradient": sorted(n for n, p in model.named_parameters() if p.grad is not None),

@@ -25,7 +25,7 @@ from components.statutes.article import indexed_text
 from components.statutes.fusion import fuse_ranks
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
-from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, METRICS
+from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, GRAPH_ARMS, METRICS
 from training.ablation.dataset import Dataset, folds_of
 from training.ablation.grid import Outcome, Results, make_missing, runs_of
 from training.ablation.plots import plot_arms
@@ -110,6 +110,36 @@ def changed(arm: str, base: CusinesSettings) -> dict[str, Any]:
 )
 def test_an_arm_is_a_switch_away_from_cusines(settings, arm, differs):
     assert changed(arm, settings()) == differs
+
+
+def test_the_paper_s_arms_differ_in_what_its_tables_compare(settings):
+    base = settings(schedule="constant", negatives_per_question=4)
+    of = {arm: CUSINES_ARMS.settings_of(arm, base) for arm in CUSINES_ARMS.arms}
+    views = {"static": ("bm25",), "tree": ("tree",), "sequence": ("sequence",)}
+    views |= {"structural": ("tree", "sequence"), "static_structural": ("tree", "sequence", "bm25")}
+    for name, own in views.items():
+        fixed = of[f"{name}_fixed"]
+        assert (fixed.views, fixed.schedule, fixed.buckets) == (own, "fixed", 1)
+    # The grid's schedule is that of the arms which do not name one.
+    assert {of[arm].schedule for arm in ("tree", "static", "semantic", "cusines")} == {"constant"}
+    rotating = of["bm25_rotating"]
+    assert (rotating.views, rotating.candidates) == (("bm25",), 10)
+    assert (rotating.negatives_per_question, rotating.buckets) == (1, 1)
+
+
+@pytest.mark.parametrize("table", ["table2", "table3", "table4", "figure1"])
+def test_a_graph_network_has_every_arm_of_a_table_too(settings, graph_settings, table):
+    chosen = CUSINES_ARMS.chosen([table], [])
+    assert GRAPH_ARMS.chosen([table], []) == tuple(a for a in GRAPH_ARMS.arms if a in chosen)
+    for arm in chosen:
+        alone = CUSINES_ARMS.settings_of(arm, settings())
+        above = GRAPH_ARMS.settings_of(arm, graph_settings())
+        if arm != "untrained":
+            assert above.network == "gatv2"
+            for name in ("views", "schedule", "buckets", "candidates", "permute_tree"):
+                assert getattr(above, name) == getattr(alone, name), (arm, name)
+    assert CUSINES_ARMS.baseline_of(chosen) == GRAPH_ARMS.baseline_of(chosen) == "bm25_rotating"
+    assert CUSINES_ARMS.baseline_of(["bm25_fixed", "cusines"]) == "bm25_fixed"
 
 
 def test_in_batch_encodes_as_many_articles_a_step_and_in_all(settings):
@@ -251,7 +281,7 @@ class FakeRuns:
         self.work = path / "work"
         self._seconds = seconds
 
-    def __call__(self, run: Run, work: Path) -> dict[str, Any]:
+    def __call__(self, run: Run, work: Path, deadline: float | None) -> dict[str, Any]:
         work.mkdir(parents=True, exist_ok=True)
         (work / "state").touch()
         if run.arm in self.broken:
@@ -441,10 +471,10 @@ def test_means_costs_and_a_table_a_metric(runs):
 
 
 def test_arms_schedules_and_buckets_are_drawn_the_same_each_time(runs, tmp_path):
-    arms = ("bm25_fixed", "constant", "cusines", "buckets_2", "buckets_4")
+    arms = ("bm25_fixed", "constant", "static", "cusines", "buckets_2", "buckets_4")
     lines = {run.arm: [line(run)] for run in runs(arms=arms)}
     files = plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path, "bm25_fixed")
-    stems = ("law-arms", "law-schedules", "law-buckets")
+    stems = ("law-arms", "law-schedules", "law-dynamics", "law-buckets")
     assert [file.name for file in files] == [
         f"{stem}.{x}" for stem in stems for x in ("png", "svg")
     ]

@@ -80,10 +80,12 @@ def test_real_law_is_ranked_as_rank_bm25_does(real_data, variant):
 
 
 def test_the_variants_are_those_of_the_paper():
-    okapi, *plus = VARIANTS
+    okapi, standard, *plus = VARIANTS
     assert (okapi.kind, okapi.k1, okapi.b) == (BM25Okapi, 1.5, 0.75)
     defaults = BM25Okapi([["a"], ["b"], ["c"]])
     assert (defaults.k1, defaults.b) == (okapi.k1, okapi.b)
+    defaults = BM25Plus([["a"], ["b"], ["c"]])
+    assert standard == Variant(BM25Plus, defaults.k1, defaults.b)
     assert {each.kind for each in plus} == {BM25Plus}
     assert {(each.k1, each.b) for each in plus} == {
         (k1, b) for k1 in (0.8, 1.2, 2) for b in (0, 0.75, 1)
@@ -98,7 +100,7 @@ def test_equal_scores_stand_in_the_order_of_the_law(variant):
 
 
 def test_words_are_lower_cased_and_stand_as_they_are():
-    articles = law(["The RENTS.", "rent", unicodedata.normalize("NFD", "Má")], "vi")
+    articles = law(["The RENTS.", "rent", unicodedata.normalize("NFD", "Má")], "en")
     found = counted(articles, asked(["rents", "Rent", "má", "ma"])).rankings(VARIANTS[-1], 90)
     assert [ranking.tolist() for ranking in found] == [[0], [1], [2], []]
 
@@ -150,7 +152,7 @@ def test_the_table_and_the_file_say_the_same(written, tmp_path, capsys):
     printed = capsys.readouterr().out
     kept = json.loads(output.read_text(encoding="utf-8"))
     assert (kept["n_questions"], kept["n_articles"], kept["split"]) == (3, 5, "dev")
-    assert len(kept["rows"]) == 10
+    assert len(kept["rows"]) == 11
     okapi = kept["rows"][0]
     assert okapi["Exist@90"] == {
         "mean": pytest.approx(2 / 3),
@@ -165,9 +167,32 @@ def test_the_table_and_the_file_say_the_same(written, tmp_path, capsys):
         f"| BM25Okapi | 1.5 | 0.75 | 0.667 [{exist['interval'][0]:.3f}, "
         f"{exist['interval'][1]:.3f}] | {mrr} |"
     )
-    assert table[3].startswith("| BM25Plus | 0.8 | 0 |") and len(table) == 12
+    assert table[4].startswith("| BM25Plus | 0.8 | 0 |") and len(table) == 13
     assert len({line.count("|") for line in table}) == 1
     assert "3 questions of the split 'dev', 5 articles, lower-cased words" in printed
+
+
+def test_a_grid_is_a_table_a_file_and_a_heat_map(written, tmp_path, capsys):
+    # Without regard to length, 200 articles with "rent" twice hide the one with it once.
+    texts = [*(["rent rent " + "wage " * 40] * 210), "rent", *(["court"] * 300)]
+    law = written(texts, [("rent", ["a210"], "dev")])
+    assert main([*flags(law), "--grid", "--output", str(tmp_path / "heat")]) == DONE
+    printed = capsys.readouterr().out
+    kept = json.loads((tmp_path / "heat").read_text(encoding="utf-8"))
+    found = {(row["k1"], row["b"]): row["R@200"]["mean"] for row in kept["rows"]}
+    assert len(found) == 8 * 11
+    assert found[1.5, 0.0] == 0 and found[1.5, 0.7] == 1
+    table = [line for line in printed.splitlines() if line.startswith("|")]
+    assert len(table) == 2 + 8 and {line.count("|") for line in table} == {13}
+    assert "**1.000**" in printed
+    assert {file.name for file in tmp_path.glob("heat*")} == {"heat", "heat.png", "heat.svg"}
+
+
+def test_vietnamese_words_are_whole():
+    pytest.importorskip("pyvi", reason="pyvi is in the extra `vi`")
+    articles = law(["Hợp đồng lao động", "đồng hồ", "lao xuống"], "vi-VN")
+    found = counted(articles, asked(["hợp đồng", "lao động"])).rankings(VARIANTS[1], 90)
+    assert [ranking.tolist() for ranking in found] == [[0], [0]]
 
 
 def test_a_split_that_is_not_there_is_named(small_law, capsys):

@@ -210,6 +210,8 @@ def test_candidates_are_what_plain_loops_find(step, in_batch):
         pool = listed if in_batch else set(negatives[question])
         found = set(batch.articles[row].tolist())
         assert found == pool - set(forbidden(case, case[1][question]))
+    for (question, _), row in zip(pairs.tolist(), batch.buckets, strict=True):
+        assert set(batch.articles[row >= 0].tolist()) == set(negatives[question])
 
 
 @THOROUGH

@@ -24,7 +24,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
 from training.graph import GraphLearner, main
 from training.loop import curriculum_negatives, fit
-from training.objective import contrastive_loss, make_batch
+from training.objective import loss_of, make_batch
 from training.settings import GraphSettings
 
 
@@ -71,15 +71,13 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
     graph = LegislativeGraph.of(data.corpus)
     whole = learner.model(learner._inputs, GraphTensors.of(graph, torch.device("cpu")))
     articles = functional.normalize(whole[graph.n_inner :], dim=1)
-    expected = contrastive_loss(
+    expected = loss_of(chosen)(
         vectors.train[torch.from_numpy(batch.questions)],
         articles[torch.from_numpy(batch.articles)],
         torch.from_numpy(batch.pairs),
         torch.from_numpy(batch.candidates),
-        temperature=temperature,
-        reduction=reduction,
-    )
-    assert loss == pytest.approx(expected.item(), abs=1e-5)
+    ).value
+    assert loss.loss == pytest.approx(expected.item(), abs=1e-5)
     found = {name: p.grad.clone() for name, p in learner.model.named_parameters()}
     learner.model.zero_grad()
     torch.autograd.backward(expected)
@@ -99,7 +97,14 @@ def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings):
 
 def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     chosen = graph_settings(
-        network="gat", layers=2, heads=8, init="paper", neighbours=True, citations=True
+        network="gat",
+        layers=2,
+        hidden=64,
+        heads=8,
+        dropout=0.1,
+        init="paper",
+        neighbours=True,
+        citations=True,
     )
     data = data_of(chosen)
     articles = list(data.corpus)
@@ -107,10 +112,17 @@ def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
     learner = GraphLearner(
         chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
     )
-    asked = {"kind": "gat", "layers": 2, "heads": 8, "init": "paper"}
-    shared = {"dim": 32, "dropout": 0.0}
+    asked = {"kind": "gat", "layers": 2, "heads": 8, "init": "paper", "hidden": 64, "dropout": 0.1}
+    shared = {"dim": 32, "similarity": "cosine"}
     assert learner.model.arguments == {**asked, **shared, "edge_kinds": list(EDGE_KINDS)}
-    default = {"kind": "gatv2", "layers": 3, "heads": 4, "init": "identity"}
+    default = {
+        "kind": "gatv2",
+        "layers": 3,
+        "heads": 4,
+        "init": "identity",
+        "hidden": None,
+        "dropout": 0.0,
+    }
     plain = learner_of(graph_settings()).model.arguments
     assert plain == {**default, **shared, "edge_kinds": ["self", "down", "up"]}
 

@@ -20,6 +20,8 @@ from training.records import PROGRESS_FILE, Progress
 
 Weights = dict[str, torch.Tensor]
 
+IN_BATCH_ALONE: dict[str, Any] = {"negatives_per_question": 0, "views": (), "buckets": 1}
+
 
 def weights(model: torch.nn.Module) -> Weights:
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
@@ -132,6 +134,35 @@ def test_an_epoch_is_each_pair_once_in_the_order_that_negatives_are_drawn_for(
     assert seen[:3] != seen[3:6]
 
 
+@pytest.mark.parametrize("view", ["length", "rarity", "agreement", "spread", "loss"])
+def test_easier_questions_are_asked_first(train, monkeypatch, view):
+    seen: list[list[int]] = []
+    difficulties: list[np.ndarray] = []
+    make, by_difficulty = loop_module.make_batch, loop_module.by_difficulty
+
+    def remembering(pairs, *arguments, **options):
+        seen.append(pairs[:, 0].tolist())
+        return make(pairs, *arguments, **options)
+
+    def watching(pairs, order, difficulty):
+        difficulties.append(difficulty)
+        return by_difficulty(pairs, order, difficulty)
+
+    monkeypatch.setattr(loop_module, "make_batch", remembering)
+    monkeypatch.setattr(loop_module, "by_difficulty", watching)
+    train(question_order=view)
+    for epoch, difficulty in ((0, difficulties[0]), (1, difficulties[-1])):
+        asked = [question for batch in seen[3 * epoch : 3 * epoch + 3] for question in batch]
+        assert len(asked) == 22 and set(asked) == set(range(12))
+        in_order = difficulty[asked]
+        assert np.all(np.diff(in_order) >= 0)
+        # Only in length are all of this law's questions alike.
+        assert in_order[0] < in_order[-1] or view == "length"
+    # What depends on the model is found again for each epoch.
+    same = np.array_equal(difficulties[0], difficulties[-1])
+    assert same == (view not in ("agreement", "loss"))
+
+
 def test_max_steps_ends_within_an_epoch_and_the_curriculum_still_reaches_its_end(
     train, monkeypatch
 ):
@@ -240,8 +271,34 @@ def test_a_record_of_an_epoch_says_what_it_did(train):
         assert 0 < record["articles_encoded"] < record["articles_listed"] == 22 * 4
         assert record["seconds_training"] > 0 and record["seconds_encoding"] > 0
         assert sum(record["negatives"]["buckets"]) == 36
+        assert len(record["own_mass"]) == 3 and 0 < sum(record["own_mass"]) < 1
     assert set(state.records[0]["dev"]) == set(state.records[2]["dev"])
     json.dumps(state.records)
+
+
+@pytest.mark.parametrize("similarity", ["dot", "l2"])
+def test_lengths_count_where_they_are_compared(train, start, no_dev, similarity):
+    fields = {"similarity": similarity, "dropout": 0.0, "epochs": 8, "temperature": 0.5}
+    model, state = train(**no_dev, **fields)
+    assert model.similarity == similarity
+    vectors = model.encode_articles(["rent", "The landlord must give notice of repairs."])
+    assert not torch.allclose(vectors.norm(dim=1), torch.ones(2), atol=0.01)
+    means = [record["loss"] for record in state.records if "loss" in record]
+    assert means[-1] < 0.8 * means[0]
+    _, hinged = train("triplet", **no_dev, **fields, loss="triplet", margin=0.5)
+    means = [record["loss"] for record in hinged.records if "loss" in record]
+    assert means[-1] < means[0]
+
+
+def test_negatives_that_get_none_of_the_gradient_are_reported_once(train, monkeypatch, capsys):
+    alone = train("alone", in_batch=False)[1].records
+    assert [sum(record["own_mass"]) for record in alone[:-1]] == pytest.approx([1, 1])
+    none = train("none", epochs=3, **IN_BATCH_ALONE)[1].records
+    assert [sum(record["own_mass"]) for record in none[:-1]] == [0, 0, 0]
+    assert "teach almost nothing" not in capsys.readouterr().err
+    monkeypatch.setattr("training.records.LEAST_OWN_MASS", 0.999)
+    train("weak", epochs=3)
+    assert capsys.readouterr().err.count("teach almost nothing") == 1
 
 
 def unit(rows: int, seed: int) -> torch.Tensor:

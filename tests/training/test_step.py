@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,7 +27,14 @@ from training.data import TrainingData
 from training.encoding import GradientVectors, RunTexts, Side
 from training.loop import Optimizer, warm_up_and_decay
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import Batch, contrastive_loss, loss_and_gradient, make_batch
+from training.objective import (
+    Batch,
+    divergence,
+    loss_and_gradient,
+    loss_of,
+    make_batch,
+    own_mass,
+)
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 
@@ -38,6 +46,13 @@ QUICK = settings(max_examples=60, deadline=None)
 def unit(rows: int, dim: int, seed: int) -> torch.Tensor:
     vectors = torch.randn(rows, dim, generator=torch.Generator().manual_seed(seed))
     return normalize(vectors, dim=1)
+
+
+def loss_at(temperature: float, reduction: str = "mean") -> Callable[..., torch.Tensor]:
+    chosen = SimpleNamespace(
+        loss="contrastive", temperature=temperature, reduction=reduction, similarity="cosine"
+    )
+    return lambda *batch: loss_of(chosen)(*batch).value
 
 
 def written_out(questions, articles, pairs, candidates, temperature, reduction) -> float:
@@ -81,17 +96,53 @@ def batches(draw: st.DrawFn):
 @QUICK
 @given(batches(), st.sampled_from(["mean", "question_sum"]), st.sampled_from([0.05, 0.2, 1.0]))
 def test_the_loss_is_equation_1_of_the_given_vectors(batch, reduction, temperature):
-    found = contrastive_loss(*batch, temperature=temperature, reduction=reduction)
+    loss = loss_at(temperature, reduction)
     expected = written_out(*batch, temperature, reduction)
-    assert math.isclose(float(found), expected, rel_tol=1e-5, abs_tol=1e-5)
-    exactly = contrastive_loss(
-        batch[0].double(),
-        batch[1].double(),
-        *batch[2:],
-        temperature=temperature,
-        reduction=reduction,
-    )
+    assert math.isclose(float(loss(*batch)), expected, rel_tol=1e-5, abs_tol=1e-5)
+    exactly = loss(batch[0].double(), batch[1].double(), *batch[2:])
     assert math.isclose(float(exactly), expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def divergence_written_out(scores, positives, candidates, taught, temperature) -> list[float]:
+    """The divergence from a teacher, one number after the other."""
+    found = []
+    for row, positive in enumerate(positives[:, 0].tolist()):
+        compared = [
+            column
+            for column in range(scores.shape[1])
+            if (candidates[row, column] or column == positive)
+            and not math.isnan(taught[row, column])
+        ]
+        if len(compared) < 2:
+            found.append(0.0)
+            continue
+        target = [math.exp(taught[row, column]) for column in compared]
+        own = [math.exp(scores[row, column] / temperature) for column in compared]
+        found.append(
+            math.fsum(
+                p / sum(target) * math.log((p / sum(target)) / (q / sum(own)))
+                for p, q in zip(target, own, strict=True)
+            )
+        )
+    return found
+
+
+@QUICK
+@given(batches(), st.integers(0, 999), st.sampled_from([0.1, 1.0]))
+def test_the_divergence_from_a_teacher_is_that_of_its_scores(batch, seed, temperature):
+    questions, articles, pairs, candidates = batch
+    rng = np.random.default_rng(seed)
+    taught = rng.normal(size=candidates.shape)
+    taught[rng.random(candidates.shape) < 0.3] = np.nan
+    scores = (questions @ articles.T).double()[pairs[:, 0]].requires_grad_()
+    whole = (scores, pairs[:, 1:], candidates, torch.from_numpy(taught))
+    found = divergence(*whole, temperature=temperature)
+    expected = divergence_written_out(*(each.detach() for each in whole), temperature)
+    assert np.allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-12)
+    # Articles that the teacher does not know have no gradient, and none is NaN.
+    found.sum().backward()
+    assert scores.grad is not None and torch.isfinite(scores.grad).all()
+    assert (scores.grad[torch.from_numpy(np.isnan(taught))] == 0).all()
 
 
 @pytest.mark.parametrize("reduction", ["mean", "question_sum"])
@@ -108,7 +159,7 @@ def test_the_loss_is_exact_to_a_hundred_thousandth_at_the_paper_s_temperature(re
         candidates = torch.ones(len(pairs), 60, dtype=torch.bool)
         candidates[:, :3] = False
         batch = (questions, articles, pairs, candidates)
-        found = contrastive_loss(*batch, temperature=0.01, reduction=reduction)
+        found = loss_at(0.01, reduction)(*batch)
         assert abs(float(found) - written_out(*batch, 0.01, reduction)) < 1e-5
 
 
@@ -119,7 +170,7 @@ def test_the_loss_is_as_exact_inside_a_bf16_step(temperature):
     candidates = torch.ones(24, 200, dtype=torch.bool)
     candidates[torch.arange(24), torch.arange(24)] = False
     with torch.autocast("cpu", torch.bfloat16):
-        found = contrastive_loss(questions, articles, pairs, candidates, temperature=temperature)
+        found = loss_at(temperature)(questions, articles, pairs, candidates)
         in_bf16 = float((questions @ articles.T).float().max() - (questions @ articles.T).min())
     expected = written_out(questions, articles, pairs, candidates, temperature, "mean")
     assert math.isclose(float(found), expected, rel_tol=1e-5)
@@ -136,13 +187,7 @@ def test_loss_and_gradient_are_those_of_multiple_negatives_ranking_at_scale_20()
     assert chosen.reduction == "mean"
     vectors = [unit(6, 16, seed).requires_grad_() for seed in (0, 1)]
     pairs = torch.arange(6)[:, None].expand(6, 2)
-    ours = contrastive_loss(
-        *vectors,
-        pairs,
-        torch.full((6, 6), chosen.in_batch),
-        temperature=chosen.temperature,
-        reduction=chosen.reduction,
-    )
+    ours = loss_of(chosen)(*vectors, pairs, torch.full((6, 6), chosen.in_batch)).value
     paper = MultipleNegativesRankingLoss(None, scale=20.0, similarity_fct=util.cos_sim)
     # Theirs divides by the norms, so that its gradient has no part along a vector.
     theirs = paper.compute_loss_from_embeddings(vectors, None)
@@ -151,6 +196,62 @@ def test_loss_and_gradient_are_those_of_multiple_negatives_ranking_at_scale_20()
     for one, other, side in zip(found, expected, vectors, strict=True):
         along = (one * side).sum(1, keepdim=True)
         assert torch.allclose(one - along * side, other, atol=1e-6)
+
+
+@QUICK
+@given(batches(), st.sampled_from(["cosine", "dot", "l2"]), st.sampled_from([0.2, 1.0]))
+def test_the_triplet_loss_is_a_mean_of_hinges_of_any_similarity(batch, similarity, margin):
+    questions, articles, pairs, candidates = batch
+    if similarity != "cosine":
+        questions, articles = (
+            3 * questions,
+            articles * torch.arange(1.0, 1 + len(articles))[:, None],
+        )
+    chosen = SimpleNamespace(loss="triplet", margin=margin, reduction="mean", similarity=similarity)
+    found = loss_of(chosen)(questions, articles, pairs, candidates).value
+
+    def score(asked: int, article: int) -> float:
+        both = list(zip(questions[asked].tolist(), articles[article].tolist(), strict=True))
+        if similarity == "l2":
+            return -math.dist(*zip(*both, strict=True))
+        return math.fsum(q * a for q, a in both)
+
+    losses = []
+    for (asked, positive), row in zip(pairs.tolist(), candidates.tolist(), strict=True):
+        negatives = [n for n, is_negative in enumerate(row) if is_negative]
+        hinges = [max(0.0, margin - score(asked, positive) + score(asked, n)) for n in negatives]
+        losses.append(sum(hinges) / max(1, len(hinges)))
+    assert math.isclose(float(found), math.fsum(losses) / len(losses), abs_tol=1e-9)
+
+
+@QUICK
+@given(batches(), st.sampled_from([0.01, 0.05, 1.0]), st.data())
+def test_own_mass_is_the_drawn_negatives_share_of_the_softmax_mass(batch, temperature, data):
+    questions, articles, pairs, candidates = batch
+    shape = tuple(candidates.shape)
+    flat = st.lists(st.integers(-1, 2), min_size=math.prod(shape), max_size=math.prod(shape))
+    buckets = np.array(data.draw(flat), dtype=np.int8).reshape(shape)
+    chosen = SimpleNamespace(
+        loss="contrastive", temperature=temperature, reduction="mean", similarity="cosine"
+    )
+    _, scores = loss = loss_of(chosen)(questions, articles.requires_grad_(), pairs, candidates)
+    scores.retain_grad()
+    loss.value.backward()
+    made = Batch(None, None, pairs.numpy(), candidates.numpy(), buckets, None, 0)
+    found = own_mass(scores.grad.numpy(), made).tolist()
+    expected = []
+    for row, (is_negative, of_bucket) in enumerate(zip(candidates.tolist(), buckets, strict=True)):
+        negatives = [n for n, each in enumerate(is_negative) if each]
+        if negatives:
+            top = max(float(scores[row, n]) for n in negatives)
+            mass = {n: math.exp((float(scores[row, n]) - top) / temperature) for n in negatives}
+            expected.append(
+                [
+                    sum(mass[n] for n in negatives if of_bucket[n] == b) / sum(mass.values())
+                    for b in range(6)
+                ]
+            )
+    assert np.allclose(found, expected) if expected else found == []
 
 
 # The optimizer
@@ -407,16 +508,14 @@ def test_loss_and_gradient_are_those_of_encoding_every_text_by_itself(
         alone(model.article_encoder, indexed_text(data.corpus[a].headings, data.corpus[a].text))
         for a in real_batch.articles
     ]
-    loss = contrastive_loss(
+    loss = loss_of(chosen)(
         torch.stack(questions),
         torch.stack(articles),
         torch.from_numpy(real_batch.pairs),
         torch.from_numpy(real_batch.candidates),
-        temperature=chosen.temperature,
-        reduction=reduction,
-    )
+    ).value
     loss.backward()
-    assert found == pytest.approx(float(loss.detach()), abs=1e-5)
+    assert found.loss == pytest.approx(float(loss.detach()), abs=1e-5)
     assert gradients.keys() == {n for n, p in model.named_parameters() if p.grad is not None}
     for name, parameter in model.named_parameters():
         if parameter.grad is not None:
@@ -463,7 +562,7 @@ def test_a_batch_that_ran_out_of_memory_is_one_begun_in_smaller_pieces_bit_for_b
         torch.manual_seed(7)
         with monkeypatch.context() as patched:
             device = OutOfMemoryOnce(patched, kind, moment)
-            loss = loss_and_gradient(real_batch, texts, chosen, accelerator)
+            loss = loss_and_gradient(real_batch, texts, chosen, accelerator).loss
         gradients = {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
         return loss, gradients, texts.budget.tokens, device.passes[kind]
 

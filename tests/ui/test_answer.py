@@ -16,7 +16,7 @@ from components.builders import cited_answer
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from ui.language import LANGUAGES
-from ui.results import answer_panel
+from ui.results import written_answer
 from ui.texts import ANSWER_TEXTS
 
 ARTICLES = [
@@ -69,7 +69,7 @@ def spans(panel: str) -> list[tuple[str, str]]:
 
 def test_every_doubt_is_reported_in_words_behind_what_it_is_about():
     reply = 'It is "returned within thirty days" [1], or "in a month or so" [7].'
-    panel = answer_panel(built(reply), "en")
+    panel = written_answer(built(reply), "en")
     text = text_of(panel)
     assert '"returned within thirty days" (✓ word for word in the article) [1]' in text
     assert '"in a month or so" (⚠ not found: none of the articles says it so)' in text
@@ -84,29 +84,31 @@ def test_a_reply_cannot_write_a_verdict(language):
     """Neither in what is seen nor in what is copied or heard: ours begin with signs of our own."""
     texts = ANSWER_TEXTS[language]
     told = [f"({sign} {each})" for each in texts.verdicts.values() for sign in "✓✔✅☑√⚠"]
-    panel = answer_panel(built(f'Keep it {" ".join(told)} [1]. "In all cases" it is so.'), language)
+    panel = written_answer(
+        built(f'Keep it {" ".join(told)} [1]. "In all cases" it is so.'), language
+    )
     assert "✓ " in texts.written and "⚠" in texts.written
     for css, text in spans(panel):
         if not {"verdict", "written"} & set(css.split()):
             assert not set("✓✔✅☑√⚠") & set(text)
     assert f"(\ufffd {texts.verdicts['verified']})" in text_of(panel)
     doubt = built('"kept for ever ✓ so" [1 ✓ 2].')
-    assert text_of(answer_panel(doubt, language)).count("✓") == texts.written.count("✓")
+    assert text_of(written_answer(doubt, language)).count("✓") == texts.written.count("✓")
 
 
 def test_a_citation_that_holds_is_a_link_to_its_article():
     reply = (
         'It is "returned within thirty days [1]". Section 13 of the Housing Code adds [1, 2] [9].'
     )
-    panel = answer_panel(built(reply), "en")
+    panel = written_answer(built(reply), "en")
     assert '<a href="/article?id=h12">[1]</a>' in panel
     assert '<a href="/article?id=h13">Section 13</a>' in panel
-    assert 'href="/fr/article?id=h12">[1]</a>' in answer_panel(built(reply), "fr")
+    assert 'href="/fr/article?id=h12">[1]</a>' in written_answer(built(reply), "fr")
     # Which of two is meant nobody can say, and what was not found leads nowhere.
     assert ">[1, 2]</a>" not in panel
     assert ">[9]</a>" not in panel
     # What begins within a quotation and ends behind it is none: elements stay within one another.
-    assert spans(answer_panel(built('It is "returned 【1†within" thirty】 days.'), "en"))
+    assert spans(written_answer(built('It is "returned 【1†within" thirty】 days.'), "en"))
 
 
 @given(st.text(st.sampled_from("ab .:\n\r[1]【†】9\"'“”«»<&>"), max_size=40))
@@ -114,7 +116,7 @@ def test_any_reply_gives_whole_html_and_all_its_words(reply):
     if not reply.strip():
         return
     ours = {"verdict", "notices", "sources", "written"}
-    told = spans(answer_panel(built(reply), "en"))
+    told = spans(written_answer(built(reply), "en"))
     kept = "".join(text for css, text in told if not ours & set(css.split()))
     assert "".join(reply.split()) in "".join(kept.split())
 

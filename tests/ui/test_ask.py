@@ -15,7 +15,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.loading import load_pipeline
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from ui.article import MEDIA_TYPES
+from ui.article import BINARY, MEDIA_TYPES
 from ui.ask import Desk, build_page
 from ui.frame import Collection
 from ui.language import LANGUAGES
@@ -57,13 +57,19 @@ def test_a_question_is_cleaned_asked_and_its_results_are_announced():
     status, results, _ = desk.search("  my\x00 deposit\n ")
     assert ask.asked == ["my  deposit"]
     assert "1 article found" in status
-    assert "A deposit is owed." in results
+    assert "A <mark>deposit</mark> is owed." in results
     assert "article found" in desk.search(f"  {'x' * MAX_QUESTION_CHARS}  ")[0]
     for question, message in (
-        *((each, "There is no question yet.") for each in (None, "", " \n\t ", "\x00\x01", b"x")),
-        *((each, "There is no question yet.") for each in (1.5, ["a"], {"a": 1}, True)),
-        ("x" * (MAX_QUESTION_CHARS + 1), "2,001 characters; at most 2,000"),
-        ("x" * 20_000_000, "20,000,000 characters"),
+        *(
+            (each, "Enter a question or an article number.")
+            for each in (None, "", " \n\t ", "\x00\x01", b"x")
+        ),
+        *(
+            (each, "Enter a question or an article number.")
+            for each in (1.5, ["a"], {"a": 1}, True)
+        ),
+        ("x" * (MAX_QUESTION_CHARS + 1), "Shorten it by 1 character. The limit is 2,000."),
+        ("x" * 20_000_000, "by 19,998,000 characters"),
     ):
         status, results, _ = desk.search(question)
         assert message in status
@@ -77,7 +83,7 @@ def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(cap
 
     with caplog.at_level(logging.DEBUG):
         status, results, _ = desk_of(broken).search("my secret trouble")
-    assert "Something failed on our side." in status
+    assert 'class="message failure"' in status
     assert results == ""
     assert "RuntimeError" in caplog.text
     assert "in broken" in caplog.text
@@ -88,7 +94,7 @@ def test_a_search_is_narrowed_to_what_was_chosen():
     ask = Ask(ARTICLE)
     shown = desk_of(ask).search("deposit", ["Work Code"], "in force", " 2020-02-29 ")
     assert ask.narrowed == [Narrowing(("Work Code",), "in force", date(2020, 2, 29))]
-    assert "Narrowed to: <bdi>Work Code</bdi> · <bdi>In force on the day" in shown.results
+    assert "Filtered by: <bdi>Work Code</bdi> · <bdi>In force on this date" in shown.results
     assert "29 February 2020" in shown.results
 
 
@@ -119,7 +125,7 @@ def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     again = desk.arrive(json.loads(shown.taken)["link"])
     assert again.laws == "leasing ACT 29"
     assert ask.narrowed[1] == ask.narrowed[0]
-    assert "Narrowed to: <bdi>Work Code</bdi>." in desk.search("deposit", "work").results
+    assert "Filtered by: <bdi>Work Code</bdi>" in desk.search("deposit", "work").results
     desk.search("deposit", "act 2 on  léasing")
     assert ask.narrowed[-1].laws == ("Act 2 on Léasing",)
     assert desk.search("deposit", " ").results
@@ -132,7 +138,7 @@ def test_what_is_taken_away_is_what_was_found_with_a_link_to_the_same_search():
     first = desk.search("my deposit & rent?", ["Work Code"], "not in force", "2020-01-01")
     taken = json.loads(first.taken)
     assert parse_qs(taken["link"])["q"] == ["my deposit & rent?"]
-    assert taken["files"].keys() == MEDIA_TYPES.keys()
+    assert taken["files"].keys() == MEDIA_TYPES.keys() - BINARY
     file = taken["files"]["json"]
     assert file["type"] == "application/json"
     assert file["name"] == f"lexarbor-{date.today()}.json"
@@ -148,11 +154,11 @@ def test_a_link_that_was_not_made_here_is_an_empty_search():
     laws = "&".join(f"law={letter}" for letter in "ABCDE")
     for link in (None, 5, [], "", "q", "%", "q=" + "x" * 100_000, "&" * 1000, laws):
         arrival = desk_of(ask).arrive(link)
-        assert "There is no question yet." in arrival.shown.status
+        assert "Enter a question or an article number." in arrival.shown.status
         assert arrival[:3] == ([], "in force", "")
     # Of invalid choices, those that exist are filled in.
     arrival = desk_of(ask).arrive("q=deposit&law=Work+Code&law=Old&which=odd&day=never")
-    assert "There is no such choice." in arrival.shown.status
+    assert "This page is out of date." in arrival.shown.status
     assert arrival[:3] == (["Work Code"], "in force", "")
     assert ask.asked == []
 
@@ -161,14 +167,14 @@ def test_a_link_that_was_not_made_here_is_an_empty_search():
 def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(language):
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
         found = {"missing": ["art. 9", "<b>art. 10, Code"], "not_followed": ["<b>1 to 2"]}
-        return {**Ask(ARTICLE)(question, narrowing), **found}
+        return {**Ask(ARTICLE)(question, narrowing), **found, "doubtful": True}
 
-    shown = Desk(ask, lambda: Collection(2, LAWS), language, several=True).search("art. 9")
+    shown = Desk(ask, lambda: Collection(2, LAWS), language).search("art. 9")
     told = ASK_TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
     assert ASK_TEXTS[language].also_found in shown.status
     assert ASK_TEXTS[language].not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
-    assert ASK_TEXTS[language].unsure[0] in shown.status
+    assert ASK_TEXTS[language].doubtful[0] in shown.status
     assert "A deposit is owed." in shown.results
 
 
@@ -184,12 +190,75 @@ def test_an_article_that_is_named_and_narrowed_away_is_told(language):
 
     shown = Desk(ask, lambda: Collection(2, LAWS), language).search("art. 1 Code")
     state = {
-        "en": "repealed; last day in force 31 December 2019",
-        "fr": "abrogé\u00a0; dernier jour en vigueur\u00a0: 31 décembre 2019",
+        "en": "no longer law since 1 January 2020",
+        "fr": "abrogé depuis le 1er janvier 2020",
     }[language]
     told = ASK_TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
     assert f"<strong>{told}</strong>" in shown.status
     assert ASK_TEXTS[language].widen in shown.status
+
+
+OF_CODES = ("Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)")
+
+
+def test_each_state_of_an_answer_looks_different():
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        if question == "broken":
+            raise RuntimeError
+        documents = [] if question == "passport" else [ARTICLE]
+        found = {"question": question, "took_ms": 1.0, "documents": documents}
+        return {**found, "doubtful": question == "tax"}
+
+    desk = Desk(ask, lambda: Collection(2, OF_CODES), "en")
+    answered, doubted, nothing, broken = (
+        desk.search(question) for question in ("deposit", "tax", "passport", "broken")
+    )
+    assert "What the law says" in answered.results and 'class="message' not in answered.status
+    assert "What the law says" not in doubted.results and "A deposit is owed." in doubted.results
+    assert 'class="message doubt"' in doubted.status
+    assert (
+        'class="message nothing"' in nothing.status and "Housing Code; Work Code" in nothing.status
+    )
+    assert 'class="message failure"' in broken.status
+    assert nothing.results == broken.results == ""
+
+
+def test_a_law_alone_leads_to_it_and_with_a_number_to_its_article():
+    ask = Ask(ARTICLE)
+    desk = Desk(ask, lambda: Collection(2, OF_CODES), "en")
+    alone = desk.search("housing code?").results
+    assert "/law?of=Housing%20Code%20of%20Aldermere" in alone
+    assert ask.asked == []
+    for question in ("work code 37", "37 Work Code", "the Work Code of Aldermere, 37"):
+        assert question in desk.search(question).results
+    assert set(ask.asked) == {"article 37, Work Code of Aldermere (invented)"}
+    for question in ("housing", "does the work code apply to 37 people", "work code 3 or 7"):
+        desk.search(question)
+        assert ask.asked[-1] == question
+
+
+def test_a_number_that_several_laws_have_asks_which_law():
+    documents = [
+        {**ARTICLE, "id": law, "law": law, "number": "21", "ranks": {"citation": 1}}
+        for law in OF_CODES
+    ]
+    shown = desk_of(Ask(*documents)).search("art. 21")
+    assert "Article 21 of which law?" in shown.results
+    assert "Housing Code, article 21</a>" in shown.results
+    # Where the question says more, it is answered.
+    documents[0]["ranks"]["bm25"] = 1
+    assert "of which law?" not in desk_of(Ask(*documents)).search("art. 21 notice").results
+
+
+def test_law_that_no_longer_binds_stands_under_a_banner_and_not_in_the_answer():
+    repealed = {**ARTICLE, "id": "old", "state": "repealed", "valid_to": "2018-12-31"}
+    shown = desk_of(Ask(repealed, ARTICLE)).search("deposit", None, "all").results
+    assert 'class="not-law"' in shown
+    assert "No longer law since 1 January 2019" in shown
+    answer = shown[: shown.index('<div class="list">')]
+    assert "id=a#" in answer or 'id=a"' in answer
+    assert "id=old" not in answer
+    assert 'class="not-law"' not in desk_of(Ask(ARTICLE)).search("deposit").results
 
 
 def parts_of(laws: int) -> dict[str, dict[str, Any]]:
@@ -204,7 +273,7 @@ def parts_of(laws: int) -> dict[str, dict[str, Any]]:
 def test_one_of_very_many_laws_is_named():
     parts = parts_of(201)
     assert parts["law"]["type"] == "textbox"
-    assert "all 201 laws are searched" in parts["law"]["props"]["info"]
+    assert "search all 201 laws" in parts["law"]["props"]["info"]
     assert "laws" not in parts
 
 

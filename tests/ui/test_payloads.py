@@ -18,7 +18,7 @@ from pipelines.comparison import Found, Lap, StageRanking, compare
 from pipelines.tree_view.layout import neighbourhood
 from pipelines.tree_view.picture import draw_picture
 from ui.compare import comparison
-from ui.results import answer_panel, results
+from ui.results import results
 
 
 class Elements(HTMLParser):
@@ -35,7 +35,7 @@ class Elements(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def result_of(text: str, **fields: object) -> str:
+def result_of(text: str, **more: object) -> str:
     article = {
         "id": text,
         "law": text,
@@ -47,9 +47,9 @@ def result_of(text: str, **fields: object) -> str:
         "valid_from": text,
         "source_url": text,
         "language": text,
-        **fields,
     }
-    return results({"question": text, "took_ms": 1, "documents": [article]}, "en", [text])
+    answer = {"question": text, "took_ms": 1, "documents": [article], **more}
+    return results(answer, "en", [text])
 
 
 def answer_of(text: str) -> str:
@@ -60,7 +60,7 @@ def answer_of(text: str) -> str:
         replies = [] if reply is None else [ChatMessage.from_assistant(reply)]
         checked = QuoteVerifier().run(replies, documents)["checked"]
         built = CitedAnswerBuilder().run("When?", documents, checked=checked, **inputs)["answers"]
-        panels.append(answer_panel({"text": built[0].data, **built[0].meta}, "en"))
+        panels.append(result_of(text, answer={"text": built[0].data, **built[0].meta}))
     return "".join(panels)
 
 

@@ -4,17 +4,19 @@ import html
 import json
 import re
 from datetime import date
+from io import BytesIO
 from typing import Any
 
 import pytest
+from docx import Document
 from hypothesis import given
 from hypothesis import strategies as st
 from small_law import told as text_of
 
-from ui.article import MEDIA_TYPES, article_text, citation, export, marked_passage
+from ui.article import BINARY, MEDIA_TYPES, citation, export, heading_title, result_title
 from ui.frame import Collection
 from ui.language import Language
-from ui.results import is_unsure, results
+from ui.results import results
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -37,6 +39,13 @@ def shown(interface: Language = "en", **changes: Any) -> str:
     return results(given, interface)
 
 
+def test_a_corrected_word_is_reported_and_marked():
+    given = {"question": "my deposet", "took_ms": 1.0, "documents": [document()]}
+    markup = results({**given, "corrections": {"deposet": "deposit"}}, "en")
+    assert "Showing results for deposit. You wrote “deposet”." in text_of(markup)
+    assert "<mark>deposit</mark>" in markup
+
+
 WORDINGS = [
     {"id": "old", "valid_from": None, "valid_to": "2008-12-31"},
     {"id": "new", "valid_from": "2030-01-01", "valid_to": None},
@@ -53,12 +62,12 @@ def test_the_other_wordings_of_an_article_are_linked():
     assert "wordings" not in shown()
 
 
-def test_a_result_shows_law_number_path_state_words_and_ranks():
+def test_a_result_shows_title_law_number_path_state_words_and_ranks():
     text = text_of(shown())
     for part in (
-        *("1 article found", "Article 12 Housing Code", "Book I. Letting", "Chapter 2. Deposits"),
-        *("In force since 1 January 2009", "(1) A deposit is owed.", "(a) in money;"),
-        *("This is all.", "BM25 rank 3", "in 41 ms"),
+        *("What the law says", "Results for", "Deposits (Letting)", "Article 12, Housing Code"),
+        *("Book I. Letting", "Chapter 2. Deposits", "In force since 1 January 2009"),
+        *("(1) A deposit is owed.", "(a) in money;", "This is all.", "Same words rank 3"),
     ):
         assert part in text
 
@@ -70,18 +79,17 @@ def words_of(markup: str) -> list[str]:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_word_of_an_article_is_shown_in_order(content):
-    law = re.search(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content))
-    assert law
-    assert words_of(law[1]) == content.split()
+    laws = re.findall(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content))
+    assert words_of(laws[-1]) == content.split()
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"state": "in force", "valid_to": "2030-06-30"}, "2009, until 30 June 2030"),
-        ({"state": "repealed", "valid_to": "2018-12-31"}, "Repealed; last day in force 31"),
-        ({"state": "not yet in force"}, "Not yet in force; from 1 January 2009"),
-        ({"state": "unknown", "valid_from": None}, "Not known whether in force"),
+        ({"state": "repealed", "valid_to": "2018-12-31"}, "No longer law since 1 January 2019"),
+        ({"state": "not yet in force"}, "Not yet law; in force from 1 January 2009"),
+        ({"state": "unknown", "valid_from": None}, "No dates recorded"),
         ({"state": "in force", "valid_from": None, "valid_to": "2030-06-30"}, "In force, until 30"),
     ],
 )
@@ -98,30 +106,43 @@ def test_the_state_is_reported_in_words(changes, words):
     ],
 )
 def test_a_number_is_called_article_only_where_it_reads_as_one(number, title):
-    assert re.search(f'<h3><a [^>]*>{re.escape(title)}</a> <span dir="auto">', shown(number=number))
+    assert f'<p class="cite"><span dir="auto">{title}, Housing Code</span>' in shown(number=number)
+
+
+def test_a_result_s_title_is_that_of_its_division_without_its_number():
+    for heading, title in (
+        ("Section 2. Return of the deposit", "Return of the deposit"),
+        ("Titre IV : Des baux", "Des baux"),
+        ("Part 3 - Duties", "Duties"),
+        ("Chapter II", "Chapter II"),
+        ("Booking a room", "Booking a room"),
+    ):
+        assert heading_title(heading) == title
+    assert result_title(document(headings=[])) == "Article 12"
+    assert result_title(document(headings=["Book I. Rent", "Part 2. Sums"])) == "Sums (Rent)"
 
 
 def test_only_the_law_is_marked_with_its_language():
     markup = shown(language="fr-BE")
-    assert markup.count('lang="fr-BE"') == 3
-    assert '<p class="state in-force">' in markup
+    assert markup.count('lang="fr-BE"') > 5
+    assert '<span class="state in-force">' in markup
     assert "lang=" not in shown(language='fr"><b>')
 
 
-def test_the_passage_that_a_ranker_found_best_is_marked_and_reported():
-    text = "The house is let. The lessor repairs it."
+def test_the_passage_that_a_ranker_found_best_is_the_one_shown():
+    text = "(1) The house is let.\n(2) The lessor repairs it."
     there = {"start": text.index("The lessor"), "end": len(text)}
-    markup = shown(content=text, passage=there)
-    assert "<p>The house is let. <mark>The lessor repairs it.</mark></p>" in markup
-    assert "The part that fits your question best is marked." in text_of(markup)
-    whole = shown(content=text, passage={"start": 0, "end": len(text)})
-    assert "<mark>" not in whole
-    assert "is marked" not in whole
+    answer = shown(content=text, passage=there, language="en").split("blockquote")[1]
+    assert "The lessor repairs it." in answer
+    assert "The house is let." not in answer
 
 
 def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_ranks():
     markup = shown(ranks={"dense": 1, "other": 500, "bm25": 20, "citation": 2})
     assert re.findall(r'class="stage">(\w+)', markup) == ["Citation", "BM25", "Dense", "other"]
+    assert re.findall(r'class="meaning">([\w ]+)', markup) == [
+        *("You named it", "Same words", "Similar meaning", "other")
+    ]
     lengths = [int(width) for width in re.findall(r"width:(\d+)%", markup)]
     assert lengths[2] == 100 > lengths[0] > lengths[1] > lengths[3] == 0
     assert "%" not in text_of(markup)
@@ -135,70 +156,14 @@ def test_only_a_web_address_becomes_a_link(url):
     )
 
 
-def test_low_confidence_is_where_no_article_is_near_the_top_of_two_stages():
-    def answer(*ranks: dict[str, int]) -> dict[str, Any]:
-        return {"documents": [document(ranks=each) for each in ranks]}
-
-    for apart in (
-        answer({"bm25": 1}, {"dense": 1}, {"bm25": 2}),
-        answer({"bm25": 1, "dense": 11}, {"dense": 10, "bm25": 11}),
-        answer({"dense": 1}, {"dense": 2}),
-    ):
-        assert is_unsure(apart)
-    for agreed in (
-        answer({"bm25": 1}, {"dense": 10, "bm25": 10}),
-        answer({"bm25": 1, "graph": 2}),
-        answer({"citation": 1}, {"bm25": 1}, {"dense": 1}),
-        answer({"bm25": 1, "reranker": 1}, {"dense": 1}),
-    ):
-        assert not is_unsure(agreed)
-
-
-TEXT = "The lessor keeps the house in repair.\n(1) The roof is his.\n(2) The lamps are not."
-
-
-def marks_of(markup: str) -> list[str]:
-    return [html.unescape(each) for each in re.findall("<mark>(.*?)</mark>", markup)]
-
-
-def test_a_passage_is_marked_in_each_of_its_paragraphs_and_numbers_are_not():
-    def marked(part: str) -> str:
-        start = TEXT.index(part)
-        span = marked_passage(TEXT, {"start": start, "end": start + len(part)})
-        return article_text(TEXT, span, "en")
-
-    markup = marked("in repair")
-    assert "<p>The lessor keeps the house <mark>in repair</mark>.</p>" in markup
-    assert markup.count("<mark>") == 1
-    markup = marked("keeps the house in repair.\n(1) The roof is his.")
-    assert marks_of(markup) == ["The lessor keeps the house in repair.", "The roof is his."]
-    assert "<span>(1)</span> <mark>The roof" in markup
-
-
-LAWLIKE = st.text(st.sampled_from("ab <&1.()\n\u2028\t"), max_size=60)
-
-
-@given(LAWLIKE, st.integers(0, 60), st.integers(0, 60))
-def test_every_word_stands_in_order_and_marks_are_of_the_span(text, start, length):
-    start = min(start, len(text))
-    span = marked_passage(text, {"start": start, "end": start + length})
-    markup = article_text(text, span, "en")
-    # A mark may begin or end within a word.
-    assert "".join(words_of(markup)) == "".join(text.split())
-    assert len(markup.splitlines()) <= 1
-    inside = "" if span is None else "".join(text[span.start : span.end].split())
-    marked = "".join("".join(marks_of(markup)).split())
-    # Numbers of paragraphs are not marked.
-    assert set(marked) <= set(inside)
-    assert len(marked) <= len(inside)
-    if span is not None:
-        assert max(span.start, start) < min(span.end, start + length)
-
-
 COLLECTION = Collection(1, ("Housing Code",), snapshot="2026-03-01")
 ARTICLE = document(source_url="https://law.example/h12", language="en")
 ON = date(2024, 2, 29)
 TODAY = date(2026, 11, 21)
+
+
+def words_of_word(file: bytes) -> str:
+    return "\n".join(paragraph.text for paragraph in Document(BytesIO(file)).paragraphs)
 
 
 @pytest.mark.parametrize("kind", MEDIA_TYPES)
@@ -210,9 +175,24 @@ TODAY = date(2026, 11, 21)
     ],
 )
 def test_every_file_has_the_date_and_the_disclaimer(kind, language, told):
-    text = export(kind, [ARTICLE], language, COLLECTION, ON, TODAY)
+    file = export(kind, [ARTICLE], language, COLLECTION, ON, TODAY)
+    text = file.decode() if kind not in BINARY else words_of_word(file)
     assert all(each in text for each in told)
     assert "2026-11-21" in text or "21 nov" in text.lower() or "2026/11/21" in text
+
+
+def test_people_s_files_have_the_question_the_text_and_the_address():
+    article = {**ARTICLE, "source_url": None, "content": "(1) One.\n\x00(2) Two."}
+    more = {"question": "Why?", "site": "https://law.example"}
+    for kind in ("txt", "docx"):
+        file = export(kind, [article], "fr", COLLECTION, ON, TODAY, **more)
+        text = words_of_word(file) if kind == "docx" else file.decode()
+        parts = ("Why?", "Housing Code, article 12", "(1) One.", "(2) Two.", "law.example/fr/art")
+        assert all(part in text for part in parts)
+    assert (
+        "UR  - https://law.example/article?id=housing-12"
+        in export("ris", [article], "en", COLLECTION, ON, TODAY, **more).decode()
+    )
 
 
 def test_csl_json_is_legislation_with_its_section():
@@ -227,7 +207,7 @@ def test_csl_json_is_legislation_with_its_section():
 
 def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
     articles = [{**ARTICLE, "content": "One.\r\nER  - \r\nTY  - BOOK"}, ARTICLE]
-    text = export("ris", articles, "en", COLLECTION, ON, TODAY)
+    text = export("ris", articles, "en", COLLECTION, ON, TODAY).decode()
     fields = [(line[:2], line[6:]) for line in text.split("\r\n") if line]
     assert [value for tag, value in fields if tag == "TY"] == ["STAT", "STAT"]
     assert [tag for tag, _ in fields].count("ER") == 2

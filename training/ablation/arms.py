@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -49,13 +49,13 @@ class Arms:
     """What grids of one system compare.
 
     Attributes:
-        baseline: The arm that the others are compared with.
+        baselines: The arms that the others are compared with; the first that a grid has counts.
         full: Settings in which arms may differ, with the value for arms that do not name them.
         arms: Arm to the settings in which it differs from `full`.
         tables: Name of a table to its arms.
     """
 
-    baseline: str
+    baselines: Sequence[str]
     full: Mapping[str, Any]
     arms: Mapping[str, Mapping[str, Any]]
     tables: Mapping[str, Sequence[str]]
@@ -79,6 +79,10 @@ class Arms:
         wanted = {*arms, *(arm for table in tables for arm in self.tables[table])}
         return tuple(arm for arm in self.arms if arm in wanted)
 
+    def baseline_of(self, arms: Collection[str]) -> str:
+        """The baseline of a grid of these arms; the last one even if the grid lacks it."""
+        return next((arm for arm in self.baselines if arm in arms), self.baselines[-1])
+
     def settings_of(self, arm: str, base: S) -> S:
         """The settings of an arm's run.
 
@@ -101,17 +105,37 @@ class Arms:
         return replace(base, **changes)
 
 
+# The hardest of the fused list, the same in each epoch.
+_FIXED = {"schedule": "fixed", "buckets": 1, "candidates": None}
+# Any of the list with equal chances, others in each epoch: one bucket has one share.
+_UNIFORM = {"schedule": "curriculum", "buckets": 1}
+_STATIC = ("tree", "sequence", "bm25")
+
+# An arm without "schedule" follows the grid's own.
 _CUSINES: Mapping[str, Mapping[str, Any]] = {
     # The model as training starts from it.
     UNTRAINED: {},
     # No negatives of its own; `settings_of` makes the batches larger instead.
-    IN_BATCH: {"negatives_per_question": 0, "views": (), "buckets": 1, "candidates": None},
-    # Uniform over the corpus, drawn again in each epoch.
-    "random": {"views": (), "buckets": 1, "candidates": None},
-    # The papers' baseline: the best of BM25's ranking, the same in each epoch.
-    "bm25_fixed": {"views": ("bm25",), "schedule": "fixed", "buckets": 1, "candidates": None},
+    IN_BATCH: {"negatives_per_question": 0, "views": (), "candidates": None, **_UNIFORM},
+    # Over the whole corpus.
+    "random": {"views": (), "candidates": None, **_UNIFORM},
+    # The papers' baseline: one of BM25's ten best.
+    "bm25_rotating": {
+        "views": ("bm25",),
+        "candidates": 10,
+        "negatives_per_question": 1,
+        **_UNIFORM,
+    },
+    "bm25_fixed": {"views": ("bm25",), **_FIXED},
     # As hard, or nearly, but different ones in each epoch.
-    "bm25_drawn": {"views": ("bm25",), "buckets": 1, "candidates": 40},
+    "bm25_drawn": {"views": ("bm25",), "candidates": 40, **_UNIFORM},
+    # Without a curriculum, by views that do not change: BM25 for meaning, structure, and both.
+    "static_fixed": {"views": ("bm25",), **_FIXED},
+    "tree_fixed": {"views": ("tree",), **_FIXED},
+    "sequence_fixed": {"views": ("sequence",), **_FIXED},
+    "structural_fixed": {"views": ("tree", "sequence"), **_FIXED},
+    "static_structural_fixed": {"views": _STATIC, **_FIXED},
+    "bm25_curriculum": {"views": ("bm25",)},
     "tree": {"views": ("tree",)},
     "sequence": {"views": ("sequence",)},
     "semantic": {"views": ("semantic",)},
@@ -120,8 +144,8 @@ _CUSINES: Mapping[str, Mapping[str, Any]] = {
     "permuted": {"permute_tree": True},
     "constant": {"schedule": "constant"},
     "reversed": {"schedule": "reversed"},
-    "hardest": {"schedule": "fixed", "buckets": 1, "candidates": None},
-    "static": {"views": ("tree", "sequence", "bm25")},
+    "hardest": _FIXED,
+    "static": {"views": _STATIC},
     "cusines": {},
     # Not in the paper: words are a view of their own next to the trained model.
     "mixed": {"views": ("tree", "sequence", "semantic", "bm25")},
@@ -130,26 +154,39 @@ _CUSINES: Mapping[str, Mapping[str, Any]] = {
 
 BUCKETS = tuple(name for name in _CUSINES if name.startswith("buckets_"))
 SCHEDULES = ("hardest", "constant", "reversed", "cusines")
+DYNAMICS = ("static", "cusines")
 
-# The paper's tables and figure, and `main`, which has an arm for each part of the method.
+# CuSINeS's tables and figure, over a bi-encoder alone (DR) and with a graph network (DR+GNN).
+PAPER_TABLES: Mapping[str, Sequence[str]] = {
+    # The published baseline against CuSINeS.
+    "table2": (UNTRAINED, "bm25_rotating", "cusines"),
+    # Fixed against curriculum, by views that do not change.
+    "table3": (
+        *("bm25_rotating", "static_fixed", "tree_fixed", "sequence_fixed", "structural_fixed"),
+        *("static_structural_fixed", "bm25_curriculum", "tree", "sequence", "structural", "static"),
+    ),
+    # Static against dynamic, under the curriculum.
+    "table4": ("bm25_rotating", "bm25_curriculum", "semantic", "static", "cusines"),
+    # Schedules, static against dynamic, numbers of buckets; by epoch.
+    "figure1": (
+        *("bm25_rotating", "hardest", "constant", "reversed", "static", "cusines"),
+        *BUCKETS,
+    ),
+}
+_PAPER_ARMS = tuple(dict.fromkeys(arm for table in PAPER_TABLES.values() for arm in table))
+
+# `main` has an arm for each part of the method, and the controls.
 _CUSINES_TABLES: Mapping[str, Sequence[str]] = {
     "main": (
         *(UNTRAINED, IN_BATCH, "random", "bm25_fixed", "structural"),
         *("permuted", "constant", "static", "cusines"),
     ),
-    "table2": (UNTRAINED, IN_BATCH, "random", "bm25_fixed", "semantic", "cusines"),
-    "table3": ("bm25_fixed", "tree", "sequence", "semantic", "structural", "permuted", "cusines"),
-    "table4": ("bm25_fixed", "static", "cusines"),
-    "figure1": ("bm25_fixed", "hardest", "constant", "reversed", "cusines", *BUCKETS),
+    **PAPER_TABLES,
 }
 
 CUSINES_ARMS = Arms(
-    "bm25_fixed",
-    {
-        "views": ("tree", "sequence", "semantic"),
-        "schedule": "curriculum",
-        "permute_tree": False,
-    },
+    ("bm25_rotating", "bm25_fixed"),
+    {"views": ("tree", "sequence", "semantic"), "permute_tree": False},
     _CUSINES,
     _CUSINES_TABLES,
 )
@@ -158,7 +195,7 @@ CUSINES_ARMS = Arms(
 _DYNAMIC = {"views": ("tree", "sequence", "semantic"), "schedule": "curriculum", "buckets": 3}
 
 GRAPH_ARMS = Arms(
-    UNTRAINED,
+    ("bm25_rotating", UNTRAINED),
     {
         "network": "gatv2",
         "views": ("bm25",),
@@ -176,21 +213,23 @@ GRAPH_ARMS = Arms(
         "mlp": {"network": "mlp"},
         # A control: every article takes another one's place in the tree.
         "permuted": {"permute_tree": True},
-        # With BM25's negatives, as published; the initialisation is ours.
+        # With BM25's best negatives; init, hidden, heads and dropout are the grid's.
         "gdsr": {},
         "gdsr_cusines": _DYNAMIC,
         "neighbours": {**_DYNAMIC, "neighbours": True},
         "citations": {**_DYNAMIC, "neighbours": True, "citations": True},
         **{network: {"network": network} for network in ("gat", "gcn", "sage", "kgnn")},
+        **{arm: {**_DYNAMIC, **_CUSINES[arm]} for arm in _PAPER_ARMS if arm != UNTRAINED},
     },
     {
         "main": (
             *(UNTRAINED, "mlp", "permuted", "gdsr", "gdsr_cusines", "neighbours", "citations"),
         ),
         "networks": (UNTRAINED, "mlp", "gat", "gcn", "sage", "kgnn", "gdsr"),
+        **PAPER_TABLES,
     },
 )
-"""Networks over the tree on a frozen bi-encoder, G-DSR's Table 4 among them."""
+"""Networks over the tree on a frozen bi-encoder: G-DSR's Table 4, and CuSINeS's tables."""
 
 FIRST_STAGE = "first_stage"
 STRATEGIES = ("easy", "semi_hard", "hard")
@@ -203,7 +242,7 @@ def ranker_arm(strategy: str, number: int) -> str:
 
 
 RANKER_ARMS = Arms(
-    FIRST_STAGE,
+    (FIRST_STAGE,),
     {},
     {
         # The candidates as the bi-encoder ranks them.

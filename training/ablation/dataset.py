@@ -24,10 +24,11 @@ from training.data import TrainingData
 
 
 def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:
-    """The fold of each question, `[n_questions]`, from 0.
+    """The fold of each question, `[n_questions]`, from 0; -1 for one that is always learnt.
 
     Questions with the same words stay in one fold, so that no measured question was learnt by
-    heart. Folds are as equal in size as that allows.
+    heart. Folds are as equal in size as that allows. A question that a model wrote has a fold only
+    if another one has its words.
 
     Args:
         questions: In a fixed order.
@@ -39,17 +40,21 @@ def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[
     """
     groups: dict[str, list[int]] = {}
     for place, question in enumerate(questions):
-        groups.setdefault(normalised(question.text), []).append(place)
+        if not question.synthetic:
+            groups.setdefault(normalised(question.text), []).append(place)
     if len(groups) < n_folds:
         raise ValueError(f"{len(groups)} different questions cannot be put into {n_folds} folds")
     members = list(groups.values())
-    folds = [0] * len(questions)
+    folds = [-1] * len(questions)
     sizes = [0] * n_folds
     for group in np.random.default_rng([seed, n_folds]).permutation(len(members)).tolist():
         smallest = sizes.index(min(sizes))
         sizes[smallest] += len(members[group])
         for place in members[group]:
             folds[place] = smallest
+    for place, question in enumerate(questions):
+        if question.synthetic and (same := groups.get(normalised(question.text))):
+            folds[place] = folds[same[0]]
     return folds
 
 
@@ -129,9 +134,10 @@ class Dataset:
         Raises:
             SettingsError: It has no dev split, or too few questions for so many folds.
         """
-        folds = asked or (SMALL_FOLDS if len(self.questions) < SMALL else 1)
+        real = [question for question in self.questions if not question.synthetic]
+        folds = asked or (SMALL_FOLDS if len(real) < SMALL else 1)
         if folds == 1 and not self.given.dev:
-            n = min(SMALL_FOLDS, len({normalised(each.text) for each in self.questions}))
+            n = min(SMALL_FOLDS, len({normalised(each.text) for each in real}))
             cure = f"Set folds to {n}" if n > 1 else "Give more questions, or one of that split"
             raise SettingsError(
                 f"{self.place}: has no question of the split dev to measure by. {cure}."
@@ -149,7 +155,11 @@ class Dataset:
             n_train = len(self.given.train)
             return Split(self.given, range(n_train, len(self.questions)))
         fold_of = folds_of(self.questions, n_folds, seed=seed)
-        rows = [row for row, each in enumerate(fold_of) if each == fold]
+        rows = [
+            row
+            for row, each in enumerate(fold_of)
+            if each == fold and not self.questions[row].synthetic
+        ]
         train = [self.questions[row] for row, each in enumerate(fold_of) if each != fold]
         dev = [self.questions[row] for row in rows]
         return Split(TrainingData(self.given.corpus, train, dev, self.given.questions_sha256), rows)

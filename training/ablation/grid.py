@@ -21,7 +21,7 @@ from components.models.locks import file_lock, folder_lock
 from training.ablation.dataset import Dataset
 from training.ablation.runs import CUSINES, SYSTEMS, Perform, Run, key_of
 from training.ablation.settings import GridSettings
-from training.command_line import SettingsError, TrainingError, say
+from training.command_line import OutOfTimeError, SettingsError, TrainingError, say
 from training.records import environment
 
 
@@ -255,7 +255,7 @@ def make_missing(
             is written.
         budget_s: Seconds to stop within. A run is expected to take as long as the mean of its arm's
             other runs on the same dataset and device, or as the grid's longest where its arm has
-            none. A first run begins on any budget except 0.
+            none. A first run begins on any budget except 0, and stops with a checkpoint.
         clock: Gives the time in seconds.
 
     Raises:
@@ -275,7 +275,9 @@ def make_missing(
     elsewhere = 0
     for number, run in enumerate(missing):
         done = [results.lines[key] for key in distinct if key in results.lines]
-        if end is not None and clock() + _expected(run, done) >= end:
+        # One that was begun goes on, however long it takes in all.
+        expected = 0.0 if (work / run.key).is_dir() else _expected(run, done)
+        if end is not None and clock() + expected >= end:
             results.refresh()
             left = sum(each.key not in results.lines for each in missing[number:])
             return Outcome(left, failed, elsewhere)
@@ -290,7 +292,12 @@ def make_missing(
                 results.check_writable()
                 say(f"Run {found + number + 1} of {len(distinct)}: {run}")
                 try:
-                    line = perform(run, folder)
+                    line = perform(run, folder, end)
+                except OutOfTimeError as stopped:
+                    say(f"Time is up: {run}: {stopped}; the same command goes on from there")
+                    results.refresh()
+                    left = sum(each.key not in results.lines for each in missing[number:])
+                    return Outcome(left, failed, elsewhere)
                 except (SettingsError, TrainingError) as error:
                     say(f"error: {run}: {error}")
                     failed.append(f"{run}: {error}")

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components.statutes.significance import ArmScore, Line, compare_arms
-from training.ablation.arms import BUCKETS, FUSED, NUMBERS, SCHEDULES, STRATEGIES, ranker_arm
+from training.ablation.arms import (
+    BUCKETS,
+    DYNAMICS,
+    FUSED,
+    NUMBERS,
+    SCHEDULES,
+    STRATEGIES,
+    ranker_arm,
+)
 from training.plotting import figure_at, files_at
 
 if TYPE_CHECKING:
@@ -23,8 +31,9 @@ def plot_arms(
 ) -> list[Path]:
     """Draw the metrics of all arms, by schedule, and by number of buckets or negatives.
 
-    `NAME-arms` has each arm with its interval, one panel per metric; `NAME-schedules` (the paper's
-    Figures 1a to 1c) the first metric by epoch; `NAME-buckets` (Figure 1d) by number of buckets;
+    `NAME-arms` has each arm with its interval, one panel per metric; `NAME-schedules` and
+    `NAME-dynamics` (CuSINeS's Figures 1a to 1c) the first metric by epoch, for schedules and for
+    static against dynamic difficulty; `NAME-buckets` (Figure 1d) by number of buckets;
     `NAME-negatives`, of rankers, by number of negatives, one line per strategy. A plot with fewer
     than two arms to show is left out.
 
@@ -62,13 +71,14 @@ def plot_arms(
             # Next to the panels, where it covers no arm.
             handles, labels = panels[0][0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=2)
-    schedules = [arm for arm in SCHEDULES if arm in arms]
     # The fusion with BM25 is measured only at the end of a run.
     by_epochs = next((metric for metric in compare if metric != FUSED), None)
-    if len(schedules) > 1 and by_epochs is not None:
-        drawn.append("schedules")
-        with figure_at(stem("schedules"), figsize=(6, 4)) as (_, panel):
-            _draw_epochs(panel, {arm: lines[arm] for arm in schedules}, by_epochs, title)
+    for kind, named in (("schedules", SCHEDULES), ("dynamics", DYNAMICS)):
+        chosen = {arm: lines[arm] for arm in named if arm in arms}
+        if len(chosen) > 1 and by_epochs is not None:
+            drawn.append(kind)
+            with figure_at(stem(kind), figsize=(6, 4)) as (_, panel):
+                _draw_epochs(panel, chosen, by_epochs, _titled(title, kind))
     buckets = [arm for arm in BUCKETS if arm in arms]
     if len(buckets) > 1:
         drawn.append("buckets")
@@ -144,13 +154,13 @@ def by_epoch(lines: Sequence[Line], metric: str) -> tuple[list[int], list[float]
     return epochs, means
 
 
-def _draw_epochs(panel: Axes, lines: Mapping[str, Sequence[Line]], metric: str, name: str) -> None:
+def _draw_epochs(panel: Axes, lines: Mapping[str, Sequence[Line]], metric: str, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for arm, of_arm in lines.items():
         epochs, means = by_epoch(of_arm, metric)
         panel.plot(epochs, means, marker="o", label=arm)
-    panel.set(xlabel="epochs trained", ylabel=metric, title=_titled(name, "schedules"))
+    panel.set(xlabel="epochs trained", ylabel=metric, title=title)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.legend()
 

@@ -220,11 +220,13 @@ def _drawn(lines: Lines, _: str, baseline: str) -> list[list[str]]:
         [
             *("arm", "tree distance, first", "tree distance, last", "drawn before too"),
             *("above the best positive, first", "above the best positive, last"),
+            *("own mass, first", "own mass, last"),
         ]
     ]
     for arm, of_arm in lines.items():
-        drawn = [[e["negatives"] for e in line["epochs"] if e.get("negatives")] for line in of_arm]
-        drawn = [epochs for epochs in drawn if epochs and epochs[0]["drawn"]]
+        trained = [[e for e in line["epochs"] if e.get("negatives")] for line in of_arm]
+        trained = [epochs for epochs in trained if epochs and epochs[0]["negatives"]["drawn"]]
+        drawn = [[epoch["negatives"] for epoch in epochs] for epochs in trained]
         if drawn:
             columns = [
                 [epochs[0]["mean_tree_distance"] for epochs in drawn],
@@ -232,9 +234,16 @@ def _drawn(lines: Lines, _: str, baseline: str) -> list[list[str]]:
                 [epoch["overlap"] for epochs in drawn for epoch in epochs],
                 [_above_best(epochs[0]) for epochs in drawn],
                 [_above_best(epochs[-1]) for epochs in drawn],
+                [_own_mass(epochs[0]) for epochs in trained],
+                [_own_mass(epochs[-1]) for epochs in trained],
             ]
             rows.append([arm_name(arm, baseline), *(_mean_of_known(each, 2) for each in columns)])
     return rows
+
+
+def _own_mass(epoch: Line) -> float | None:
+    """Share of the gradient on negatives that falls on the question's own; None in old lines."""
+    return sum(epoch["own_mass"]) if "own_mass" in epoch else None
 
 
 def _above_best(negatives: Line) -> float | None:
@@ -260,7 +269,10 @@ LEARNERS = Report(
         "passes saved": _mean_of("passes_saved", ".0%"),
         **_COSTS,
     },
-    {'What was drawn, means over the runs; "first" and "last" are epochs': _drawn},
+    {
+        'What was drawn, means over the runs; "first" and "last" are epochs, "own mass" is the '
+        "share of the gradient on negatives that falls on those drawn for the question": _drawn
+    },
 )
 
 

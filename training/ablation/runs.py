@@ -23,6 +23,7 @@ from components.models.cross_encoder import CrossEncoderRanker
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.learned_fusion import FUSED_FROM
+from components.models.similarity import Similarity
 from components.models.tower import no_progress_bars
 from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
@@ -79,8 +80,8 @@ from training.starting_model import starting_digests
 DEPTH = 1_000
 _FUSED_DEPTH = 10
 
-Perform = Callable[["Run", Path], dict[str, Any]]
-"""Makes a run in a work folder and returns its line."""
+Perform = Callable[["Run", Path, float | None], dict[str, Any]]
+"""Makes a run in a work folder, or stops at a deadline (`time.monotonic`); returns its line."""
 
 # Paths, and what a run's key holds otherwise (digests, the seed).
 _NOT_IN_KEY = {
@@ -165,7 +166,7 @@ GRAPH = System(
     graph.starting_digests,
     lambda settings: learner_runs(settings, graph.make_learner),
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
-    frozenset({"network", "neighbours", "citations", "buckets", "candidates"}),
+    frozenset({"network", "neighbours", "citations", "schedule", "buckets", "candidates"}),
 )
 _LISTS = frozenset({"candidates", "dev_candidates", "dtype"})
 RANKER = System(
@@ -282,15 +283,22 @@ Values = dict[str, list[float]]
 """Metric to its values, `[n_questions]` each."""
 
 
-def measure(vectors: Vectors, data: TrainingData, lexical: Sequence[Ranking]) -> Values:
+def measure(
+    vectors: Vectors,
+    data: TrainingData,
+    lexical: Sequence[Ranking],
+    similarity: Similarity = "cosine",
+) -> Values:
     """Search for every dev question among the articles exactly, and measure what is found.
 
     Args:
         vectors: Of the articles and of the dev questions.
         data: The law and the questions.
         lexical: BM25's ranking for each dev question.
+        similarity: Of the model.
     """
-    index = DenseIndex(vectors.articles.cpu().numpy(), device=str(vectors.articles.device))
+    articles = vectors.articles
+    index = DenseIndex(articles.cpu().numpy(), str(articles.device), similarity)
     dense = index.search(vectors.dev.cpu().numpy(), DEPTH)[1].tolist()
     fused = [
         fuse_ranks([words.tolist(), meaning[:FUSED_FROM]])[:_FUSED_DEPTH]
@@ -319,11 +327,15 @@ def learner_runs(settings: RunSettings, make_learner: Callable[..., Learner]) ->
         make_learner: Opens the learner that is trained.
     """
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
-    return lambda run, work: perform(run, accelerator, make_learner, work)
+    return lambda run, work, deadline: perform(run, accelerator, make_learner, work, deadline)
 
 
 def perform(
-    run: Run, accelerator: Accelerator, make_learner: Callable[..., Learner], work: Path
+    run: Run,
+    accelerator: Accelerator,
+    make_learner: Callable[..., Learner],
+    work: Path,
+    deadline: float | None = None,
 ) -> dict[str, Any]:
     """Train, or resume in the work folder; measure; return the run's line.
 
@@ -336,7 +348,7 @@ def perform(
     assert isinstance(settings, RunSettings)
     if run.trained:
         work.mkdir(parents=True, exist_ok=True)
-        learner, state = fit(settings, data, accelerator, work, make_learner)
+        learner, state = fit(settings, data, accelerator, work, make_learner, deadline=deadline)
     else:
         learner, state = make_learner(settings, data, accelerator), RunState()
     measuring = time.perf_counter()
@@ -344,7 +356,8 @@ def perform(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
     )
     vectors = learner.encode(lambda _: None)
-    values = measure(vectors, data, [rankings[row] for row in run.split.rows])
+    lexical = [rankings[row] for row in run.split.rows]
+    values = measure(vectors, data, lexical, settings.similarity)
 
     def total(name: str) -> Any:
         return sum(record.get(name, 0) for record in state.records)
@@ -411,7 +424,8 @@ def surroundings(dtype: str, device: str) -> dict[str, Any]:
 
 def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the results keep of an epoch: dev metrics before it, its loss and its negatives."""
-    kept = {name: record[name] for name in ("epoch", "loss", "negatives") if name in record}
+    names = ("epoch", "loss", "own_mass", "negatives")
+    kept = {name: record[name] for name in names if record.get(name) is not None}
     if "dev" in record:
         kept["dev"] = {metric: record["dev"][metric] for metric in DENSE_METRICS}
     return rounded(kept, PLACES)  # type: ignore[no-any-return]
@@ -555,8 +569,10 @@ class RankerRuns:
         self._shared: tuple[str, SharedOnDataset] | None = None
 
     @no_progress_bars()
-    def perform(self, run: Run, work: Path) -> dict[str, Any]:
+    def perform(self, run: Run, work: Path, deadline: float | None = None) -> dict[str, Any]:  # noqa: ARG002
         """Train, or resume in the work folder; measure; return the run's line.
+
+        A run that has begun is made to its end, whatever the deadline.
 
         The seconds are those of the process that finished it; searching the law counts for the
         first stage.

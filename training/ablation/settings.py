@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, get_type_hints
 from training.ablation.arms import RE_RANKED_DEPTH, MeasuredOn, TrainingSettings
 from training.ablation.runs import CUSINES, GRAPH, RANKER, System
 from training.command_line import Place, SettingsError, Target, say
+from training.negatives.options import CurriculumSettings
 from training.settings import RankerTrainingSettings, RunSettings, at_least, folder_named
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ RANKER_RESULTS = Target("docs/results/ranker.jsonl")
 # Settings of a run that the grid decides or does not need, since it keeps no model.
 _NOT_SHARED = {
     *("corpus", "questions", "output", "run_file", "seed"),
-    *("views", "schedule", "permute_tree", "final"),
+    *("views", "permute_tree", "final"),
 }
 
 
@@ -32,9 +33,10 @@ class GridSettings:
         datasets: Laws with their questions: folders, or names that StatuteCorpus.read knows.
         output: Folder of the tables and plots, and of unfinished runs until they end.
         results: File to which each finished run adds a line; runs found there are not made again.
-        tables: Arms by the paper's tables: main (one arm for each part), table2 (sources of
-            negatives), table3 (views), table4 (static or dynamic), figure1 (schedules, buckets); of
-            graphs: main, networks (G-DSR's Table 4); of rankers: table2.
+        tables: Arms by CuSINeS's tables: table2 (the published baseline and CuSINeS), table3
+            (fixed or by curriculum), table4 (static or dynamic), figure1 (schedules, buckets), or
+            main (one arm for each part); of graphs also networks (G-DSR's Table 4); of rankers
+            table2 (SoICT's).
         arms: Further arms by name; without tables and arms, those of the first table.
         seeds: Seeds; each arm (and fold) runs once for each.
         compare: Metrics; each gets a table with intervals and significance.
@@ -243,7 +245,7 @@ def _with_shared_settings(system: System, kind: type[G]) -> type[G]:
     ]
     help_ = {
         name: text
-        for documented in (RunSettings, system.settings, GridSettings, kind)
+        for documented in (CurriculumSettings, RunSettings, system.settings, GridSettings, kind)
         for name, text in _arguments(documented.__doc__ or "").items()
     }
     first = (kind.__doc__ or "").partition("\n")[0]

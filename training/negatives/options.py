@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.similarity import Similarity
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from components.statutes.tree import CrossLaw, LegislativeTree
@@ -56,8 +57,8 @@ class DynamicView(View, Protocol):
         """Take the vectors from which the next difficulties are computed.
 
         Args:
-            questions: float32 `[n_questions, dim]`, of unit length, on any device.
-            articles: float32 `[n_articles, dim]`, of unit length, on any device.
+            questions: float32 `[n_questions, dim]`, for cosine of unit length, on any device.
+            articles: float32 `[n_articles, dim]`, likewise.
         """
         ...
 
@@ -69,6 +70,7 @@ _CHOICES = {
     "ties": Ties,
     "cross_law": CrossLaw,
     "text_rule": TextRule,
+    "similarity": Similarity,
 }
 
 
@@ -103,6 +105,8 @@ class CurriculumSettings:
         run_file: TREC run of the training questions (with final also of dev's) by which the view
             "run" ranks.
         text_rule: Which parts of an article are read.
+        similarity: How vectors of a question and an article are compared: cosine, dot, or l2 (the
+            Euclidean distance). Kept in the model's manifest. Paper: cosine.
         seed: Seed of everything that is drawn.
 
     Raises:
@@ -123,6 +127,7 @@ class CurriculumSettings:
     bm25_b: float = 0.75
     run_file: str | Path | None = None
     text_rule: TextRule = "headings_text"
+    similarity: Similarity = "cosine"
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,6 +27,9 @@ from training.negatives.curriculum import (
 from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.options import CurriculumSettings, DynamicView, View, ViewInputs, in_range
 from training.negatives.ranking import FusedRanking
+
+if TYPE_CHECKING:
+    from training.teacher import Teacher
 
 
 class BucketDraws:
@@ -165,10 +168,12 @@ class CurriculumNegatives:
         questions: Questions with at least one relevant article each.
         settings: Of the curriculum; by default `CurriculumSettings()`.
         device: Where ranks are computed, such as "cuda"; by default CUDA if available, else CPU.
+        teacher: Articles that it finds as likely as a question's own are never drawn.
         changes: Fields of `CurriculumSettings` by name, in place of those of `settings`.
 
     Attributes:
         gold: The questions' positives, and what is never drawn.
+        teacher: As above.
         tree: The tree of the corpus, never permuted.
         settings: As above, changes included.
         tie_shares: For each view, the share of negatives that it ties with another, in the last
@@ -186,12 +191,16 @@ class CurriculumNegatives:
         *,
         settings: CurriculumSettings | None = None,
         device: str | torch.device | None = None,
+        teacher: Teacher | None = None,
         **changes: Any,
     ) -> None:
         if "views" in changes:
             changes["views"] = tuple(changes["views"])
         self.settings = replace(settings or CurriculumSettings(), **changes)
         self.gold = Gold.of(articles, questions)
+        self.teacher = teacher
+        if teacher is not None:
+            self.gold = teacher.without_likely(self.gold)
         self.settings.check(self.gold)
         self.tree = LegislativeTree(articles)
         self.tie_shares: dict[str, float] = {}
@@ -248,9 +257,9 @@ class CurriculumNegatives:
             epoch: Number of the epoch, from 0; each epoch draws differently.
             progress: Share of the whole training that is done when a question's turn comes, in
                 [0, 1): one for all questions, or float64 `[n_questions]`.
-            questions: float32 `[n_questions, dim]` unit vectors, on any device; for dynamic views
-                only, such as the semantic one.
-            articles: float32 `[n_articles, dim]` unit vectors, likewise.
+            questions: float32 `[n_questions, dim]`, for cosine of unit length, on any device; for
+                dynamic views only, such as the semantic one.
+            articles: float32 `[n_articles, dim]`, likewise.
 
         Raises:
             ValueError: `epoch` or `progress` is out of range, or vectors are missing, not tensors,

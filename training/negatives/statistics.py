@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.similarity import similarities
 from components.statutes.question import Question
 from training.negatives.gold import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives
@@ -96,8 +97,8 @@ def statistics(
         drawn: The epoch's negatives.
         previous: Those of the epoch before, if there was one.
         negatives: What drew them, right after the draw.
-        questions: float32 `[n_questions, dim]` unit vectors, for the audit.
-        articles: float32 `[n_articles, dim]` unit vectors, likewise.
+        questions: float32 `[n_questions, dim]`, for the audit.
+        articles: float32 `[n_articles, dim]`, likewise.
 
     Returns:
         - `drawn`: number of (question, negative) pairs.
@@ -158,7 +159,10 @@ def _audit(
         rows = np.concatenate([positives, drawn.of(question)])
         vectors = articles[torch.from_numpy(rows).to(articles.device)].detach()
         asked = questions[question].detach().to(articles.device)
-        scores = (vectors.double() @ asked.double()).cpu().numpy()
+        compared = similarities(
+            asked.double()[None], vectors.double(), negatives.settings.similarity
+        )
+        scores = compared[0].cpu().numpy()
         of_positives, of_drawn = np.split(scores, [len(positives)])
         here = slice(drawn.starts[question], drawn.starts[question + 1])
         above_best[here] = of_drawn > of_positives.max()

@@ -12,6 +12,7 @@ from accelerate.utils import extract_model_from_parallel
 from torch import Tensor
 from transformers import TrainerCallback, TrainerState
 
+from components.models.similarity import scaled
 from components.statutes.article import Article, indexed_text
 from components.statutes.question import Question
 from training.negatives.gold import DrawnNegatives
@@ -134,9 +135,9 @@ class EpochNegatives(TrainerCallback):
             "articles": self._model.encode_document(self._articles, convert_to_tensor=True),
         }
         self._model.train(was_training)
+        similarity = self._negatives.settings.similarity
         self._vectors = {
-            name: torch.nn.functional.normalize(vectors.float(), dim=1)
-            for name, vectors in encoded.items()
+            name: scaled(vectors.float(), similarity) for name, vectors in encoded.items()
         }
 
     def _draw(self, epoch: int, progress: float) -> DrawnNegatives:

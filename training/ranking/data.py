@@ -28,6 +28,7 @@ from components.models.folder import (
 from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
 from components.models.learned_fusion import FULL_COVERAGE, FUSED_FROM
 from components.models.lexical_index import LexicalIndex
+from components.models.similarity import Similarity
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.fusion import fuse_ranks
@@ -192,14 +193,16 @@ class FirstStage:
     """Exact search over a law with a bi-encoder's vectors, or with a graph network's on top.
 
     Attributes:
-        articles: Vectors of the articles, float32 `[n_articles, dim]`, of unit length.
+        articles: Vectors of the articles, float32 `[n_articles, dim]`, for cosine of unit length.
         train: Candidates of the training questions.
         dev: Candidates of the dev questions.
+        similarity: How the vectors are compared.
     """
 
     articles: NDArray[np.float32]
     train: Candidates
     dev: Candidates
+    similarity: Similarity = "cosine"
 
     @classmethod
     def search(
@@ -229,13 +232,14 @@ class FirstStage:
             articles = enriched(
                 network, graph, range(len(data.corpus)), lambda rows: vectors_of_nodes[rows]
             ).numpy()
-        index = DenseIndex(articles, device=str(biencoder.device.type))
+        index = DenseIndex(articles, str(biencoder.device.type), biencoder.similarity)
 
         def candidates(questions: Sequence[Question]) -> Candidates:
             vectors = biencoder.encode_queries([each.text for each in questions]).numpy()
             return Candidates(questions, vectors, index.search(vectors, m)[1])
 
-        return cls(articles, candidates(data.train), candidates(data.dev))
+        found = candidates(data.train), candidates(data.dev)
+        return cls(articles, *found, biencoder.similarity)
 
     def kept_in(self, work: Path) -> FirstStage:
         """The same with the candidates found when the run began; saves them the first time.
@@ -257,16 +261,18 @@ class FirstStage:
     def cosines(
         self, questions: NDArray[np.int64], articles: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Cosines of training questions and articles, pair by pair.
+        """Similarities of training questions and articles, pair by pair.
 
         Args:
             questions: int64 `[n]`, rows of the training questions.
             articles: int64 `[n]`, positions of articles.
         """
-        cosines: NDArray[np.float32] = np.einsum(
-            "ij,ij->i", self.train.vectors[questions], self.articles[articles]
-        )
-        return cosines
+        asked, found = self.train.vectors[questions], self.articles[articles]
+        if self.similarity == "l2":
+            distances: NDArray[np.float32] = np.linalg.norm(asked - found, axis=1)
+            return -distances
+        products: NDArray[np.float32] = np.einsum("ij,ij->i", asked, found)
+        return products
 
 
 # What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
@@ -296,7 +302,8 @@ def pipeline_candidates(
         for position, article in enumerate(corpus)
     )
     words = LexicalIndex.build(texts, k1=_K1, b=_B)
-    nearest = DenseIndex(stage.articles, device="cpu").search(stage.dev.vectors, FUSED_FROM)[1]
+    index = DenseIndex(stage.articles, "cpu", stage.similarity)
+    nearest = index.search(stage.dev.vectors, FUSED_FROM)[1]
     found = []
     for question, by_vector in zip(stage.dev.questions, nearest.tolist(), strict=True):
         by_words = words.search(question.text, FUSED_FROM)[0].tolist()

@@ -37,6 +37,8 @@ _TRAIL = re.compile(
     r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?)\b|['’])*$",
     re.IGNORECASE,
 )
+# "... of the Housing Code. Article 1 GDPR"; but not "C. civ. Art. 5".
+_SENTENCE_ENDED = re.compile(r"(?:\w{5,}|\b(?:\d{4}|Act|Code|Law|code|loi))[)\"”»]*[.!?]\s+$")
 # Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
 _UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
@@ -201,6 +203,11 @@ class LawNames:
     def before(self, text: str, position: int) -> NamedLaws:
         """The laws whose name ends at a position."""
         begin = max(0, position - _REACH)
+        if (
+            _SENTENCE_ENDED.search(text, begin, position)
+            and text[position : position + 1].isupper()
+        ):
+            return NamedLaws()
         if self._chinese and (laws := self._chinese_ending(text[begin:position])):
             return NamedLaws(laws)
         trail = _TRAIL.search(text, begin, position)

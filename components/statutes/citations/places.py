@@ -67,7 +67,8 @@ def place_after(text: str, end: int) -> str | None:
     if capital := _CAPITAL.match(text, end):
         return capital["place"]
     link = _LINK_AFTER.match(text, end)
-    if link is None:
+    # "... of the Housing Code. In Norway" begins a sentence.
+    if link is None or (link[0][0] == "." and link[0][1:].lstrip()[:1].isupper()):
         return None
     words = list(_WORD.finditer(text, link.end(), link.end() + _NEAR))[:_MOST_WORDS]
     if not words or words[0].start() != link.end():
@@ -121,6 +122,24 @@ def is_of(law: str, place: str) -> bool:
             following = words[index + 1 : index + len(sought)]
             return not following or not following[0].isalpha() or following == sought[1:]
     return False
+
+
+def foreign_place(words: str, law: str, language: str | None = None) -> str | None:
+    """The known place that words begin with, if a law is not of it; None otherwise.
+
+    Args:
+        words: Words in capitals: "Norway", "Norwegian Tenancy Law".
+        law: The law's full name.
+        language: BCP 47 tag of the law; its region, as in "fr-BE", is the law's place.
+    """
+    parts = words.split()
+    for end in range(min(len(parts), _MOST_WORDS), 0, -1):
+        place = " ".join(parts[:end])
+        territory = _territory(place)
+        if territory is not None:
+            home = (language or "").upper().split("-")[1:]
+            return None if territory in home or is_of(law, place) else place
+    return None
 
 
 def folded(text: str) -> str:

@@ -343,6 +343,8 @@ class _Context:
     Attributes:
         text: The text, in plain characters.
         here: Position of the article whose text it is; None for a question.
+        is_document: Whether it is longer than a question: a contract that it mentions is then
+            not what its other citations mean.
         ranges: How many more ranges may be followed.
         lookups: How many more laws and articles may be looked at.
         previous: The laws of the last citation that named one; () if the corpus lacks it.
@@ -354,6 +356,7 @@ class _Context:
 
     text: str
     here: int | None
+    is_document: bool = False
     ranges: float = inf
     lookups: float = inf
     previous: tuple[str, ...] = ()
@@ -365,7 +368,7 @@ class _Context:
     @cached_property
     def private(self) -> bool:
         """Whether a question mentions a contract, whose sections have numbers too."""
-        return self.here is None and bool(_PRIVATE_PAPER.search(self.text))
+        return self.here is None and not self.is_document and bool(_PRIVATE_PAPER.search(self.text))
 
     @cached_property
     def names_other_law(self) -> bool:
@@ -382,6 +385,9 @@ class CitationResolver:
     "s.2(1)" and "s.2(2)"). A range finds the part of it that exists. A citation of a law that the
     corpus lacks, or of a private paper ("section 5 of my contract"), finds nothing. One without a
     law fits the laws that the text names elsewhere, else every law with that number.
+
+    Attributes:
+        names: The names of the corpus's laws.
     """
 
     def __init__(
@@ -399,10 +405,23 @@ class CitationResolver:
             whole: Whether the entries are complete: a law then has no other numbers.
         """
         self._index = NumberIndex(entries, whole=whole)
-        self._names = LawNames(self._index.laws) if names is None else names
+        self.names = LawNames(self._index.laws) if names is None else names
+
+    def law_of(self, id_: str) -> str:
+        """The law of an article of the corpus.
+
+        Raises:
+            KeyError: There is no article with this id.
+        """
+        return self._index.law[self._index.position[id_]]
 
     def resolve(
-        self, text: str, *, within: str | None = None, language: str | None = None
+        self,
+        text: str,
+        *,
+        within: str | None = None,
+        language: str | None = None,
+        is_document: bool = False,
     ) -> list[ResolvedCitation]:
         """The citations of a text with the articles that fit each.
 
@@ -411,12 +430,14 @@ class CitationResolver:
             within: Id of the article whose text it is; "this Act", and citations without a law,
                 then mean its law. None for a question.
             language: BCP 47 tag of the text, where known.
+            is_document: Whether it is longer than a question. A question that mentions a contract
+                may mean its clauses; in a document only a citation next to it does.
 
         Raises:
             KeyError: `within` is not an id of the corpus.
         """
         here = None if within is None else self._index.position[within]
-        context = _Context(text.translate(PLAIN_CHARACTERS), here)
+        context = _Context(text.translate(PLAIN_CHARACTERS), here, is_document)
         return self._resolved(find_citations(text, language), context)
 
     def resolve_question(self, question: str) -> ResolvedQuestion:
@@ -475,8 +496,8 @@ class CitationResolver:
         if citation.reference == "own":
             return None
         after, _ = after_divisions(context.text, end)
-        following = self._names.after(context.text, after)
-        before = self._names.before(context.text, start)
+        following = self.names.after(context.text, after)
+        before = self.names.before(context.text, start)
         # "Housing Code § 12, Work Code § 13": the name after the comma is the next citation's.
         joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
         if (
@@ -503,7 +524,7 @@ class CitationResolver:
         if context.here is not None:
             return (self._index.law[context.here],)
         if context.spoken is None:
-            named = self._names.anywhere(context.text)
+            named = self.names.anywhere(context.text)
             context.spoken = tuple(law for law in self._index.laws if law in named)
         return context.spoken or self._index.laws
 

@@ -1,4 +1,4 @@
-"""The result of checking a reply.
+"""The result of checking a reply, and of auditing a document.
 
 There are three states, not two: what was looked up and is there is verified, what was looked up and
 is not there is not found, and what could not be looked up is not checked. A verified citation names
@@ -7,10 +7,24 @@ an article that was given; it does not mean that the article supports the senten
 
 # No postponed annotations: Haystack's tools resolve them where these names are not known.
 import json
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 CheckState = Literal["verified", "not found", "not checked"]
+Verdict = Literal[
+    "verified",
+    "not given",
+    "does not exist",
+    "not in force",
+    "subject differs",
+    "unknown law",
+    "not checked",
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+FALSE: frozenset[Verdict] = frozenset(("does not exist", "not in force", "subject differs"))
+"""The verdicts that speak against a citation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +134,36 @@ class CheckedReply:
     def quotations(self) -> list[CheckedQuotation]:
         """All quotations, in order."""
         return [each for statement in self.statements for each in statement.quotations]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedCitation:
+    """A citation of a document, checked against a collection of laws.
+
+    Attributes:
+        start, end: Its span in the text.
+        text: Its words.
+        verdict: "verified": the article exists and, as far as its dates tell, was in force on the
+            day. "not given": likewise, but it is not among the articles that the text was written
+            from. "does not exist": the law has no such article, or no such paragraph. "not in
+            force": it was repealed, or was not yet in force. "subject differs": it exists, but the
+            sentence has the words of another article. "unknown law": the collection does not hold
+            the law. "not checked": what it names is in doubt.
+        ids: Ids of the articles that it names; of several wordings the one of the day.
+        law: The law that it names; None if unknown.
+        why: What speaks against it, or why it was not checked; "" if verified.
+    """
+
+    start: int
+    end: int
+    text: str
+    verdict: Verdict
+    ids: tuple[str, ...] = ()
+    law: str | None = None
+    why: str = ""
+
+
+def verdict_counts(citations: Iterable[AuditedCitation]) -> dict[str, int]:
+    """How many citations have each verdict that occurs; "not checked" always."""
+    counts = Counter(each.verdict for each in citations)
+    return {each: counts[each] for each in VERDICTS if counts[each] or each == "not checked"}

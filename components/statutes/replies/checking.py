@@ -50,8 +50,10 @@ def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
       Code"). It must name one of the sources.
     - A quotation must be one piece of the text of *the* article that is cited for it, from word to
       word, of 12 characters at least, after blanks, quotation marks and dashes are made alike.
-      `articles_of` says which article that is. "[...]" may stand for whole sentences,
-      but for none that may restrict the sentence before ("unless", "within").
+      `articles_of` says which article that is; of several, each must have it. "[...]" may stand
+      for whole sentences, but for none that may restrict the sentence before ("unless", "within").
+    - A list of sources that the reply adds ("[1]: Criminal Code, section 99") must name the article
+      that was given under that number. Otherwise the number is not found.
 
     Args:
         reply: What was written.
@@ -121,13 +123,17 @@ class _Texts:
             why = "its quotation marks do not pair"
         else:
             ids, why = cited_for
-            for id_ in ids:
-                passage = self._passage(id_, as_written) or self._passage(id_, words)
-                if passage:
-                    state = "verified"
-                    break
+            having = {
+                each: span
+                for each in ids
+                if (span := self._passage(each, as_written) or self._passage(each, words))
+            }
+            id_ = next(iter([*having, *ids]), None)
+            if id_ is not None and len(having) == len(ids):
+                state, passage = "verified", having[id_]
+            elif id_ is not None and having:
+                why = f"several articles are cited for it; it stands in {self._place(id_)}"
             else:
-                id_ = ids[0] if ids else None
                 state, why = self._elsewhere(as_written, words, id_, why)
         return CheckedQuotation(
             quotation.start, quotation.end, quotation.text, state, id_, passage, why
@@ -139,11 +145,15 @@ class _Texts:
         """State of a quotation that is not in the article cited for it, and why."""
         for source in self._sources.values():
             if self._passage(source.id, as_written) or self._passage(source.id, words):
-                place = f"{source.law}, {source.number}"
+                place = self._place(source.id)
                 if id_ is not None:
                     return "not found", f"it stands in {place}, not in the article cited"
                 return "not checked", f"{doubt}; it stands in {place}"
         return "not found", "none of the articles says it so"
+
+    def _place(self, id_: str) -> str:
+        source = self._sources[id_]
+        return f"{source.law}, {source.number}"
 
     def _passage(self, id_: str, words: str) -> tuple[int, int] | None:
         if id_ not in self._plain:

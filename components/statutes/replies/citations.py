@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -17,10 +17,16 @@ from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation
 from components.statutes.citations.hints import GENERIC_NAMES, NAME_OF_A_LAW
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import CHINESE_NUMERAL, chinese_integer, parse_number
+from components.statutes.citations.places import foreign_place
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.replies.checked import CheckedCitation, CheckState
 from components.statutes.replies.quotations import Quotation
-from components.statutes.replies.text import MARK, find_reference_marks
+from components.statutes.replies.source_lists import (
+    StatedSource,
+    contradiction,
+    stated_sources,
+)
+from components.statutes.replies.text import MARK, ReferenceMark, find_reference_marks
 
 # The paragraphs that an article has, as laws print them: "(5)", "5.", "5)", "5°", "§ 5", "a)".
 #
@@ -82,7 +88,7 @@ def has_paragraph(number: str, text: str, named: str) -> bool:
     """
     printed = parse_number(number)
     own = [level.lower() for level in printed.paragraphs] if printed else []
-    marks = iter([*own, *_marks(text)])
+    marks = iter([*own, *paragraph_marks(text)])
     return all(level in marks for level in re.findall(r"\w+", named.lower()))
 
 
@@ -104,7 +110,7 @@ def paragraphs_in_front(text: str, start: int) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _marks(text: str) -> tuple[str, ...]:
+def paragraph_marks(text: str) -> tuple[str, ...]:
     """The marks of an article's paragraphs and points, in order."""
     plain = text.translate(PLAIN_CHARACTERS)
     plain = _REFERENCE.sub(lambda match: " " * len(match[0]), plain)
@@ -146,9 +152,10 @@ def _begins(before: str) -> bool:
     return before.endswith((".", ":", ";", "。", "：", "；"))
 
 
-# Emphasis within a citation, blanked out one for one so that spans stay: "Section **99**".
-_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
-_AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
+PLAIN_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
+"""Blanks out emphasis one for one, so that spans stay: "Section **99**"."""
+
+AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
 _BESIDE = re.compile(r"[\s()*_,]*")
 # The name of a law after a citation: words in capitals, and what joins them.
 _NAME_BEHIND = re.compile(
@@ -157,10 +164,11 @@ _NAME_BEHIND = re.compile(
     r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
 )
 _WHICH_LAW = "it does not say of which law"
-_NO_PARAGRAPH = "its paragraph was not found in the article"
+NO_PARAGRAPH = "its paragraph was not found in the article"
 _SEVERAL = "it fits several of the articles given"
 SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _SENTENCE = 300  # characters of it that are read on either side of a citation
+_NEAR = 90  # characters next to a citation that can make it another one
 _HINT_WITHIN = 200  # characters after a citation, in which its law is named
 # How the name of a law may go on after what retrieval has read of it: "(Northern Ireland)". What
 # names a part of the article does not belong to it.
@@ -186,19 +194,35 @@ def checked_citations(
         quotations: Its quotations: a citation within one belongs to the law, except marks at the
             quotation's end, which are the writer's.
     """
-    marks = [
-        _of_mark(mark.start, mark.end, mark.numbers, reply, sources)
+    written = [
+        mark
         for mark in find_reference_marks(reply)
         if not any(_quotes_mark(each, mark.end, reply) for each in quotations)
     ]
+    marks = [_of_mark(each.start, each.end, each.numbers, reply, sources) for each in written]
     quoted = [(each.start, each.end) for each in quotations]
-    named, ends = _named(reply, sources, quoted, marks)
+    names = LawNames(each.law for each in sources)
+    entries = ((each.id, each.law, each.number) for each in sources)
+    resolver = CitationResolver(entries, names, whole=False)
+    plain = reply.translate(PLAIN_EMPHASIS)
+    resolved = [
+        each
+        for each in resolver.resolve(plain)
+        if not any(start <= each.citation.start < end for start, end in quoted)
+    ]
+    spans = [(each.citation.start, each.citation.end) for each in resolved]
+    stated = [
+        each for each in stated_sources(reply, written, spans) if 1 <= each.number <= len(sources)
+    ]
+    named, ends = _named(reply, plain, resolved, names, sources, marks, stated)
+    marks = _as_stated(marks, written, stated, reply, sources, names, named)
     # "[Article 9]" is a citation in words.
     marks = [mark for mark in marks if not any(mark.start <= n.start < mark.end for n in named)]
     pairs = [
         (each, mark)
         for each, end in zip(named, ends, strict=True)
-        if (mark := _behind(end, marks, reply)) is not None
+        if not any(source.start <= each.start < source.end for source in stated)
+        and (mark := _behind(end, marks, reply)) is not None
     ]
     against = {
         id(each): f"{other.text} beside it names another article"
@@ -243,27 +267,49 @@ def _of_mark(
     return CheckedCitation(start, end, words, "not found", (), why)
 
 
-def _named(
+def _as_stated(
+    marks: Sequence[CheckedCitation],
+    written: Sequence[ReferenceMark],
+    stated: Sequence[StatedSource],
     reply: str,
     sources: Sequence[Article],
-    quoted: Sequence[tuple[int, int]],
+    names: LawNames,
+    named: Sequence[CheckedCitation],
+) -> list[CheckedCitation]:
+    """The marks, those in doubt for which the reply states another source than was given."""
+    wrong: dict[int, tuple[CheckState, str]] = {}
+    for each in stated:
+        state, why = contradiction(each, reply, sources[each.number - 1], names, named)
+        if state == "not found" or (state == "not checked" and each.number not in wrong):
+            wrong[each.number] = state, why
+    checked = []
+    for mark, of in zip(marks, written, strict=True):
+        against = [wrong[number] for number in of.numbers if number in wrong]
+        if against and mark.state == "verified":
+            state, why = max(against, key=lambda each: each[0] == "not found")
+            mark = replace(mark, state=state, ids=(), why=why)
+        checked.append(mark)
+    return checked
+
+
+def _named(
+    reply: str,
+    plain: str,
+    citations: Sequence[ResolvedCitation],
+    names: LawNames,
+    sources: Sequence[Article],
     marks: Sequence[CheckedCitation],
+    stated: Sequence[StatedSource],
 ) -> tuple[list[CheckedCitation], list[int]]:
     """Citations in words, and where each ends with the name of its law."""
-    names = LawNames(each.law for each in sources)
-    entries = ((each.id, each.law, each.number) for each in sources)
-    resolver = CitationResolver(entries, names, whole=False)
     of = {each.id: each for each in sources}
-    plain = reply.translate(_EMPHASIS)
     found: list[CheckedCitation] = []
     ends: list[int] = []
     known: dict[tuple[str, str], str] = {}
-    for resolved in resolver.resolve(plain):
+    for resolved in citations:
         citation = resolved.citation
-        if any(start <= citation.start < end for start, end in quoted):
-            continue
         more = more_of_name(citation, reply, plain)
-        state, why = _state(resolved, plain, of, more)
+        state, why = state_of_named(resolved, plain, of, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
         if _is_paragraph(citation, ids, plain, of):
@@ -272,14 +318,20 @@ def _named(
             )
             state, why = _state_of_paragraph(citation, ids, of)
         elif why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
-            # "Section 12 of the Housing Code ... Under section 12 ...", or "Section 12 ... [1]."
-            meant = {known.get(key), *_ids_of_next_mark(citation.end, marks, plain)}
+            # "Section 12 of the Housing Code ... Under section 12 ...", or "Section 12 ... [1].",
+            # or "[1]: Section 12".
+            label = next((e.number for e in stated if e.start <= citation.start < e.end), None)
+            meant = {known.get(key)}
+            if label is None:
+                meant.update(_ids_of_next_mark(citation.end, marks, plain))
+            else:
+                meant.add(sources[label - 1].id)
             fitting = tuple(id_ for id_ in ids if id_ in meant)
             if len(fitting) == 1 and not speaks_of_another_law(
                 plain, citation, of[fitting[0]].law, names
             ):
                 ids = fitting
-                state, why = _state(replace(resolved, ids=ids), plain, of, law_known=True)
+                state, why = state_of_named(replace(resolved, ids=ids), plain, of, law_known=True)
         if state == "verified":
             known[key] = ids[0]
         words = reply[citation.start : citation.end]
@@ -299,10 +351,10 @@ def _ids_of_next_mark(
     return mark.ids
 
 
-def _state(
+def state_of_named(
     resolved: ResolvedCitation,
     plain: str,
-    of: dict[str, Article],
+    of: Mapping[str, Article],
     more: str = "",
     *,
     law_known: bool = False,
@@ -319,7 +371,7 @@ def _state(
     citation = resolved.citation
     if not resolved.ids:
         return "not found", "none of the articles given is this one"
-    if citation.through is not None or _AND_ON.match(plain, citation.group[1]):
+    if citation.through is not None or AND_ON.match(plain, citation.group[1]):
         return "not checked", "it names several articles"
     if len(resolved.ids) > 1:
         return "not checked", _SEVERAL
@@ -332,6 +384,8 @@ def _state(
             return "not checked", "it names the law otherwise"
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return "not checked", f"the law has no {citation.kind}s"
+    if doubt := doubt_of(citation, plain, source.law, source.language, source.number):
+        return "not checked", doubt
     # A 款 is printed without any number.
     paragraph = citation.paragraph or ""
     paragraphs = [  # "Point (a) of Article 6(1)"
@@ -340,8 +394,69 @@ def _state(
     if "款" in citation.text or not all(
         has_paragraph(source.number, source.text, each) for each in paragraphs
     ):
-        return "not checked", _NO_PARAGRAPH
+        return "not checked", NO_PARAGRAPH
     return "verified", ""
+
+
+# What makes another text of a citation than the article of that number: "former section 12",
+# "§ 573 BGB a.F.".
+_FORMER = re.compile(
+    r"\b(?:former|previous|earlier|old|original|repealed|anciens?|anciennes?|frühere[nmrs]?|alte[nmrs]?"
+    r"|vroegere|oude|antiguos?|antiguas?|vecchi[oa]|cũ)\s+$",
+    re.IGNORECASE,
+)
+_FORMER_BEHIND = re.compile(
+    r"[^.;\n]{0,60}?(?:\ba\.\s?F\.|\(old|\bas it (?:then )?(?:was|stood)\b|\bancienne version\b)"
+)
+_SCHEDULE = r"(?:schedule|annexe?|appendix|anlage|anhang|bijlage|anexo|allegato|phụ lục)"
+_IN_A_SCHEDULE = re.compile(
+    rf"\b{_SCHEDULE}(?:\s+[\dIVXA-Z]\w{{0,4}})?(?:\s*\([^()\n]{{1,40}}\))?['’s]{{0,2}}\s*[,:(]?\s*"
+    r"(?:to the [^.,;\n]{1,60},?\s*)?$",
+    re.IGNORECASE,
+)
+_OF_A_SCHEDULE = re.compile(
+    rf"\s*,?\s*(?:of|in|to|de|der|van)\s+(?:the\s+|l['’])?{_SCHEDULE}\b", re.I
+)
+# Parts of an article that are not numbered; each has a first.
+_UNNUMBERED = re.compile(
+    r"\b(?:sentences?|phrases?|lines?|lignes?|limbs?|indents?|tirets?|half|halbs\w*|spiegelstrich)\b",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"\b(?:first|1st|première|1(?:ère|er)|premier|erster)\s+\w+\s*$", re.IGNORECASE)
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|under|for|en|au|aux|nach|im|pursuant to|according to)\s+(?:the\s+)?"
+    r"(?P<place>(?-i:[A-ZÀ-Ý][\w-]+(?:\s+[A-ZÀ-Ý][\w-]+){0,3}))",
+    re.IGNORECASE,
+)
+
+
+def doubt_of(
+    citation: Citation, plain: str, law: str, language: str | None = None, number: str = ""
+) -> str:
+    """What suggests that a citation means something other than the article it fits; "" if nothing.
+
+    Args:
+        citation: In words.
+        plain: The reply.
+        law: The law that it names.
+        language: BCP 47 tag of the law.
+        number: The number of the article that it fits, as printed.
+    """
+    start, end = citation.group
+    before = plain[max(0, start - _NEAR) : start]
+    if _FORMER.search(before) or _FORMER_BEHIND.match(plain, end, end + _NEAR):
+        return "it may mean an earlier wording"
+    printed = parse_number(number)
+    in_body = printed is None or not printed.division
+    if in_body and (_IN_A_SCHEDULE.search(before) or _OF_A_SCHEDULE.match(plain, end)):
+        return "it is of a schedule"
+    if _UNNUMBERED.search(citation.text) and not _FIRST.search(citation.text):
+        return "which sentence it means was not looked up"
+    begin, _ = sentence_around(plain, start, end)
+    for place in _PLACE_BEFORE.finditer(plain, begin, start):
+        if name := foreign_place(place["place"], law, language):
+            return f"it speaks of {name}"
+    return ""
 
 
 def _is_paragraph(
@@ -367,7 +482,7 @@ def _state_of_paragraph(
     named = f"({citation.number}){citation.paragraph or ''}"
     if len(ids) == 1 and has_paragraph(of[ids[0]].number, of[ids[0]].text, named):
         return "verified", ""
-    return "not checked", _NO_PARAGRAPH
+    return "not checked", NO_PARAGRAPH
 
 
 def more_of_name(citation: Citation, reply: str, plain: str) -> str:
@@ -392,18 +507,22 @@ def speaks_of_another_law(plain: str, citation: Citation, law: str, names: LawNa
         law: The law that it is taken to mean.
         names: Names of the given laws.
     """
-    start, end = citation.group
-    begin = max(0, start - _SENTENCE)
-    for before in SENTENCE_END.finditer(plain, begin, start):
-        begin = before.end()
-    after = SENTENCE_END.search(plain, end, end + _SENTENCE)
-    stop = after.start() if after else min(len(plain), end + _SENTENCE)
+    begin, stop = sentence_around(plain, *citation.group)
     found = (match[0] for match in NAME_OF_A_LAW.finditer(plain, begin, stop))
     return any(
         law not in names.anywhere(name) or not is_name(name, law)
         for name in found
         if name not in GENERIC_NAMES
     )
+
+
+def sentence_around(plain: str, start: int, end: int) -> tuple[int, int]:
+    """The span of the sentence around a citation, as far as it is read."""
+    begin = max(0, start - _SENTENCE)
+    for before in SENTENCE_END.finditer(plain, begin, start):
+        begin = before.end()
+    after = SENTENCE_END.search(plain, end, end + _SENTENCE)
+    return begin, after.start() if after else min(len(plain), end + _SENTENCE)
 
 
 def name_goes_on(more: str, law: str) -> bool:

@@ -19,23 +19,30 @@ _PAIRS = {
         r"\S+",
         # ” is Swedish and Finnish; , and < count only doubled: ,,so'' and <<so>>
         '""”“ “”" ”” „“”" ‟”" «» »«» ‹› ›‹› 「」 『』 ｢｣ ﹁﹂ ﹃﹄'
-        " ⟪⟫ ⹂“” ″″ ʺʺ ,'\"“”’‘ <> ＂＂ ❝❞ 〝〞〟 ״״ `` ‘’' ‚‘’' ‛’' ´´’' ❛❜ ''’ ＇＇ ’’",
+        " ❮❯ ❯❮ ⌜⌝⌟ ⌞⌟ 〔〕 ˮˮ ⟪⟫ ⹂“”"
+        " ″″ ʺʺ ,'\"“”’‘ <> ＂＂ ❝❞ 〝〞〟 ״״ `` ‘’' ‚‘’' ‛’' ´´’' ❛❜ ''’ ＇＇ ’’",
     )
 }
 _SINGLE = "‘‚‛'’＇´❛"
 _SINGLE_CLOSERS = f"{_SINGLE}❜"
 _ONLY_DOUBLED = ",<"
-_NESTING = "“«‹「『„❝｢﹁﹃⟪"
+_NESTING = "“«‹「『„❝｢﹁﹃⟪⌜⌞〔"
 _MOST_UNPAIRED = 100  # each costs a search to the end of its paragraph
 _LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
 _SINGLE_CLOSING = re.compile(rf"[{_SINGLE_CLOSERS}](?![^\W_])")
-_ALONE = "”」』›»❞〞〟｣﹂﹄⟫"  # may close a quotation that was never opened
+_ALONE = "”」』›»❞〞〟｣﹂﹄⟫❯⌝⌟〕"  # may close a quotation that was never opened
 _PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
 _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
 # As in Markdown, a block continues with the next lines, until an empty one or a list item.
 _LIST_ITEM = r"[ \t]*(?:[-*+•–—]|\d{1,9}[.)])[ \t]"
 _LINES = rf"[^\n]*(?:\n(?![ \t]*(?:\n|>)|{_LIST_ITEM})[^\n]+)*(?:\n|\Z)"
 _BLOCK = re.compile(rf"^{_ITEM}>{_LINES}(?:^[ \t]*>{_LINES})*", re.MULTILINE)
+# Four blanks or a tab after an empty line; within a list they continue its item.
+_INDENTED = re.compile(
+    rf"(?:\A|\n[ \t]*\n)(?!{_LIST_ITEM})(?P<block>(?:(?: {{4}}|\t)[ \t]*[^\s>][^\n]*(?:\n|\Z))+)"
+)
+_LIST_REACH = 2_000  # characters before an indented block in which its list may begin
+_IN_A_LIST = re.compile(rf"(?:{_LIST_ITEM}|[ \t]+\S)")
 _FIRST_SIGNS = re.compile(rf"{_ITEM}(?:>[ \t]?)+[ \t]*")
 _SIGNS = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 # Text after a fence's first signs is quoted too, unless it is an info string.
@@ -70,7 +77,9 @@ class Quotation:
 
 
 def find_quotations(reply: str) -> list[Quotation]:
-    """What a reply puts between quotation marks, into a block quotation or a fence, in its order.
+    """What a reply puts between quotation marks, into a block or a fence, in its order.
+
+    A block is a block quotation, or indented by four blanks.
 
     A quotation within a quotation is part of it. Marks pair within a paragraph. One that is not
     closed extends to the paragraph's end or, if its closing mark differs from the opening one, to
@@ -83,6 +92,12 @@ def find_quotations(reply: str) -> list[Quotation]:
         for fence in _FENCE.finditer(reply)
         if not any(each.start < fence.end() and fence.start() < each.end for each in blocks)
     ]
+    blocks += [
+        _of_block(reply, *block.span("block"))
+        for block in _INDENTED.finditer(reply)
+        if not any(each.start < block.end() and block.start("block") < each.end for each in blocks)
+        and not _continues_list(reply, block.start())
+    ]
     found = [each for each in blocks if each.text]
     position = 0
     for paragraph in _PARAGRAPH.finditer(reply):
@@ -92,6 +107,12 @@ def find_quotations(reply: str) -> list[Quotation]:
                     found.append(quotation)
                     position = quotation.end
     return sorted(found, key=lambda each: each.start)
+
+
+def _continues_list(reply: str, end: int) -> bool:
+    """Whether the paragraph before a place has a list item in it, or is indented itself."""
+    before = reply[max(0, end - _LIST_REACH) : end].rstrip()
+    return any(map(_IN_A_LIST.match, re.split(r"\n[ \t]*\n", before)[-1].split("\n")))
 
 
 def _outside(start: int, end: int, taken: list[Quotation]) -> list[tuple[int, int]]:

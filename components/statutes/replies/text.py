@@ -79,7 +79,7 @@ def _numbers(listed: str) -> tuple[int, ...]:
 
 
 # Single or double, straight or curved: a quotation within a quotation changes its marks.
-QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″"
+QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″❮❯ˮ⌜⌝⌞⌟〔〕"
 _DASHES = "-‐‑‒–—―−﹘﹣－"
 # French puts a blank there, other languages do not, and copied law may do either.
 _NO_BLANK_BEFORE = "-»›;:!?%"
@@ -104,6 +104,10 @@ _NOT_BEFORE = re.compile(r"(?:^|\W)n['’ʼ]\Z", re.IGNORECASE)
 _NOT_AFTER = re.compile(r"['’ʼ]t(?!\w)", re.IGNORECASE)
 # They show what follows in another order: "14" as "41".
 _REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# So do these in a text without a letter that is written from right to left: "3<RLM>6" is shown as
+# "63". Hebrew and Arabic have them for punctuation, where copies may lose them.
+_TURNING = "\u200f\u061c"
+_RIGHT_TO_LEFT = re.compile("[\u05d0-\u05ea\u0620-\u064a\u066e-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +176,9 @@ def _seen(text: str) -> str:
 def plain_text(text: str) -> PlainText:
     """A text as it is compared."""
     characters: list[tuple[str, int, int]] = []
+    kept = _REORDERING if _RIGHT_TO_LEFT.search(text) else _REORDERING + _TURNING
     for start, end in _clusters(text):
-        for character in _visible(text[start:end]):
+        for character in _visible(text[start:end], kept):
             if characters and character in " -" and characters[-1][0] == character:
                 characters[-1] = (character, characters[-1][1], end)
             elif characters and character == " " and characters[-1][0] in "-«‹":
@@ -209,7 +214,7 @@ def _clusters(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _visible(cluster: str) -> str:
+def _visible(cluster: str, kept: str) -> str:
     if cluster.isspace():
         return " "
     if cluster in _DASHES:
@@ -217,9 +222,7 @@ def _visible(cluster: str) -> str:
     if cluster == "…":
         return "..."
     composed = unicodedata.normalize("NFC", cluster)
-    return "".join(
-        each for each in composed if each in _REORDERING or unicodedata.category(each) != "Cf"
-    )
+    return "".join(each for each in composed if each in kept or unicodedata.category(each) != "Cf")
 
 
 def _spaced(character: str) -> bool:
@@ -272,12 +275,14 @@ def sentence_spans(
         whole: spans in which no sentence ends, such as quotations.
         citations: spans of citations.
     """
-    kept = sorted(whole)
+    kept = _apart(whole)
+    starts = [first for first, _ in kept]
     spans: list[tuple[int, int]] = []
     start = 0
     for end in _END.finditer(reply):
         cut = end.start() if end["line"] is not None else end.end("after")
-        if cut <= start or any(first < cut < last for first, last in kept):
+        inside = bisect_left(starts, cut) - 1
+        if cut <= start or (inside >= 0 and cut < kept[inside][1]):
             continue
         if end["line"] is not None and reply[start:cut].rstrip("*_ ").endswith((":", "：")):
             continue
@@ -302,13 +307,25 @@ def sentence_spans(
     return merged
 
 
+def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap joined."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if joined and first < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
+
+
 def _only_cites(reply: str, start: int, end: int, cited: list[tuple[int, int]]) -> bool:
     """Whether a sentence is nothing but citations, and the name of their law."""
     rest, position = "", start
-    for first, last in cited:
-        if start <= first < end:
-            rest += reply[position:first]
-            position = max(position, last)
+    for first, last in cited[bisect_left(cited, (start, 0)) :]:
+        if first >= end:
+            break
+        rest += reply[position:first]
+        position = max(position, last)
     if position == start:
         return False
     rest += reply[position:end]
@@ -325,6 +342,8 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def says_something(sentence: str, behind: str) -> bool:
     """Whether a sentence can assert law: not a ruler, a mere introduction or a bare heading.
 
+    A line that ends in a colon introduces what follows; with nothing after it, it asserts.
+
     Args:
         sentence: A sentence of a reply.
         behind: The reply's text after it.
@@ -339,7 +358,7 @@ def _asserts(line: str, behind: str) -> bool:
     line = line.strip()
     if _RULE.match(line) or not any(each.isalpha() for each in line):
         return False
-    if line.rstrip("*_ ").endswith((":", "：")):
+    if line.rstrip("*_ ").endswith((":", "：")) and behind.strip():
         return False
     if line.startswith("#"):
         return _TELLS_LAW.search(line) is not None and not line.rstrip("#*_ ").endswith(("?", "？"))

@@ -26,7 +26,7 @@ ARTICLE_FILES = ("articles.jsonl", "articles.jsonl.gz")
 QUESTION_FILES = ("questions.jsonl", "questions.jsonl.gz")
 
 _ARTICLE_FIELDS = frozenset(Article.__slots__)
-_QUESTION_FIELDS = frozenset({"id", "text", "relevant", "split", "answerable"})
+_QUESTION_FIELDS = frozenset({"id", "text", "relevant", "split", "answerable", "synthetic"})
 
 
 def matches(path: Path) -> bool:
@@ -70,6 +70,7 @@ def read_questions(
             # A name that nobody knows would leave its questions out of everything, unsaid.
             split=record.optional_choice("split", ("train", "dev", "test")),
             answerable=record.flag("answerable", default=True),
+            synthetic=record.flag("synthetic", default=False),
             extra={k: v for k, v in record.fields.items() if k not in _QUESTION_FIELDS},
         )
         if not record.faulty:

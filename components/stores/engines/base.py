@@ -19,6 +19,7 @@ from haystack.errors import FilterError
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
 from components.converters.articles import DAY_FIELDS
+from components.models.similarity import Similarity
 from components.statutes.citations.patterns import parse_number
 from components.statutes.lexical import analysis_version
 from components.stores.filters import IN_FORCE_ON, STATE, check_filters, plain_filters
@@ -310,8 +311,13 @@ class ArticleEngine(Protocol):
         """Whether the collection exists; also checks that the engine can be used."""
         ...
 
-    def create(self, dim: int) -> None:
-        """Create the two collections, or what is missing of them."""
+    def create(self, dim: int, similarity: Similarity = "cosine") -> None:
+        """Create the two collections, or what is missing of them.
+
+        Args:
+            dim: length of the vectors.
+            similarity: how the model that makes them compares them.
+        """
         ...
 
     def count(self) -> int:
@@ -357,7 +363,7 @@ class ArticleEngine(Protocol):
     def nearest(
         self, embedding: list[float], k: int, condition: Condition | None
     ) -> list[Document]:
-        """The nearest articles by cosine, without embeddings."""
+        """The nearest articles by the model's similarity, higher is nearer, without embeddings."""
         ...
 
     def by_words(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import grpc
@@ -18,6 +20,7 @@ from milvus_haystack import MilvusDocumentStore
 from milvus_haystack.filters import parse_filters
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
 
+from components.models.similarity import Similarity
 from components.statutes.lexical import K1, B, spelled
 from components.stores.engines.base import (
     MATCHED,
@@ -29,6 +32,7 @@ from components.stores.engines.base import (
     retried,
 )
 
+_METRICS: Mapping[Similarity, str] = {"cosine": "COSINE", "dot": "IP", "l2": "L2"}
 _LONGEST = 65_535  # bytes of a text field
 _PIECE = _LONGEST // 4  # characters, of four bytes at most
 MOST_TERMS = (_LONGEST + 1) // 9  # of eight letters and a space each
@@ -51,7 +55,9 @@ _NUMBERS = ("position", "valid_from_day", "valid_to_day")
 READ = ["id", "text", "more", *_TEXTS[:7], "position"]
 
 
-def articles_plan(client: MilvusClient, dim: int, *, exact: bool) -> tuple[Any, Any]:
+def articles_plan(
+    client: MilvusClient, dim: int, *, exact: bool, similarity: Similarity = "cosine"
+) -> tuple[Any, Any]:
     """Schema and indexes of the collection of articles.
 
     A text longer than a field holds continues in `more`. `terms` is what BM25 is computed of.
@@ -60,6 +66,7 @@ def articles_plan(client: MilvusClient, dim: int, *, exact: bool) -> tuple[Any, 
         client: makes both.
         dim: length of the vectors.
         exact: compare with every vector, in place of an approximate index.
+        similarity: how vectors are compared.
     """
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=_LONGEST)
@@ -94,7 +101,7 @@ def articles_plan(client: MilvusClient, dim: int, *, exact: bool) -> tuple[Any, 
     schema.add_function(bm25)
     indexes = client.prepare_index_params()
     kind = "FLAT" if exact else "AUTOINDEX"
-    indexes.add_index("vector", index_type=kind, metric_type="COSINE")
+    indexes.add_index("vector", index_type=kind, metric_type=_METRICS[similarity])
     weights = {"bm25_k1": K1, "bm25_b": B}
     indexes.add_index(
         "sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25", params=weights
@@ -202,10 +209,11 @@ class MilvusEngine:
         return bool(self._client.has_collection(self._name, timeout=self._seconds))
 
     @_retried
-    def create(self, dim: int) -> None:
+    def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """See `ArticleEngine.create`."""
         # The approximate index of Milvus Lite hands out fewer articles than are asked for.
-        plans = {self._name: articles_plan(self._client, dim, exact=self._local)}
+        plan = articles_plan(self._client, dim, exact=self._local, similarity=similarity)
+        plans = {self._name: plan}
         plans[self._states] = states_plan(self._client)
         for name, (schema, indexes) in plans.items():
             if not self._client.has_collection(name, timeout=self._seconds):
@@ -329,9 +337,17 @@ class MilvusEngine:
             output_fields=READ,
             timeout=self._seconds,
         )
-        # Milvus Lite hands out BM25 with its sign turned.
-        sign = abs if field == "sparse" else float
-        return [as_document(each["entity"], sign(each["distance"])) for each in hits[0]]
+        if field == "sparse":
+            score: Callable[[float], float] = abs  # Milvus Lite hands out BM25 with its sign turned
+        else:
+            score = _negative_root if self._by_distance else float
+        return [as_document(each["entity"], score(each["distance"])) for each in hits[0]]
+
+    @cached_property
+    def _by_distance(self) -> bool:
+        """Whether the collection orders by distance."""
+        index = self._client.describe_index(self._name, "vector", timeout=self._seconds)
+        return bool(index["metric_type"] == _METRICS["l2"])
 
     def _queried(
         self, name: str, expression: str, fields: list[str], limit: int | None = None
@@ -374,6 +390,10 @@ class MilvusEngine:
     def _delete(self, name: str, condition: Condition) -> None:
         expression = parse_filters(condition)
         self._client.delete(name, filter=expression, timeout=self._seconds)
+
+
+def _negative_root(squared_distance: float) -> float:
+    return -math.sqrt(max(squared_distance, 0.0))
 
 
 def _of(law: str) -> str:

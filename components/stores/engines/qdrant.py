@@ -7,9 +7,10 @@ import json
 import threading
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
@@ -30,6 +31,7 @@ from haystack_integrations.document_stores.qdrant.filters import convert_filters
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
+from components.models.similarity import Similarity
 from components.stores.engines.base import (
     MATCHED,
     Condition,
@@ -104,6 +106,11 @@ def _close_clients() -> None:
 
 _retried = retried(may_pass)
 
+_DISTANCES: Mapping[Similarity, models.Distance] = {
+    "cosine": models.Distance.COSINE,
+    "dot": models.Distance.DOT,
+    "l2": models.Distance.EUCLID,
+}
 _PAGE = 1_000
 _INDEXED = {
     "id": models.PayloadSchemaType.KEYWORD,
@@ -147,12 +154,12 @@ class QdrantEngine:
         return client.collection_exists(self._store.index)
 
     @_retried
-    def create(self, dim: int) -> None:
+    def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """See `ArticleEngine.create`."""
         client = self._opened()
         if not client.collection_exists(self._store.index):
             vectors, sparse = self._store._prepare_collection_config(
-                dim, self._store.get_distance("cosine"), None, True, True
+                dim, _DISTANCES[similarity], None, True, True
             )
             parameters = self._store._prepare_collection_params()
             client.create_collection(
@@ -239,7 +246,10 @@ class QdrantEngine:
     ) -> list[Document]:
         """See `ArticleEngine.nearest`."""
         retriever = QdrantEmbeddingRetriever(self._store)
-        return self._found(lambda: retriever.run(embedding, filters=condition, top_k=k))
+        found = self._found(lambda: retriever.run(embedding, filters=condition, top_k=k))
+        # A distance is smaller for what is nearer.
+        sign = -1.0 if self._by_distance else 1.0
+        return [replace(each, score=sign * (each.score or 0.0)) for each in found]
 
     def by_words(
         self, terms: SparseEmbedding, k: int, condition: Condition | None
@@ -272,6 +282,14 @@ class QdrantEngine:
         if self._client is not None:
             let_go(self._client, self._store)
         self._client = self._store._client = None
+
+    @cached_property
+    def _by_distance(self) -> bool:
+        """Whether the collection orders by distance."""
+        vectors = self._opened().get_collection(self._store.index).config.params.vectors
+        return isinstance(vectors, dict) and (
+            vectors[DENSE_VECTORS_NAME].distance == models.Distance.EUCLID
+        )
 
     def _opened(self) -> QdrantClient:
         """The client of this address, also put into the store.

@@ -81,6 +81,34 @@ def test_the_answer_is_brute_force_s(search, data, number, dim, k, seed):
     assert (scores.dtype, rows.dtype) == (np.float32, np.int64)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    number=st.integers(1, 40),
+    dim=st.integers(1, 9),
+    k=st.integers(1, 45),
+    size=st.sampled_from([1e-4, 1.0, 37.0, 1e6]),
+    seed=st.integers(0, 10_000),
+)
+@pytest.mark.parametrize("similarity", ["dot", "l2"])
+def test_dot_products_and_distances_of_any_length(similarity, number, dim, k, size, seed):
+    generator = np.random.default_rng(seed)
+    lengths = size * generator.exponential(size=(number, 1))
+    matrix = (lengths * generator.normal(size=(number, dim))).astype(np.float32)
+    queries = np.concatenate([generator.normal(size=(2, dim)) * size, matrix[:1]])
+    queries = queries.astype(np.float32)
+    scores, rows = DenseIndex(matrix, "cpu", similarity).search(queries, k)
+    wide, asked = matrix.astype(np.float64), queries.astype(np.float64)
+    exact = asked @ wide.T
+    if similarity == "l2":
+        exact = -np.linalg.norm(asked[:, None] - wide[None], axis=2)
+    # A distance is the root of a difference of squares, which float32 rounds.
+    close = 1e-6 * np.abs(exact).max(initial=0) if similarity == "dot" else 2e-3 * lengths.max()
+    for found, places, all_scores in zip(scores, rows, exact, strict=True):
+        assert len(set(places.tolist())) == len(places) == min(k, number)
+        assert np.allclose(found, all_scores[places], rtol=1e-5, atol=close)
+        assert np.allclose(found, np.sort(all_scores)[::-1][: len(found)], rtol=1e-5, atol=close)
+
+
 @WAYS
 @pytest.mark.parametrize("k", [1, 100, 150, 301])
 def test_200_identical_rows_across_the_boundary_come_in_the_order_of_rows(search, k):

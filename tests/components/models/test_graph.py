@@ -2,10 +2,12 @@
 
 import dataclasses
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import yaml
 from slow_cases import slow
 from torch import nn
 from torch.nn.functional import elu, leaky_relu, normalize
@@ -47,12 +49,12 @@ def encoder_of(kind="gatv2", init="identity", *, trained=True, **arguments):
 def by_loops(encoder, features, graph):
     """Eq. 7 and 8 in float64, node by node, edge by edge, head by head."""
     states = features.double()
-    width = DIM // HEADS
     for number, layer in enumerate(encoder.convolutions):
         weights = {name: weight.detach().double() for name, weight in layer.named_parameters()}
         sources = states @ weights["source.weight"].T + weights["source.bias"]
         targets = states @ weights["target.weight"].T + weights["target.bias"]
-        message = torch.zeros_like(states)
+        message = torch.zeros_like(sources)
+        width = message.shape[1] // HEADS
         for i in range(graph.n_nodes):
             arriving = [e for e in range(len(graph.target)) if graph.target[e] == i]
             for head in range(HEADS):
@@ -73,9 +75,10 @@ def by_loops(encoder, features, graph):
     return states
 
 
+@pytest.mark.parametrize("hidden", [None, 2 * DIM])
 @pytest.mark.parametrize("init", INITS)
-def test_the_network_is_eq_7_and_8(law_graph, graph, features, init):
-    encoder = encoder_of(init=init)
+def test_the_network_is_eq_7_and_8(law_graph, graph, features, init, hidden):
+    encoder = encoder_of(init=init, hidden=hidden)
     with torch.no_grad():
         expected = by_loops(encoder, features, law_graph)
         torch.testing.assert_close(encoder(features, graph), expected.float())
@@ -83,10 +86,22 @@ def test_the_network_is_eq_7_and_8(law_graph, graph, features, init):
     torch.testing.assert_close(exact, expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("kind", "millions"), [("gatv2", 28), ("gcn", 14), ("gat", 14), ("sage", 28), ("mlp", 28)]
+)
+def test_at_the_published_width_it_has_as_many_weights_as_published(kind, millions):
+    preset = Path(__file__).resolve().parents[3] / "training" / "configs" / "bsard_graph.yaml"
+    chosen = yaml.safe_load(preset.read_text(encoding="utf-8"))
+    width = {name: chosen[name] for name in ("hidden", "layers", "heads", "init", "dropout")}
+    with torch.device("meta"):
+        network = LegislativeGraphEncoder(768, kind=kind, **width)
+    assert round(sum(each.numel() for each in network.parameters()) / 1e6) == millions
+
+
 @pytest.mark.parametrize("kind", GRAPH_KINDS)
 @pytest.mark.parametrize(("training", "autocast"), [(True, False), (False, True)])
 def test_an_identity_returns_its_input_bit_for_bit(graph, features, kind, training, autocast):
-    encoder = encoder_of(kind, trained=False, dropout=0.2).train(training)
+    encoder = encoder_of(kind, trained=False, dropout=0.2, hidden=2 * DIM).train(training)
     with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
         assert torch.equal(encoder(features, graph), features)
         rows = torch.tensor([9, 2])
@@ -216,6 +231,7 @@ def test_attention_is_shares_in_the_graphs_order_of_edges(graph, features, kind)
     ("arguments", "message"),
     [
         ({"heads": 5}, "graph.heads is 5; it must divide the width 12"),
+        ({"hidden": 10}, "graph.hidden is 10"),
         ({"layers": 0}, "graph.layers is 0; it must be at least 1"),
         ({"dropout": 1.0}, r"graph.dropout is 1.0; it must lie in \[0, 1\)"),
         ({"kind": "gin"}, "graph.kind is 'gin'; it must be one of gatv2, gat"),

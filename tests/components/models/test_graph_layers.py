@@ -43,7 +43,7 @@ def graph(request):
 
 def random_layer(kind, edge_kinds=EDGE_KINDS):
     """Biases and all at random: what starts at zero is compared too."""
-    layer = graph_layer(kind, DIM, HEADS, edge_kinds).double()
+    layer = graph_layer(kind, DIM, DIM, HEADS, edge_kinds).double()
     for parameter in layer.parameters():
         nn.init.normal_(parameter)
     return layer

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from components.models.similarity import Similarity, similarities
 from training.negatives.options import ViewInputs
 
 # Articles copied to float64 at a time: 6 MB at 768 dimensions, which fits into a cache.
@@ -16,7 +17,7 @@ _GRID = 2.0**26
 
 
 class SemanticView:
-    """Cosine of question and article under a model (CuSINeS, section 3).
+    """Similarity of question and article under a model (CuSINeS, section 3).
 
     Dynamic: `refresh` takes the vectors of the model as it is now.
 
@@ -24,17 +25,26 @@ class SemanticView:
     the device, and so does the order of near twins. Here components are rounded to multiples of
     2^-26, finer than what float32 sums lose, and counted in these units. In float64 every product
     and every partial sum of unit vectors is then a whole number below 2^53: exact in any order of
-    addition. Autocast and TF32 do not affect float64.
+    addition. Autocast and TF32 do not affect float64. Dot products and distances of vectors of any
+    length are plain float64.
 
     Args:
         n_questions: Number of questions.
         n_articles: Number of articles in the corpus.
         device: Where difficulties are computed.
+        similarity: Of the model.
     """
 
     name = "semantic"
 
-    def __init__(self, n_questions: int, n_articles: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        n_questions: int,
+        n_articles: int,
+        device: torch.device,
+        similarity: Similarity = "cosine",
+    ) -> None:
+        self._similarity: Similarity = similarity
         self._sizes = {"questions": n_questions, "articles": n_articles}
         self._device = device
         self._questions = self._articles = torch.empty(0, 0, device=device)
@@ -43,8 +53,8 @@ class SemanticView:
         """Take the vectors from which difficulties are computed; they are not copied on the device.
 
         Args:
-            questions: float32 `[n_questions, dim]`, of unit length.
-            articles: float32 `[n_articles, dim]`, of unit length.
+            questions: float32 `[n_questions, dim]`, for cosine of unit length.
+            articles: float32 `[n_articles, dim]`, likewise.
 
         Raises:
             ValueError: There are too many or too few vectors, or they are not of unit length.
@@ -54,6 +64,8 @@ class SemanticView:
                 raise ValueError(
                     f"there are {self._sizes[name]:,} {name}, but {len(vectors):,} vectors"
                 )
+            if self._similarity != "cosine":
+                continue
             # A NaN length fails this test too.
             lengths = torch.linalg.vector_norm(vectors.detach().float(), dim=1)
             if not ((lengths - 1).abs() <= _UNIT_TOLERANCE).all():
@@ -64,7 +76,10 @@ class SemanticView:
         self._articles = articles.detach().to(self._device, torch.float32)
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
-        """The cosines, rounded once to float32, `[n_rows, n_articles]`."""
+        """The similarities, rounded once to float32, `[n_rows, n_articles]`."""
+        if self._similarity != "cosine":
+            chosen = self._questions[torch.from_numpy(rows).to(self._device)].double()
+            return similarities(chosen, self._articles.double(), self._similarity).float()
         asked = _on_grid(self._questions[torch.from_numpy(rows).to(self._device)].double())
         n_articles, dim = self._articles.shape
         scores = torch.empty(len(rows), n_articles, device=self._device)
@@ -80,7 +95,8 @@ class SemanticView:
 
 def of(inputs: ViewInputs) -> SemanticView:
     """The view, without vectors yet."""
-    return SemanticView(inputs.gold.n_questions, inputs.gold.n_articles, inputs.device)
+    sizes = inputs.gold.n_questions, inputs.gold.n_articles
+    return SemanticView(*sizes, inputs.device, inputs.settings.similarity)
 
 
 def _on_grid(vectors: Tensor) -> Tensor:

@@ -161,6 +161,10 @@ DAYS, FIT = "return the deposit within thirty days", "keep the dwelling fit to l
         (f'[2] says much, and "{FIT}" [1].', ["not checked None"]),
         (f'Under [1] he must "{FIT}" for long [2].', ["not checked None"]),
         (f'Section 77 says "{DAYS}" [1].', ["not checked None"]),
+        # Of several articles in one mark each must have it; else it must name the one that has.
+        (f'It says "{DAYS}" [1, 2].', ["not checked h12"]),
+        (f'It says "{DAYS}" [1, 1].', ["verified h12"]),
+        (f'It says "{FIT}" [1, 3].', ["not found h12"]),
         # Each clause has its own citation, before or behind.
         (f'[1] says "{DAYS}", while [2] says "{FIT}".', ["verified h12", "verified h14"]),
         (f'[2] says "{DAYS}" and [1] says "{FIT}".', ["not found h14", "not found h12"]),
@@ -199,6 +203,27 @@ DAYS, FIT = "return the deposit within thirty days", "keep the dwelling fit to l
 )
 def test_a_quotation_must_stand_in_the_article_cited_for_it(reply, expected):
     assert [f"{each.state} {each.id}" for each in check(reply).quotations] == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "state"),
+    [
+        ("3\u200f6\u200f5", "not found"),  # shown as 563
+        ("\u061c365", "not found"),
+        ("\u200e365", "verified"),
+        ("3\u00ad6\u200b5", "verified"),
+    ],
+)
+def test_no_invisible_mark_turns_the_figures_of_a_quotation_round(written, state):
+    article = replace(DEPOSIT, text="The deposit is returned within 365 days.")
+    (quotation,) = check(f'It is "returned within {written} days" [1].', [article]).quotations
+    assert quotation.state == state
+
+
+def test_hebrew_is_quoted_with_or_without_its_marks():
+    article = replace(DEPOSIT, text="הפיקדון יוחזר תוך 30\u200f ימים מיום הפינוי")
+    (quotation,) = check('"הפיקדון יוחזר תוך 30 ימים" [1]', [article]).quotations
+    assert quotation.state == "verified"
 
 
 def test_a_verified_quotation_shows_its_place_and_every_doubt_its_reason():

@@ -139,6 +139,28 @@ def test_a_paragraph_must_be_one_of_the_article(cited, state):
     assert (citation.state, citation.ids) == (state, ("h4",))
 
 
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("Former section 12 of the Housing Code says so.", "earlier wording"),
+        ("§ 12 Housing Code a.F. says so.", "earlier wording"),
+        ("Schedule 4, section 12 of the Housing Code says so.", "schedule"),
+        ("Schedule 4 to the Housing Code, section 12, says so.", "schedule"),
+        ("Section 12, fourth sentence, of the Housing Code says so.", "sentence"),
+        ("In Norway, section 12 of the Housing Code says so.", "Norway"),
+        ("Under Norwegian law, section 12 of the Housing Code says so.", "Norwegian"),
+        ("Section 12, first sentence, of the Housing Code says so.", ""),
+        ("In Aldermere, section 12 of the Housing Code says so.", ""),
+        ("In practice, section 12 of the Housing Code says so.", ""),
+    ],
+)
+def test_what_makes_it_another_text_is_a_doubt(reply, why):
+    code = replace(RENT, law="Housing Code of Aldermere (invented)")
+    (citation,) = check_reply(reply, [code]).citations
+    assert citation.state == ("not checked" if why else "verified")
+    assert why in citation.why
+
+
 CODE = article(
     "c5", "Code civil", "5", "§ 1er. Le juge entend.\n§ 2. Il décide.\n§ 3. Il signe.", "fr-BE"
 )
@@ -188,6 +210,12 @@ def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(cited
     code = replace(RENT, law="Housing Code of Aldermere (invented)")
     named = [e for e in check_reply(f"{cited} says so.", [code]).citations if e.text != "[1]"]
     assert [each.state for each in named] == [state]
+
+
+def test_the_law_of_the_sentence_before_is_not_the_next_ones():
+    reply = "See section 12 of the Housing Act. Section 13 GDPR says so."
+    states = [each.state for each in check_reply(reply, SOURCES).citations]
+    assert states == ["verified", "not found"]
 
 
 def test_every_article_of_a_list_is_looked_up():

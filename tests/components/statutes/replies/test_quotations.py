@@ -69,6 +69,13 @@ from components.statutes.replies.quotations import find_quotations
         ),
         ("It says, ' the tenant pays ' [1]", ["the tenant pays"]),
         ("It says,'the tenants' roof' [1]", ["the tenants' roof"]),
+        *(
+            (f"It says {a}the tenant pays{b} [1]", ["the tenant pays"])
+            for a, b in ("❮❯", "❯❮", "ˮˮ", "⌜⌟", "⌜⌝", "⌞⌟", "〔〕")
+        ),
+        # Four blanks after an empty line make a block, but not within a list.
+        ("It says:\n\n    The tenant pays.\n\tAlways.\n\nSo.", ["The tenant pays.\nAlways."]),
+        ("1. It says\n\n    the tenant pays.\n\n    And so on.", []),
         ("A tenant´s roof of 12″ x 14″, if 5 << 6 ' or,, well", []),
         ('A 6" pipe. It says "the tenant pays" [1].', ["the tenant pays"]),
         ("“the tenant\n\npays” [1]", ["the tenant", "pays"]),

@@ -1,0 +1,213 @@
+"""CitationAuditor: the citations of any text, checked against the laws of a store."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from haystack import Document, component
+from haystack.document_stores.types import DocumentStore
+
+from components.converters.articles import article_of
+from components.models.lexical_index import LexicalIndex
+from components.retrievers.bm25 import lexical_index
+from components.retrievers.citation import by_wording, citation_index
+from components.retrievers.resident import (
+    IndexReader,
+    ReadableStore,
+    ResidentIndex,
+    state_of,
+    validity_of,
+)
+from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
+from components.statutes.article import Article, indexed_text
+from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
+from components.statutes.lexical import coverage, in_another_language, question_terms
+from components.statutes.replies.auditing import LawCollection, audit
+from components.statutes.replies.checked import AuditedCitation, verdict_counts
+
+# A statement has another article's words where that one has most of its terms and many more of them
+# than the article cited, and twice its BM25 score. tests/benchmarks/audit.py measures the rule.
+_FEWEST_TERMS = 5
+_COVERED = 0.66
+_MORE_COVERED = 0.4
+_SHARE = 0.5
+
+
+class _Articles(Mapping[str, Article]):
+    """The articles of a store, each read at its first use."""
+
+    def __init__(self, store: ReadableStore) -> None:
+        self._store = store
+        self.documents: dict[str, Document] = {}
+
+    def __getitem__(self, id_: str) -> Article:
+        if id_ not in self.documents:
+            for document in self._store.fetch(self._store.keys_of([id_])):
+                self.documents[id_] = document
+        return article_of(self.documents[id_])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+@component
+class CitationAuditor(IndexReader[CitationResolver]):
+    """Gives each citation of a text a verdict: whether the law has it, on the day, on the subject.
+
+    ```python
+    from components.builders.citation_auditor import CitationAuditor
+    from components.stores.sqlite import StatuteDocumentStore
+
+    auditor = CitationAuditor(StatuteDocumentStore("law.db"))
+    audited = auditor.run("Article 99 of the Housing Code forbids it.")["citations"]
+    [(each.text, each.verdict) for each in audited]
+    ```
+
+    `AuditedCitation` says what the verdicts mean. Where `QuoteVerifier` compares a reply with the
+    articles that it was written from, this compares any text, a brief or a mail as well as a
+    reply, with all the law of the store. It reads citations in words; reference marks ([1]) are
+    QuoteVerifier's.
+
+    No model runs. Whether the subject differs is judged by words: an alarm needs a sentence whose
+    words are plainly those of another article, so a paraphrase in other words passes.
+    """
+
+    def __init__(
+        self, document_store: DocumentStore, as_of: str = TODAY, refresh_seconds: float = 60
+    ) -> None:
+        """Keep the parameters; nothing is opened.
+
+        Args:
+            document_store: the laws.
+            as_of: the day on which what is cited should be in force: "today", a day as YYYY-MM-DD,
+                or "any", which leaves that out.
+            refresh_seconds: how old the last read of a foreign store may be before it is read
+                again; the shortest of all readers of one store counts.
+
+        Raises:
+            ValueError: `refresh_seconds` is less than 0, or `as_of` neither of the two words nor a
+                day.
+        """
+        self.document_store = document_store
+        self.as_of = checked_as_of("CitationAuditor", as_of)
+        self._read_from(document_store, refresh_seconds)
+        self._words: ResidentIndex[LexicalIndex] | None = None
+
+    @component.output_types(
+        citations=list[AuditedCitation], counts=dict[str, int], documents=list[Document]
+    )
+    def run(
+        self, text: str, documents: list[Document] | None = None, as_of: str | None = None
+    ) -> dict[str, Any]:
+        """Check the citations of a text.
+
+        Args:
+            text: plain text or Markdown. A generator's `replies` can be connected to it.
+            documents: the articles that it was written from; None if it was not written from any.
+            as_of: in place of the component's; "today" is the day of the call.
+
+        Returns:
+            `citations`: in order, each with its verdict.
+            `counts`: how many have each verdict; always how many were not checked.
+            `documents`: the articles cited, each once, without embedding.
+
+        Raises:
+            ValueError: `as_of` is neither "today", "any" nor a day.
+            StoreError: the store cannot be read.
+        """
+        day = asked_day("CitationAuditor", self.as_of if as_of is None else as_of)
+        state = state_of(self._store)
+        resolver = self.current_index(state)
+        validity = validity_of(self._store, state)
+        articles = _Articles(self._store)
+        subjects = _Subjects(self._store, self._by_words().current(self._store, state), articles)
+        allowed = validity.on(day)
+
+        def of_the_day(resolved: ResolvedCitation) -> ResolvedCitation:
+            return _one_wording(resolved, validity, day or date.today())
+
+        def nearer(statement: str, id_: str, n_articles: int) -> Article | None:
+            return subjects.nearer(statement, id_, n_articles, allowed)
+
+        given = None if documents is None else {document.id for document in documents}
+        laws = LawCollection(resolver, articles, of_the_day, nearer)
+        citations = audit(text, laws, day, given)
+        cited = dict.fromkeys(id_ for each in citations for id_ in each.ids)
+        for id_ in cited:
+            articles[id_]
+        return {
+            "citations": citations,
+            "counts": verdict_counts(citations),
+            "documents": [articles.documents[id_] for id_ in cited],
+        }
+
+    def warm_up(self) -> None:
+        """Read the indexes, once; `run` follows the store when its content changes.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        if not self._is_warm:
+            self._by_words().current(self._store)
+        IndexReader.warm_up(self)
+
+    def _by_words(self) -> ResidentIndex[LexicalIndex]:
+        if self._words is None:
+            self._words = lexical_index(self._store)
+        return self._words
+
+    def _shared_index(self) -> ResidentIndex[CitationResolver]:
+        return citation_index(self._store)
+
+
+def _one_wording(resolved: ResolvedCitation, validity: Validity, day: date) -> ResolvedCitation:
+    """A citation whose articles are wordings of one, with the one of the day alone."""
+    if resolved.citation.through is not None:
+        return resolved
+    (found,) = by_wording([resolved], validity, day)
+    one = len(found.ids) > 1 and validity.are_one(found.ids)
+    return replace(found, ids=found.ids[:1], certain=True) if one else found
+
+
+class _Subjects:
+    """Compares statements with articles by their words."""
+
+    def __init__(self, store: ReadableStore, words: LexicalIndex, articles: _Articles) -> None:
+        self._store, self._words, self._articles = store, words, articles
+
+    def nearer(self, statement: str, id_: str, n_articles: int, allowed: InForce) -> Article | None:
+        """The article whose words a statement has rather than those of one; None if in doubt.
+
+        Args:
+            statement: what is said, without its citations.
+            id_: the article cited for it.
+            n_articles: how many articles are cited for it together.
+            allowed: the articles in force.
+        """
+        language = self._articles[id_].language
+        if len(question_terms(statement, [language])) < _FEWEST_TERMS:
+            return None
+        if in_another_language(statement, [language]):
+            return None
+        keys, scores = self._words.search(statement, len(self._words.keys), allowed.keys)
+        (own,) = self._store.keys_of([id_])
+        if not len(keys) or own == keys[0]:
+            return None
+        score = float(scores[keys == own].sum())
+        if score >= _SHARE / n_articles * float(scores[0]):
+            return None
+        (best,) = self._store.fetch(keys[:1]) or (None,)
+        if best is None:
+            return None
+        article = article_of(best)
+        covered = self._covered(statement, article)
+        more = covered - self._covered(statement, self._articles[id_])
+        return article if covered >= _COVERED and more >= _MORE_COVERED else None
+
+    def _covered(self, statement: str, article: Article) -> float:
+        text = indexed_text(article.headings, article.text)
+        return coverage(statement, text, article.language)

@@ -1,0 +1,74 @@
+"""How the vectors of a question and an article are compared: cosine, dot product or distance.
+
+A bi-encoder is trained with one of them and records it; whatever searches its vectors asks here.
+Every one of them orders articles as an inner product does: cosine is that of unit vectors, and
+
+    -|q - x|^2 = 2 (q . x - |x|^2 / 2) - |q|^2
+
+so that one exact search serves all three.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Similarity = Literal["cosine", "dot", "l2"]
+"""cosine; the dot product of vectors as they are; or the Euclidean distance, negative."""
+
+Floats = NDArray[np.float32]
+
+
+def scaled(vectors: Tensor, similarity: Similarity) -> Tensor:
+    """A model's output as it is compared and kept: of unit length for cosine, else unchanged.
+
+    Args:
+        vectors: `[n, dim]`.
+        similarity: Of the model.
+    """
+    return torch.nn.functional.normalize(vectors, dim=-1) if similarity == "cosine" else vectors
+
+
+def similarities(questions: Tensor, articles: Tensor, similarity: Similarity) -> Tensor:
+    """The similarity of each question with each article, higher is nearer.
+
+    Args:
+        questions: `[n_questions, dim]`, as `scaled` gives them.
+        articles: `[n_articles, dim]`, likewise.
+        similarity: Of the model.
+
+    Returns:
+        `[n_questions, n_articles]`.
+    """
+    if similarity == "l2":
+        # Through a matrix product near vectors would lose their distance.
+        exactly = "donot_use_mm_for_euclid_dist"
+        return -torch.cdist(questions, articles, compute_mode=exactly)
+    return questions @ articles.T
+
+
+def rows_to_multiply(matrix: Floats, similarity: Similarity) -> Floats:
+    """Articles' vectors for a search by inner product; of l2 each has one more number.
+
+    Args:
+        matrix: float32 `[n, dim]`.
+        similarity: Of the model.
+
+    Returns:
+        float32 `[n, dim]` or `[n, dim + 1]`.
+    """
+    if similarity != "l2":
+        return matrix
+    squares = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
+    return np.concatenate([matrix, (-squares / 2)[:, None].astype(np.float32)], axis=1)
+
+
+def queries_to_multiply(queries: Floats, similarity: Similarity) -> Floats:
+    """Questions' vectors for `rows_to_multiply`."""
+    if similarity != "l2":
+        return queries
+    return np.concatenate([queries, np.ones((len(queries), 1), np.float32)], axis=1)

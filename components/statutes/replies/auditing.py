@@ -1,0 +1,346 @@
+"""Checks the citations of any document against a collection of laws."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from itertools import pairwise
+
+from components.statutes.article import Article
+from components.statutes.citations.finding import Citation
+from components.statutes.citations.hints import (
+    GENERIC_NAMES,
+    NAME_OF_A_LAW,
+    PRIVATE_PAPER,
+    after_divisions,
+    is_of_something,
+)
+from components.statutes.citations.laws import LawNames
+from components.statutes.citations.patterns import parse_number
+from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
+from components.statutes.replies.checked import AuditedCitation, Verdict
+from components.statutes.replies.citations import (
+    AND_ON,
+    NO_PARAGRAPH,
+    PLAIN_EMPHASIS,
+    doubt_of,
+    is_name,
+    more_of_name,
+    name_goes_on,
+    speaks_of_another_law,
+    state_of_named,
+)
+from components.statutes.replies.quotations import find_quotations
+from components.statutes.replies.text import sentence_spans
+
+_NEARBY = 3_000  # characters of a paragraph that are read for the law of a citation
+_MOST_IN_A_STATEMENT = 4  # citations; a sentence with more is a list of them
+_WHICH_LAW = "it does not say of which law"
+_OTHERWISE = "it names the law otherwise"
+_PRIVATE = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议", re.IGNORECASE)
+_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
+# A list item, a heading, a table or a quotation begins.
+_BLOCK = re.compile(r"[ \t]*(?:[>#|*+•–—-]|\d{1,3}[.)]\s|\(\w{1,4}\)\s|\[\^?\w+\]:)")
+_ENDS_BLOCK = re.compile(r"[ \t]*[#|]")
+_IN_CAPITALS = re.compile(r"^[^a-zß-ÿ\u0370-\U0001ffff\n]+$", re.MULTILINE)
+# "section 5 below" and "section 5 of this brief" are parts of the document.
+_OF_THE_DOCUMENT = re.compile(
+    r"\s*,?\s*(?:(?:above|below|supra|infra|ci-dessus|ci-dessous|oben|unten)\b"
+    r"|(?:of|in)\s+(?:this|the present|our)\s+(?!(?:act|code|law)\b)\w)",
+    re.IGNORECASE,
+)
+_NUMBERED_PARAGRAPH = re.compile(r"^\s*\((\d{1,3})\)", re.MULTILINE)
+_FIRST_LEVEL = re.compile(r"\((\d{1,3})\)")
+
+
+@dataclass(frozen=True)
+class LawCollection:
+    """The laws that a document is checked against.
+
+    Attributes:
+        resolver: Over all their articles.
+        articles: By id.
+        of_the_day: A citation with several wordings of an article, with that of the day first.
+        nearer: From a statement, an article's id and how many articles the statement is on, to the
+            article whose words it has rather than those of this one; None if there is none.
+    """
+
+    resolver: CitationResolver
+    articles: Mapping[str, Article]
+    of_the_day: Callable[[ResolvedCitation], ResolvedCitation]
+    nearer: Callable[[str, str, int], Article | None]
+
+
+def audit(
+    text: str,
+    laws: LawCollection,
+    on: date | None = None,
+    given: Collection[str] | None = None,
+) -> list[AuditedCitation]:
+    """The citations in words of a text, each with a verdict, in order.
+
+    Reading is strict, as in `check_reply`. A citation that names no law is of the only law that its
+    paragraph names so far or, in a paragraph without any, of the only law that the text names.
+    What is within a quotation must name its law.
+
+    Args:
+        text: Plain text or Markdown; lines may be wrapped.
+        laws: What it is checked against.
+        on: The day on which the articles should be in force; None leaves that out.
+        given: Ids of the articles that the text was written from; None for a text that was not
+            written from any.
+    """
+    return list(_Audit(text, laws, on, given).citations())
+
+
+def unwrapped(text: str) -> str:
+    """A text of the same length whose wrapped lines are joined by blanks."""
+    lines = text.replace("\r\n", " \n").replace("\r", "\n").split("\n")
+    joined = lines[:1]
+    for before, line in pairwise(lines):
+        ends = _ENDS_BLOCK.match(before) or _BLOCK.match(line)
+        goes_on = before.strip() and line.strip() and not ends
+        joined += [" " if goes_on else "\n", line]
+    return "".join(joined)
+
+
+class _Audit:
+    """One text that is audited."""
+
+    def __init__(
+        self,
+        text: str,
+        laws: LawCollection,
+        on: date | None,
+        given: Collection[str] | None,
+    ) -> None:
+        self._text = unwrapped(text)
+        self._plain = self._text.translate(PLAIN_EMPHASIS)
+        self._laws, self._names = laws, laws.resolver.names
+        self._on, self._given = on, given
+        self._resolved = laws.resolver.resolve(self._plain, is_document=True)
+        self._quoted = [(each.start, each.end) for each in find_quotations(text)]
+        cited = [(each.citation.start, each.citation.end) for each in self._resolved]
+        self._sentences = sentence_spans(self._plain, [*self._quoted, *cited], cited)
+        self._starts = [start for start, _ in self._sentences]
+        self._cited = [each.citation.start for each in self._resolved]
+        self._named: dict[tuple[int, int], tuple[str | None, bool]] = {}
+        self._statements: dict[tuple[int, int], tuple[str, int]] = {}
+        self._paragraphs = [0, *(each.end() for each in _EMPTY_LINE.finditer(self._plain))]
+
+    def citations(self) -> Iterator[AuditedCitation]:
+        for resolved in self._resolved:
+            citation = resolved.citation
+            verdict, why, ids, law = self._judged(resolved)
+            words = self._text[citation.start : citation.end]
+            yield AuditedCitation(citation.start, citation.end, words, verdict, ids, law, why)
+
+    def _judged(
+        self, resolved: ResolvedCitation
+    ) -> tuple[Verdict, str, tuple[str, ...], str | None]:
+        """Verdict, reason, articles and law of a citation."""
+        citation = resolved.citation
+        if citation.reference == "named" and not resolved.laws:
+            hint = " ".join((citation.law_hint or "").split())
+            if _PRIVATE.search(hint):
+                return "not checked", "it is of a private paper, not of a law", (), None
+            return "unknown law", f"this collection does not hold the {hint}", (), None
+        law, why, is_near = self._law(resolved)
+        if law is None:
+            return "not checked", why, (), None
+        ids = tuple(id_ for id_ in resolved.ids if self._laws.resolver.law_of(id_) == law)
+        named = replace(resolved, ids=ids)
+        if why := self._misnamed(named, law):
+            return "not checked", why, ids, law
+        if not ids or resolved.absent:
+            return self._absent(named, law, is_near)
+        verdict, why, ids = self._existing(named)
+        return verdict, why, ids, law
+
+    def _law(self, resolved: ResolvedCitation) -> tuple[str | None, str, bool]:
+        """The law of a citation, or why it is unknown; and whether it is named nearby."""
+        citation = resolved.citation
+        start, end = citation.group
+        if citation.kind == "paragraph" or (
+            self._plain[start] == "§" and self._is_french(resolved)
+        ):
+            return None, "it is a part of an article", False
+        if resolved.laws:
+            return (resolved.laws[0] if len(resolved.laws) == 1 else None), _WHICH_LAW, True
+        if any(first <= citation.start < last for first, last in self._quoted):
+            return None, "it is within a quotation", False
+        if _OF_THE_DOCUMENT.match(self._plain, end):
+            return None, "it may be a part of this document", False
+        if is_of_something(self._plain, end):
+            return None, _WHICH_LAW, False
+        begin = self._paragraphs[bisect_right(self._paragraphs, start) - 1]
+        stop = self._sentence(citation)[1]
+        law, names_any = self._named_within(max(begin, stop - _NEARBY), stop)
+        if law is not None:
+            return law, "", True
+        return (None if names_any else self._law_of_the_text), _WHICH_LAW, False
+
+    def _named_within(self, start: int, end: int) -> tuple[str | None, bool]:
+        """The only law that a part of the text names, and whether it names any."""
+        # The citations of one sentence share it.
+        if (start, end) not in self._named:
+            part = self._plain[start:end]
+            names_any = bool(self._names.anywhere(part) or _names_of_laws(part))
+            law = _only_law(part, self._names) if names_any else None
+            self._named[start, end] = law, names_any
+        return self._named[start, end]
+
+    @cached_property
+    def _law_of_the_text(self) -> str | None:
+        # A title in capitals does not name a law by its initials.
+        return _only_law(_IN_CAPITALS.sub("\n", self._plain), self._names)
+
+    def _is_french(self, resolved: ResolvedCitation) -> bool:
+        languages = (self._laws.articles[id_].language or "" for id_ in resolved.ids[:1])
+        return resolved.citation.reference == "none" and any(
+            each.lower().startswith("fr") for each in languages
+        )
+
+    def _misnamed(self, resolved: ResolvedCitation, law: str) -> str:
+        """What suggests that a citation means another law or another text; "" if nothing does."""
+        citation = resolved.citation
+        if resolved.doubtful:
+            return _OTHERWISE
+        if citation.kind == "section" and after_divisions(self._plain, citation.group[1])[1]:
+            return "it may be a division"
+        if citation.law_hint is not None:
+            more = more_of_name(citation, self._text, self._plain)
+            if not (is_name(citation.law_hint, law) and name_goes_on(more, law)):
+                return _OTHERWISE
+        elif speaks_of_another_law(self._plain, citation, law, self._names):
+            return _WHICH_LAW
+        article = self._laws.articles[resolved.ids[0]] if resolved.ids else None
+        language, number = (article.language, article.number) if article else (None, "")
+        return doubt_of(citation, self._plain, law, language, number)
+
+    def _absent(
+        self, resolved: ResolvedCitation, law: str, is_near: bool
+    ) -> tuple[Verdict, str, tuple[str, ...], str]:
+        """The verdict on an article, or an end of a range, that a law does not have."""
+        citation = resolved.citation
+        other_unit = citation.kind in ("rule", "regulation") and citation.kind not in law.casefold()
+        if other_unit or resolved.unfollowed is not None:
+            return "not checked", "it was not looked up", resolved.ids, law
+        if not is_near:
+            return "not checked", _WHICH_LAW, resolved.ids, law
+        missing = f"{citation.kind} {resolved.absent}" if resolved.absent else citation.text.strip()
+        return "does not exist", f"the {law} has no {missing}", resolved.ids, law
+
+    def _existing(self, resolved: ResolvedCitation) -> tuple[Verdict, str, tuple[str, ...]]:
+        """The verdict on a citation of articles that its law has."""
+        resolved = self._laws.of_the_day(resolved)
+        citation, ids = resolved.citation, resolved.ids
+        if AND_ON.match(self._plain, citation.group[1]) or resolved.unfollowed is not None:
+            return "not checked", "it names several articles", ids
+        if citation.through is None and not resolved.certain and not self._are_one_section(ids):
+            return "not checked", "it fits several articles of the law", ids
+        if citation.through is None:
+            state, why = state_of_named(
+                replace(resolved, ids=ids[:1]), self._plain, self._laws.articles, law_known=True
+            )
+            if why == NO_PARAGRAPH and (last := self._last_paragraph(ids[0], citation)):
+                lacked = f"({last[0]}); its last is ({last[1]})"
+                return "does not exist", f"the article has no paragraph {lacked}", ids
+            if state != "verified":
+                return "not checked", why, ids
+        if self._on is not None:
+            for id_ in (ids[0], ids[-1]):
+                if why := _not_in_force(self._laws.articles[id_], self._on):
+                    return "not in force", why, ids
+        if citation.through is None and (nearer := self._nearer(citation, ids)):
+            return "subject differs", f"its words are those of {_place(nearer)}", ids
+        if self._given is not None and not all(id_ in self._given for id_ in ids):
+            return "not given", "it exists, but the text was not written from it", ids
+        return "verified", "", ids
+
+    def _are_one_section(self, ids: tuple[str, ...]) -> bool:
+        """Whether articles are the paragraphs of one section that is printed in parts."""
+        numbers = [parse_number(self._laws.articles[id_].number) for id_ in ids]
+        known = [number for number in numbers if number is not None]
+        sections = {(number.core, number.division) for number in known}
+        parts = {number.paragraphs for number in known}
+        return len(known) == len(ids) == len(parts) and len(sections) == 1
+
+    def _last_paragraph(self, id_: str, citation: Citation) -> tuple[int, int] | None:
+        """The paragraph that a citation names and the last one that the article has.
+
+        None unless the article numbers its paragraphs without a gap, and has fewer.
+        """
+        article = self._laws.articles[id_]
+        named = _FIRST_LEVEL.match(citation.paragraph or "")
+        number = parse_number(article.number)
+        if named is None or number is None or number.paragraphs:
+            return None
+        printed = [int(each) for each in _NUMBERED_PARAGRAPH.findall(article.text)]
+        whole = len(printed) > 1 and printed == list(range(1, len(printed) + 1))
+        starts = article.text.lstrip().startswith("(1)")
+        return (
+            (int(named[1]), printed[-1])
+            if whole and starts and int(named[1]) > printed[-1]
+            else None
+        )
+
+    def _nearer(self, citation: Citation, ids: tuple[str, ...]) -> Article | None:
+        """The article whose words a citation's sentence has, where it lacks those of the cited."""
+        sentence = self._sentence(citation)
+        if sentence not in self._statements:
+            self._statements[sentence] = self._statement(*sentence)
+        statement, n_citations = self._statements[sentence]
+        if n_citations > _MOST_IN_A_STATEMENT:
+            return None
+        nearer = [self._laws.nearer(statement, id_, n_citations) for id_ in ids]
+        return nearer[0] if nearer and all(nearer) else None
+
+    def _statement(self, start: int, end: int) -> tuple[str, int]:
+        """What a sentence says apart from its citations, and how many these are."""
+        first = bisect_left(self._cited, start)
+        within = self._resolved[first : bisect_left(self._cited, end)]
+        groups = sorted({each.citation.group for each in within})
+        parts, place = [], start
+        for begin, stop in groups:
+            parts.append(self._plain[place:begin])
+            place = max(place, stop)
+        parts.append(self._plain[place:end])
+        return NAME_OF_A_LAW.sub(" ", " ".join(parts)), len(groups)
+
+    def _sentence(self, citation: Citation) -> tuple[int, int]:
+        place = max(0, bisect_right(self._starts, citation.start) - 1)
+        return self._sentences[place]
+
+
+def _only_law(text: str, names: LawNames) -> str | None:
+    """The law that a text names, if it names one and no law that is not known."""
+    laws = names.anywhere(text)
+    if len(laws) != 1:
+        return None
+    (law,) = laws
+    sure = all(law in names.anywhere(name) and is_name(name, law) for name in _names_of_laws(text))
+    return law if sure else None
+
+
+def _names_of_laws(text: str) -> list[str]:
+    found = (match[0] for match in NAME_OF_A_LAW.finditer(text))
+    return [name for name in found if name not in GENERIC_NAMES]
+
+
+def _not_in_force(article: Article, on: date) -> str:
+    """Why an article does not bind on a day; "" if it may."""
+    state = article.state(on)
+    if state == "repealed":
+        return f"{_place(article)} is repealed; its last day in force was {article.valid_to}"
+    if state == "not yet in force":
+        return f"{_place(article)} is not yet in force; its first day is {article.valid_from}"
+    return ""
+
+
+def _place(article: Article) -> str:
+    return f"{article.law}, {article.number}"

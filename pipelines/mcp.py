@@ -1,0 +1,67 @@
+"""python -m pipelines.mcp: the law of a store as tools for agents, over stdio."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+
+from pipelines import command_line
+from pipelines.command_line import DONE, say
+from pipelines.files import LoadingError
+
+_EPILOG = """\
+Speaks the Model Context Protocol on standard input and output; a client such as Claude Desktop
+or VS Code starts it (docs/agents.md). Its tools only read:
+
+  find_articles     the articles that answer a question, with a passage of each
+  read_article      one article whole, with what it cites and what cites it
+  check_citations   a verdict on each citation of a text
+  list_laws         the laws of the store
+
+  python -m pipelines.mcp --store law.db
+  python -m pipelines.mcp --store law.db --pipeline lexical"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parse(arguments)
+    return command_line.run(lambda: _serve(options))
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = command_line.parser("mcp", "Serve the law to agents over stdio.", _EPILOG)
+    command_line.add_store(parser)
+    parser.add_argument(
+        "--pipeline",
+        metavar="NAME",
+        help="what find_articles asks (default: hybrid; lexical for a store of text alone)",
+    )
+    return parser.parse_args(arguments)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    if importlib.util.find_spec("mcp") is None:
+        raise LoadingError("The tools for agents need the extra mcp: pip install 'lexarbor[mcp]'")
+    from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.loading import load_pipeline
+
+    check_model_is_read([options.pipeline], options.model)
+    store = store_to_ask(options.store, options.pipeline, say, options.model)
+    name = options.pipeline
+    if name is None:
+        from pipelines.binding import default_pipeline
+
+        name = default_pipeline(store, options.model)
+    pipeline = load_pipeline(name, store, options.model)
+    from pipelines.serving.mcp import build_mcp
+
+    server = build_mcp(pipeline)
+    pipeline.warm_up()
+    say(f"Serving {store} by the pipeline '{name}'")
+    server.run("stdio")
+    return DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

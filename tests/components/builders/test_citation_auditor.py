@@ -1,0 +1,236 @@
+"""The citations of a text, checked against the demo law: 200 constructed cases, and more."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from random import Random
+
+import pytest
+from haystack import Document, Pipeline
+from haystack.components.generators.chat import MockChatGenerator
+from haystack.dataclasses import ChatMessage
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+from components.builders.citation_auditor import CitationAuditor
+from components.converters.statutes import StatuteConverter
+from components.statutes.replies.text import article_sentences
+from components.stores.sqlite import StatuteDocumentStore
+
+DAY = "2026-11-01"
+LAWS = files("pipelines") / "demo" / "articles.jsonl"
+
+
+@pytest.fixture(scope="module")
+def auditor(tmp_path_factory):
+    store = StatuteDocumentStore(tmp_path_factory.mktemp("audit") / "law.db")
+    store.write_documents(StatuteConverter().run([str(LAWS)])["documents"])
+    yield CitationAuditor(store, as_of=DAY)
+    store.close()
+
+
+# The table: ways of citing an article {n} of a {law} for the words {w}, and what is wrong.
+
+WAYS = (
+    "{w} (Article {n} of the {law}).",
+    "Under the {law}, article {n}, the rule is this: {w}.",
+    "As the {law} of Aldermere says in art. {n}: {w}.",
+    "{w}. ({law}, s. {n})",
+    "{w}, as section {n} of the\n{law} has it.",
+    "Pursuant to **Article {n}** of the {law} of Aldermere (invented), {w}.",
+)
+FOREIGN = ("Housing Act 1988", "Code civil belge", "Penal Code", "Tax Code of Norway", "Sea Act")
+DOUBTFUL = (
+    "The former article {n} of the {law} said: {w}.",
+    "{w} (Schedule 4, section {n} of the {law}).",
+    "{w} (section {n}, fourth sentence, of the {law}).",
+    "In Norway, section {n} of the {law} says: {w}.",
+    "{w} (Article {n} et seq. of the {law}).",
+    "{w}, as Article {n} says.",
+    "{w} (section {n} of our lease).",
+    "{w}. See section {n} below.",
+    "{w} (Rule {n} of the {law}).",
+    "{w} (Article {n} of the {law} 1985).",
+    "{w} (Article {n}(zz) of the {law}).",
+    "The clerk wrote: “{w}, under Article {n}”.",
+    "{w} (section {n} of Chapter 2 of the {law}).",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    text: str
+    verdict: str
+    ids: tuple[str, ...]
+
+
+def sentences(article):
+    """The sentences of an article for which it can be cited."""
+    text = article["text"]
+    spans = article_sentences(text, "en")
+    whole = [text[each.start : each.end].strip("(0123456789) ").rstrip(".") for each in spans]
+    return [each for each in whole if 60 < len(each) < 300 and "Article" not in each]
+
+
+def constructed_cases():
+    """Two hundred texts with one citation each, from the demo law by a fixed seed."""
+    random = Random(11)
+    articles = [json.loads(line) for line in LAWS.read_text(encoding="utf-8").splitlines()]
+    articles = [each for each in articles if sentences(each)]
+    binding = [each for each in articles if not each.get("valid_to")]
+    repealed = [each for each in articles if each.get("valid_to")]
+    numbered = [each for each in binding if each["text"].count("\n(") == 3]
+    numbered = [each for each in numbered if "\n(4)" in each["text"]]
+
+    def case(verdict, way, article, cited=None, number=None, law=None):
+        cited = cited or article
+        named = law or cited["law"].removesuffix(" of Aldermere (invented)")
+        words = random.choice(sentences(article))
+        text = way.format(w=words, n=number or cited["number"], law=named)
+        return Case(text, verdict, (cited["id"],))
+
+    def ways(count):
+        return [WAYS[place % len(WAYS)] for place in range(count)]
+
+    def elsewhere(article):
+        others = [each for each in binding if each["headings"][0] != article["headings"][0]]
+        return random.choice(others)
+
+    cases = [case("verified", way, random.choice(binding)) for way in ways(60)]
+    for way in ways(40):
+        absent = str(random.randint(61, 990))
+        cases.append(case("does not exist", way, random.choice(binding), number=absent))
+    for _ in range(10):
+        article = random.choice(numbered)
+        number = f"{article['number']}({random.randint(5, 20)})"
+        cases.append(case("does not exist", WAYS[0], article, number=number))
+    cases += [case("not in force", way, random.choice(repealed)) for way in ways(20)]
+    for way in ways(25):
+        article = random.choice(binding)
+        cases.append(case("subject differs", way, article, elsewhere(article)))
+    for law in FOREIGN * 4:
+        cases.append(case("unknown law", WAYS[0], random.choice(binding), law=law))
+    for way in (*DOUBTFUL, *DOUBTFUL[:12]):
+        cases.append(case("not checked", way, random.choice(binding)))
+    return cases
+
+
+def test_of_200_citations_no_false_one_is_verified_and_no_true_one_doubted(auditor):
+    cases = constructed_cases()
+    assert len(cases) == 200
+    given = [auditor.run(case.text)["citations"] for case in cases]
+    otherwise = [
+        (case.verdict, case.text, found)
+        for case, found in zip(cases, given, strict=True)
+        if [each.verdict for each in found] != [case.verdict]
+    ]
+    passed = [each for each in otherwise if any(found.verdict == "verified" for found in each[2])]
+    alarms = [each for each in otherwise if each[0] == "verified"]
+    assert passed == [], "false, and verified"
+    assert len(alarms) <= 60 / 50, alarms
+    assert otherwise == alarms
+    for case, (citation,) in zip(cases, given, strict=True):
+        if citation.ids:
+            assert citation.ids == case.ids
+
+
+HOUSING, WORK = "Housing Code", "Work Code"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"),
+    [
+        # A citation without a law is of the only one that its paragraph names so far.
+        (f"The {WORK} protects employees. Article 12 does, Article 777 does not.", "v e"),
+        (f"The {WORK} and the {HOUSING} agree. Article 12 does.", "n"),
+        ("The Sea Act protects sailors. Article 12 does.", "n"),
+        (f"The {WORK} protects employees.\n\nArticle 12 does. Article 777 does not.", "v n"),
+        (f"The {WORK} protects.\n\nArticle 12 does.\n\nSo does the {HOUSING}.", "n"),
+        (f"Article 12 of the {WORK} binds. Under that Code, article 13 does.", "v v"),
+        (f"Article 12 of the {HOUSING} (the Code). Article 14 of the Code.", "v v"),
+        (f"Article 12 of the {HOUSING}. Article 12 GDPR. Article 14. GDPR binds.", "v u n"),
+        # Lists, ranges and parts.
+        (f"Articles 12, 14 and 97 of the {HOUSING}.", "v v e"),
+        (f"Articles 14 to 16 of the {HOUSING}.", "v"),
+        (f"Articles 50 to 90 of the {HOUSING}.", "e"),
+        (f"Article 14(6) and article 14(7) of the {HOUSING}.", "v e"),
+        (f"Article 14(2)(c) of the {HOUSING}, article 14(2)(z) of the {HOUSING}.", "v n"),
+        # Papers and documents are no law; a mark is not a citation in words.
+        (f"Section 5 of my lease. Under the {HOUSING}, section 12 binds [1].", "n v"),
+        (f"The {HOUSING} applies. See section 5 above, and section 12 of this brief.", "n n"),
+        # What is quoted must name its law.
+        (f"He said “article 12 binds” and “article 99 of the {HOUSING}”.", "n e"),
+        # Lines may be wrapped, but not over a heading or a list item.
+        (f"Under\nsection\n14 of\nthe {HOUSING}.", "v"),
+        (f"See section\n- 14 of the {HOUSING}.", ""),
+        (f"Article 14\r\nof the {HOUSING}.\r\n", "v"),
+    ],
+)
+def test_which_article_is_meant(auditor, text, verdicts):
+    initials = {"verified": "v", "does not exist": "e", "not checked": "n", "unknown law": "u"}
+    found = auditor.run(text)["citations"]
+    assert " ".join(initials[each.verdict] for each in found) == verdicts
+    for each in found:
+        assert text[each.start : each.end].split() == each.text.split()
+        assert bool(each.why) == (each.verdict != "verified")
+
+
+def test_the_day_and_the_articles_given_decide(auditor):
+    text = f"Article 13 of the {HOUSING}, and article 13-1 of the {HOUSING}."
+
+    def verdicts(**options):
+        return [each.verdict for each in auditor.run(text, **options)["citations"]]
+
+    assert verdicts() == ["not in force", "verified"]
+    assert verdicts(as_of="2018-06-01") == ["verified", "not in force"]
+    assert verdicts(as_of="any") == ["verified", "verified"]
+    given = [Document(id="housing-13", content="")]
+    audited = auditor.run(text, given, as_of="any")
+    assert [each.verdict for each in audited["citations"]] == ["verified", "not given"]
+    assert audited["counts"] == {"verified": 1, "not given": 1, "not checked": 0}
+    assert [each.id for each in audited["documents"]] == ["housing-13", "housing-13-1"]
+    assert "separate document" in audited["documents"][1].content
+
+
+def test_of_several_wordings_the_one_of_the_day_is_meant():
+    store = InMemoryDocumentStore()
+    for year, text in ((2000, "Notice is one month."), (2010, "Notice is three months.")):
+        dates = {"valid_from": f"{year}-01-01"} | (
+            {"valid_to": "2009-12-31"} if year < 2010 else {}
+        )
+        meta = {"law": "Tenancy Act", "number": "5", "language": "en", **dates}
+        store.write_documents([Document(id=f"t{year}", content=text, meta=meta)])
+    auditor = CitationAuditor(store, as_of="2005-05-05")
+    text = "Notice is given under section 5 of the Tenancy Act."
+    (citation,) = auditor.run(text)["citations"]
+    assert (citation.verdict, citation.ids) == ("verified", ("t2000",))
+    (citation,) = auditor.run(text, as_of="2015-05-05")["citations"]
+    assert (citation.verdict, citation.ids) == ("verified", ("t2010",))
+
+
+def test_a_section_printed_in_parts_is_one_section():
+    store = InMemoryDocumentStore()
+    for part in (1, 2):
+        meta = {"law": "Data Act", "number": f"s.24({part})"}
+        store.write_documents([Document(id=f"d{part}", content=f"Rule {part}.", meta=meta)])
+    auditor = CitationAuditor(store)
+    found = auditor.run("Section 24, section 24(2) and section 25 of the Data Act.")["citations"]
+    assert [(each.verdict, each.ids) for each in found] == [
+        ("verified", ("d1", "d2")),
+        ("verified", ("d2",)),
+        ("does not exist", ()),
+    ]
+
+
+def test_a_generators_reply_is_audited_in_a_pipeline(auditor):
+    pipeline = Pipeline()
+    pipeline.add_component("writer", MockChatGenerator(f"Article 99 of the {HOUSING} says so."))
+    pipeline.add_component("auditor", CitationAuditor(auditor.document_store))
+    pipeline.connect("writer.replies", "auditor.text")
+    result = pipeline.run({"writer": {"messages": [ChatMessage.from_user("What says it?")]}})
+    assert result["auditor"]["counts"] == {"does not exist": 1, "not checked": 0}
+
+
+@pytest.mark.parametrize("pattern", ["Article 12 of the Housing Code. ", "art. 1, ", "§ 1\n", "“"])
+def test_a_long_document_takes_seconds(auditor, pattern):
+    """What is quadratic runs into the suite's limit."""
+    auditor.run((pattern * 20_000)[:20_000])

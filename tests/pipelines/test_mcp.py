@@ -1,0 +1,217 @@
+"""The tools for agents, asked by the official SDK's client."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from haystack_integrations.tools.mcp import MCPTool, StreamableHttpServerInfo
+from mcp import StdioServerParameters
+from mcp.client.client import Client
+
+from pipelines.files import LoadingError
+from pipelines.loading import load_pipeline
+from pipelines.serving.app import ServedPipeline, build_app, make_server
+from pipelines.serving.limits import LOOPBACK, Gate, Limits
+from pipelines.serving.mcp import build_mcp
+
+TOOLS = {"find_articles", "read_article", "check_citations", "list_laws"}
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def pipeline(aldermere_store):
+    loaded = load_pipeline("lexical", aldermere_store)
+    yield loaded
+    loaded.close()
+
+
+def called(server, *calls):
+    """What each call returns: its JSON, or the message of its error."""
+
+    async def run():
+        async with Client(server) as client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    results = asyncio.run(run())
+    texts = [each.content[0].text for each in results]
+    return [
+        text if each.is_error else json.loads(text)
+        for each, text in zip(results, texts, strict=True)
+    ]
+
+
+def has_null(value):
+    if isinstance(value, dict):
+        return any(map(has_null, value.values()))
+    return value is None or (isinstance(value, list) and any(map(has_null, value)))
+
+
+def test_the_tools_only_read_and_say_what_they_take(pipeline):
+    async def run():
+        async with Client(build_mcp(pipeline)) as client:
+            return (await client.list_tools()).tools
+
+    tools = asyncio.run(run())
+    assert {each.name for each in tools} == TOOLS
+    for each in tools:
+        assert each.description
+        assert each.annotations.read_only_hint and not each.annotations.open_world_hint
+        assert all("description" in of for of in each.input_schema["properties"].values())
+
+
+def test_articles_are_found_compactly(pipeline):
+    asked = {"question": "When does the landlord return the deposit?", "law": "Housing Code"}
+    (found,) = called(build_mcp(pipeline), ("find_articles", {**asked, "top_k": 3}))
+    assert len(found["articles"]) == 3
+    first = found["articles"][0]
+    assert first["id"].startswith("housing-14")
+    assert first["title"].startswith("Housing Code of Aldermere (invented), Article 14")
+    assert first["state"] == "in force"
+    assert "deposit" in first["passage"]
+    assert not has_null(found)
+    assert len(json.dumps(found)) < 6_000
+
+    named, unknown, repealed = called(
+        build_mcp(pipeline),
+        ("find_articles", {"question": "art. 13 and art. 999 of the Housing Code"}),
+        ("find_articles", {"question": "wages", "law": "Tax Code"}),
+        ("find_articles", {"question": "art. 13 of the Housing Code", "on": "2015-01-01"}),
+    )
+    assert named["not_in_the_collection"] == ["art. 999, Housing Code of Aldermere (invented)"]
+    assert [each["state"] for each in named["left_out"]] == ["repealed"]
+    assert "No law here is called 'Tax Code'. list_laws names them." in unknown
+    assert repealed["articles"][0]["id"] == "housing-13"
+    assert repealed["as_of"] == "2015-01-01"
+
+
+def test_an_article_is_read_with_what_it_cites_and_what_cites_it(pipeline):
+    by_name, by_id, neither, absent, bad_day = called(
+        build_mcp(pipeline),
+        ("read_article", {"law": "Housing Code of Aldermere", "number": "Article 16"}),
+        ("read_article", {"id": "housing-13"}),
+        ("read_article", {"law": "Housing Code"}),
+        ("read_article", {"id": "housing-999"}),
+        ("read_article", {"id": "housing-13", "on": "13 March"}),
+    )
+    assert by_name["id"] == "housing-16"
+    assert by_name["text"].startswith("(1) A landlord who takes a deposit")
+    assert by_name["previous"]["id"] == "housing-15"
+    assert by_name["next"]["title"].endswith("Article 17")
+    assert [each["id"] for each in by_name["cites"]] == [
+        "housing-12",
+        "housing-14",
+        "housing-8",
+        "housing-5",
+        "housing-11",
+    ]
+    assert (by_id["state"], by_id["valid_to"]) == ("repealed", "2018-12-31")
+    assert "housing-13-1" in [each["id"] for each in by_id["cited_by"]]
+    assert not has_null(by_name) and not has_null(by_id)
+    assert "Give the law and the number of an article, or its id." in neither
+    assert "There is no article with the id 'housing-999'." in absent
+    assert "on is not a day" in bad_day
+
+
+def test_citations_are_checked_and_laws_listed(pipeline):
+    text = "Article 99 of the Housing Code. Article 14 of the Housing Code. Article 1 GDPR."
+    checked, laws, too_long = called(
+        build_mcp(pipeline),
+        ("check_citations", {"text": text, "on": "2026-11-01"}),
+        ("list_laws", {}),
+        ("check_citations", {"text": "a" * 50_001}),
+    )
+    assert [each["verdict"] for each in checked["citations"]] == [
+        "does not exist",
+        "verified",
+        "unknown law",
+    ]
+    assert checked["citations"][1]["id"] == "housing-14"
+    assert checked["counts"]["not checked"] == 0
+    assert len(laws["laws"]) == 5
+    assert laws["laws"][0]["articles"] == 58
+    assert "50000" in too_long
+
+
+def test_a_pipelines_own_filters_hold_for_every_tool(aldermere_store):
+    only = {"field": "meta.law", "operator": "==", "value": "Work Code of Aldermere (invented)"}
+    overrides = {f"{each}.filters": only for each in ("citation", "bm25")}
+    server = build_mcp(load_pipeline("lexical", aldermere_store, overrides=overrides))
+    found, read, laws, checked = called(
+        server,
+        ("find_articles", {"question": "When is the deposit returned?", "top_k": 5}),
+        ("read_article", {"id": "housing-14"}),
+        ("list_laws", {}),
+        ("check_citations", {"text": "Article 14 of the Housing Code."}),
+    )
+    assert all(each["id"].startswith("work-") for each in found["articles"])
+    assert "There is no article" in read
+    assert [each["law"] for each in laws["laws"]] == ["Work Code of Aldermere (invented)"]
+    assert "check_citations" in checked and "articles" not in checked
+
+
+def test_calls_take_places_of_the_services_gate(pipeline):
+    gate = Gate(1, 0)
+
+    async def run():
+        async with Client(build_mcp(pipeline, gate)) as client, gate.place():
+            return await client.call_tool("list_laws", {})
+
+    refused = asyncio.run(run())
+    assert refused.is_error and "at capacity" in refused.content[0].text
+    assert called(build_mcp(pipeline, gate), ("list_laws", {}))[0]["laws"]
+
+
+def test_a_pipeline_over_another_store_is_refused(pipeline, monkeypatch):
+    for _, each in pipeline.walk():
+        if hasattr(each, "document_store"):
+            monkeypatch.setattr(each, "document_store", object())
+    with pytest.raises(LoadingError, match="does not search a store of Lexarbor's"):
+        build_mcp(pipeline)
+
+
+def test_the_command_answers_the_sdks_client_over_stdio(aldermere_store):
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "pipelines.mcp", "--store", str(aldermere_store)],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    found, laws = called(
+        parameters,
+        ("find_articles", {"question": "art. 14 of the Housing Code"}),
+        ("list_laws", {}),
+    )
+    assert found["articles"][0]["id"] == "housing-14"
+    assert len(laws["laws"]) == 5
+
+
+def test_the_service_answers_the_sdk_and_haystack_at_mcp(aldermere_store):
+    gate = Gate(2, 10)
+    served = ServedPipeline(load_pipeline("lexical", aldermere_store), gate, 30.0)
+    served.setup()
+    app = build_app({"lexical": served}, gate, Limits(), LOOPBACK)
+
+    async def run():
+        service = make_server(app, Limits())
+        service.config.port = 0
+        serving = asyncio.create_task(service.serve())
+        while not service.started:
+            await asyncio.sleep(0.01)
+        port = service.servers[0].sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{port}/mcp"
+        try:
+            async with Client(url) as client:
+                laws = await client.call_tool("list_laws", {})
+            tool = MCPTool("read_article", StreamableHttpServerInfo(url))
+            read = await asyncio.to_thread(tool.invoke, id="housing-14")
+            await asyncio.to_thread(tool.close)
+            return laws, json.loads(json.loads(read)["content"][0]["text"])
+        finally:
+            service.should_exit = True
+            await serving
+
+    laws, article = asyncio.run(run())
+    assert len(json.loads(laws.content[0].text)["laws"]) == 5
+    assert article["title"] == "Housing Code of Aldermere (invented), Article 14"

@@ -1,0 +1,87 @@
+"""A model that was trained with dot products or distances is searched with them everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.models.biencoder import BiEncoder
+from components.models.folder import model_digest, read_manifest
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, opened, place_in
+from pipelines.asking import ask
+from pipelines.engines import index_into_engine
+from pipelines.indexing import index_corpus
+from pipelines.loading import load_pipeline
+
+QUESTION = "Who decides on custody in chapter 3?"
+
+
+@pytest.fixture(scope="module", params=["cosine", "dot", "l2"])
+def similarity(request) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def model(similarity, tiny_model, tmp_path_factory) -> Path:
+    """The tiny model with another similarity; its vectors have lengths of their own."""
+    folder = tmp_path_factory.mktemp(similarity) / "model"
+    towers = BiEncoder.load(tiny_model, device="cpu", dtype="float32")
+    BiEncoder(towers.query, similarity=similarity).save(folder)
+    return folder
+
+
+def expected_order(model: Path, similarity: str, articles: list[dict]) -> list[str]:
+    """By float64 sums over every number."""
+    encoder = BiEncoder.load(model, device="cpu", dtype="float32")
+    texts = [" ".join([*each["headings"], each["text"]]) for each in articles]
+    matrix = encoder.encode_articles(texts).numpy().astype(np.float64)
+    (asked,) = encoder.encode_queries([QUESTION]).numpy().astype(np.float64)
+    lengths = np.linalg.norm(matrix, axis=1)
+    if similarity == "cosine":
+        assert np.allclose(lengths, 1)
+    else:
+        assert lengths.std() > 1e-3
+    scores = matrix @ asked if similarity != "l2" else -np.linalg.norm(matrix - asked, axis=1)
+    return [articles[place]["id"] for place in np.argsort(-scores, kind="stable")]
+
+
+def test_store_and_engines_search_by_the_models_similarity(
+    similarity, model, articles, write_corpus, tmp_path, tiny_model
+):
+    manifest = read_manifest(model)
+    assert manifest.similarity == BiEncoder.load(model).similarity == similarity
+    plain = BiEncoder.load(tiny_model, device="cpu", dtype="float32")
+    plain.save(tmp_path / "plain")
+    same = model_digest(tmp_path / "plain") == model_digest(model)
+    assert same == (similarity == "cosine")
+    expected = expected_order(model, similarity, articles)
+    source = write_corpus(tmp_path / "articles.jsonl", articles)
+    index_corpus(source, tmp_path / "law.db", model=str(model))
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    assert store.model is not None and store.model.similarity == similarity
+    pipeline = load_pipeline("dense", store=tmp_path / "law.db")
+    found = ask(pipeline, QUESTION, top_k=30)["documents"]
+    assert [each["id"] for each in found] == expected
+    encoder = BiEncoder.load(model, device="cpu", dtype="float32")
+    asked = encoder.encode_queries([QUESTION])[0].tolist()
+    nearest = StatuteEmbeddingRetriever(store, top_k=10).run(asked)["documents"]
+    own = [each.score for each in nearest]
+    for name, kind, place in (
+        ("qdrant", QDRANT_STORE, "qdrant"),
+        ("milvus", MILVUS_STORE, "milvus.db"),
+    ):
+        address = str(tmp_path / place)
+        index_into_engine(source, name, address, model=str(model))
+        parameters = default_parameters(kind)
+        place_in(kind, parameters, address)
+        engine = opened(kind, parameters, (0.01,))
+        near = engine.nearest(asked, 10, None)
+        assert [each.id for each in near] == expected[:10], name
+        scores = [each.score or 0.0 for each in near]
+        assert scores == sorted(scores, reverse=True)
+        assert scores == pytest.approx(own, rel=1e-3)
+        engine.close()

@@ -1,0 +1,156 @@
+"""Excerpts never lose an exception, and what is added to the text changes none of its words."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.lexical import analyzer
+from ui.annotations import Glossary, Note, definitions_in, shown_lines, steps_in
+from ui.passages import (
+    Span,
+    best_provision,
+    excerpt,
+    lines_of,
+    matched_words,
+    provision_at,
+    provisions_of,
+    references_within,
+    related,
+)
+
+DEPOSIT = """(1) A deposit may not exceed two months' rent. It is kept by the Registry.
+(2) The landlord returns it within 30 days of the day the keys are given back.
+(3) Paragraph (2) does not apply where the tenant owes rent. The landlord then keeps:
+(a) the rent owed;
+(b) the cost of letters, unless none was sent.
+(4) The Registry publishes its address every year."""
+
+TERMS = frozenset(analyzer("en")("when do I get my deposit back after I give back the keys"))
+
+
+def test_a_paragraph_has_its_items_and_brings_what_limits_it():
+    provisions = provisions_of(DEPOSIT)
+    assert [each.number for each in provisions] == ["1", "2", "3", "4"]
+    assert [line.marker for line in provisions[2].lines] == ["(3)", "(a)", "(b)"]
+    chosen = best_provision(DEPOSIT, TERMS, "en")
+    assert chosen is not None and chosen.number == "2"
+    assert [each.number for each in related(DEPOSIT, chosen, "en")] == ["3"]
+    # A language whose exceptions are not known here: nothing is left out.
+    assert [each.number for each in related(DEPOSIT, chosen, "fi")] == ["1", "3", "4"]
+    assert provision_at(DEPOSIT, {"start": 0, "end": 60}) == provisions[0]
+    assert provision_at(DEPOSIT, None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "with_it"),
+    [
+        ("(1) A.\n(2) B.\n(3) Paragraphs (1) and (4) do not bind minors.\n(4) C.", "4", ["3"]),
+        ("(1) A.\n(2) B.\n(3) C.\n(4) Paragraphs (1) to (3) lapse after a year.", "2", ["4"]),
+        ("(1) A.\n(2) This Article does not apply to hotels.\n(3) B.", "3", ["2"]),
+        ("(1) A.\n(2) Under paragraph (1) nothing else is owed.", "1", ["2"]),
+        ("(1) A.\n(2) Paragraph (1) is read out.", "1", []),
+    ],
+)
+def test_a_paragraph_that_limits_another_is_known_by_its_words(text, number, with_it):
+    chosen = next(each for each in provisions_of(text) if each.number == number)
+    assert [each.number for each in related(text, chosen, "en")] == with_it
+
+
+def written(text: str, spans: tuple[Span, ...]) -> str:
+    return "".join(
+        segment.text or "…" for line in shown_lines(text, spans) for segment in line.segments
+    )
+
+
+def test_what_is_left_out_shows_as_a_gap():
+    (first, *_) = provisions_of(DEPOSIT)
+    shown = excerpt(DEPOSIT, first, "en", TERMS, words=5)
+    assert written(DEPOSIT, shown.spans) == "A deposit may not exceed two months' rent.…"
+    # What follows the provision is no gap in it.
+    amended = "(1) One. Two.\n(As amended in 2018.)"
+    assert written(amended, (Span(4, 13),)) == "One. Two."
+    whole = excerpt(DEPOSIT, first, "en", TERMS)
+    assert "kept by the Registry" in written(DEPOSIT, whole.spans)
+
+
+LIMITS = re.compile(r"\b(?:unless|except|only|within|but)\b")
+
+
+def test_no_excerpt_of_the_demo_law_lacks_an_exception_of_its_paragraph():
+    corpus = StatuteCorpus.read("aldermere")
+    shortened = 0
+    for article in corpus:
+        for provision in provisions_of(article.text):
+            shown = excerpt(article.text, provision, article.language, (), words=0)
+            kept = " ".join(article.text[start:end] for start, end in shown.spans)
+            start, end = provision.span
+            shortened += len(kept) < end - start
+            own = re.split(r"(?<=[.;])\s+|\n", article.text[start:end])
+            for sentence in own:
+                if LIMITS.search(sentence):
+                    assert sentence in kept, (article.id, sentence)
+    assert shortened > 100
+
+
+LAWLIKE = st.text(st.sampled_from("ab (1)2.;\n\u2028\té"), max_size=80)
+
+
+@given(LAWLIKE, st.lists(st.tuples(st.integers(0, 80), st.integers(0, 20)), max_size=4))
+def test_marks_and_links_change_no_word(text, places):
+    notes = [
+        Note(Span(start, start + length), kind)
+        for (start, length), kind in zip(places, ["mark", "link", "mark", "link"], strict=False)
+        if length and start + length <= len(text)
+    ]
+    lines = shown_lines(text, notes=notes)
+    shown = [line.marker + "".join(each.text for each in line.segments) for line in lines]
+    assert "".join("".join(shown).split()) == "".join(text.split())
+    assert sum(map(len, (each.lines for each in provisions_of(text)))) == len(lines_of(text))
+
+
+def test_the_question_s_words_are_marked_in_any_form():
+    text = "Deposits are returned. A depositor is not a tenant."
+    spans = matched_words(text, [Span(0, len(text))], set(analyzer("en")("my deposit")), "en")
+    assert [text[start:end] for start, end in spans] == ["Deposits"]
+
+
+def test_a_reference_to_a_paragraph_of_the_article_leads_there():
+    found = references_within(DEPOSIT, "en")
+    assert [(DEPOSIT[start:end], anchor) for (start, end), anchor in found] == [
+        ("Paragraph (2)", "p2")
+    ]
+    assert [line.anchor for line in shown_lines(DEPOSIT)][2:5] == ["p3", "p3a", "p3b"]
+
+
+DEFINING = (
+    'In this Code:\n(a) "dwelling" means a person\'s home;\n(b) "the Registry" means the Housing'
+    " Registry, unless Article 9 says otherwise;"
+)
+GLOSSARY = Glossary({"Housing Code": definitions_in(DEFINING, "en", "h2")})
+
+
+def test_a_defined_word_is_explained_at_its_first_use_and_not_where_it_is_defined():
+    text = "Two dwellings. Each Dwelling. The Registry is not a registrar."
+    notes = GLOSSARY.notes(text, "Housing Code", "h5")
+    assert [text[start:end] for (start, end), *_ in notes] == ["dwellings", "Registry"]
+    assert notes[1].value.sentence.endswith("unless Article 9 says otherwise")
+    assert GLOSSARY.notes(text, "Housing Code", "h2") == []
+    assert GLOSSARY.notes(text, "Work Code", "w1") == []
+    french = definitions_in("« bail » : contrat de louage ;", "fr", "f1")
+    assert [each.term for each in french] == ["bail"]
+
+
+def test_deadlines_bodies_and_forms_are_found_with_their_paragraph():
+    text = DEPOSIT + "\n(5) The tenant fills in the claim form of the District Court."
+    article = {"id": "h12", "law": "Housing Code", "number": "12", "language": "en"}
+    steps = steps_in([({**article, "content": text}, [Span(0, len(text))])], GLOSSARY)
+    assert [(step.kind, step.name, step.anchor) for step in steps] == [
+        ("deadline", "within 30 days", "p2"),
+        ("body", "Housing Registry", "p1"),
+        ("body", "District Court", "p5"),
+        ("form", "claim form", "p5"),
+    ]
+    assert steps[0].sentence.startswith("The landlord returns it within 30 days")

@@ -1,0 +1,521 @@
+"""python -m training.synthesize: let a model write questions that the articles of a law answer.
+
+    python -m training.synthesize --corpus aldermere --generator http://localhost:11434/v1 \
+        --generator_model llama3.2 --output questions.jsonl
+    python -m training.synthesize --corpus PATH --output questions.jsonl \
+        --generator_model doc2query/msmarco-t5-base-v1
+
+The same command resumes where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from components.statutes.article import Article, TextRule, indexed_text, normalised
+from components.statutes.question import Question, QuestionError, clean_question
+from training.command_line import (
+    Place,
+    SettingsError,
+    Target,
+    TrainingError,
+    run,
+    say,
+    settings_from,
+)
+from training.settings import at_least, seed_in_range
+
+if TYPE_CHECKING:
+    import httpx
+
+    from components.statutes.corpus import StatuteCorpus
+
+Write = Callable[[Article], list[str]]
+"""Writes questions that an article answers, as the model gave them."""
+
+_KEY = "LEXARBOR_GENERATOR_KEY"
+_OPENAI, _OPENAI_KEY = "https://api.openai.com/", "OPENAI_API_KEY"
+_SECONDS = 120.0
+_TRIES = 3
+_MOST_BYTES = 1_000_000
+# Longer texts are cut; a question needs the beginning of an article, not all of its items.
+_MOST_CHARACTERS = 8_000
+_LONGEST_QUESTION = 400
+_DEPTH = 100
+
+_DESCRIPTION = """\
+Lets a model write questions that the articles of a law answer, to train on where there are few. A
+question stays if a search for it finds its article among the first few. Writes a questions file of
+the split train in which each question is marked synthetic, so that none is chosen for dev."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesizeSettings:
+    """Questions of a law that a model writes.
+
+    Args:
+        corpus: The law: a native file or folder, "aldermere", or a name that
+            StatuteCorpus.read knows.
+        output: File to write, in the native format. FILE.work next to it keeps what the model has
+            written until the file is complete.
+        generator: URL of a server that speaks OpenAI's protocol, such as http://localhost:11434/v1.
+            Its key is read from LEXARBOR_GENERATOR_KEY.
+        generator_model: The model's name at that server (default: the first that it lists); without
+            a server the name or folder of a Hugging Face sequence-to-sequence model, such as one of
+            the docT5query family.
+        per_article: Questions asked for each article.
+        found_within: A question stays if its article is among so many that a search finds first.
+        model: Name or folder of a bi-encoder that searches; default: BM25.
+        questions: Questions that are not written again, such as those of dev and test: a native
+            file or folder, or a name.
+        text_rule: Which parts of an article are searched. The writer always reads its headings too.
+        device: Of the models: cpu, cuda, ...; default: the best available.
+        seed: Seed of what a sequence-to-sequence model draws.
+
+    Raises:
+        SettingsError: A value is out of its range, or there is no generator.
+    """
+
+    corpus: Place
+    output: Target
+    generator: str | None = None
+    generator_model: Place | None = None
+    per_article: int = 5
+    found_within: int = 20
+    model: Place | None = None
+    questions: Place | None = None
+    text_rule: TextRule = "headings_text"
+    device: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "per_article", "found_within")
+        seed_in_range(self)
+        if self.found_within > _DEPTH:
+            raise SettingsError(
+                f"found_within is {self.found_within}; at most {_DEPTH} are searched."
+            )
+        if self.generator is None and self.generator_model is None:
+            raise SettingsError(
+                "nothing writes questions: give generator (a server's URL) or generator_model (a "
+                "sequence-to-sequence model)."
+            )
+        if self.generator is not None and not re.match(r"https?://[^/]", self.generator):
+            raise SettingsError(
+                f"generator is {self.generator!r}; write it as http://localhost:11434/v1."
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    settings = settings_from("synthesize", _DESCRIPTION, SynthesizeSettings, arguments)
+    return run(lambda: synthesize(settings))
+
+
+def synthesize(settings: SynthesizeSettings) -> None:
+    """Write the questions, keep those whose article a search finds, and print a table.
+
+    Raises:
+        CorpusError: The law or the other questions cannot be read.
+        SettingsError: The output exists, or the work file is of another run.
+        ModelError: A model cannot be opened.
+        TrainingError: The server does not answer, or no question is left.
+    """
+    # Imported here, so that --help answers at once.
+    from components.models.folder import whole_file
+    from components.statutes.corpus import StatuteCorpus, read_questions
+
+    output = Path(settings.output)
+    if output.exists():
+        raise SettingsError(f"{output} already exists. Give another output, or remove it.")
+    law = StatuteCorpus.read(settings.corpus)
+    known = read_questions(settings.questions) if settings.questions else ()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    work = output.with_name(output.name + ".work")
+    with _Written.opened(work, _fixed(settings, law)) as written:
+        missing = [article for article in law if article.id not in written.by_article]
+        if missing:
+            say(f"{len(law) - len(missing):,} of {len(law):,} articles are done")
+            with _writer(settings) as write:
+                for number, article in enumerate(missing, len(law) - len(missing) + 1):
+                    written.add(article.id, write(article))
+                    if number % 50 == 0 or number == len(law):
+                        say(f"Questions of {number:,} of {len(law):,} articles are written")
+        asked, counts = distinct(law, written.by_article, {normalised(q.text) for q in known})
+        ranks = _ranks(settings, law, asked)
+        kept = [q for q, rank in zip(asked, ranks, strict=True) if rank <= settings.found_within]
+        if not kept:
+            raise TrainingError(
+                f"of {len(asked):,} questions that the model wrote none finds its article. What it "
+                f"wrote is in {work}; remove that and try another model."
+            )
+        with whole_file(output) as partial:
+            partial.write_text("".join(map(_line, kept)), encoding="utf-8")
+        work.unlink()
+    counts["article not found"] = len(asked) - len(kept)
+    print(_table(law, kept, counts, settings), flush=True)  # noqa: T201
+    _plot(ranks, settings.found_within, output.with_suffix(""))
+
+
+def distinct(
+    law: Iterable[Article], written: Mapping[str, Sequence[str]], known: set[str]
+) -> tuple[list[Question], Counter[str]]:
+    """Questions from what the model wrote, each text once, in the order of the law.
+
+    Args:
+        law: The articles.
+        written: Article id to the model's lines.
+        known: Normalised texts that are not asked again.
+
+    Returns:
+        Questions of the split train; and how many lines were left out, by reason.
+    """
+    seen = set(known)
+    asked: list[Question] = []
+    counts: Counter[str] = Counter({"written": 0, "no question": 0, "asked before": 0})
+    for article in law:
+        number = 0
+        for line in written[article.id]:
+            counts["written"] += 1
+            text = _question_in(line)
+            if text is None:
+                counts["no question"] += 1
+            elif normalised(text) in seen:
+                counts["asked before"] += 1
+            else:
+                seen.add(normalised(text))
+                number += 1
+                asked.append(
+                    Question(
+                        id=f"{article.id}-synthetic-{number}",
+                        text=text,
+                        relevant=(article.id,),
+                        split="train",
+                        synthetic=True,
+                    )
+                )
+    return asked, counts
+
+
+# A list's numbers and bullets, and quotation marks around a whole line.
+_BEFORE = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*\u2022\u2013])\s*")
+_AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb "
+
+
+def _question_in(line: str) -> str | None:
+    """The question in a line of a model's reply; None if there is none."""
+    try:
+        text = clean_question(_BEFORE.sub("", line.strip()).strip(_AROUND))
+    except QuestionError:
+        return None
+    has_words = any(character.isalpha() for character in text)
+    # A heading such as "Questions:" announces what follows.
+    return text if has_words and len(text) <= _LONGEST_QUESTION and text[-1] != ":" else None
+
+
+# What the model has written so far.
+
+
+class _Written:
+    """The work file: the run's settings in its first line, then one line for each article."""
+
+    def __init__(self, path: Path, by_article: dict[str, list[str]]) -> None:
+        self.by_article = by_article
+        self._path = path
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: Path, fixed: Mapping[str, Any]) -> Iterator[_Written]:
+        """Read what an interrupted run has written; a last line that was cut off is removed.
+
+        Raises:
+            SettingsError: It is of a run with other settings, or another process writes it.
+        """
+        from components.models.locks import file_lock
+
+        with file_lock(path, wait=False) as ours:
+            if ours is None:
+                raise SettingsError(f"output: another process is writing {path}.")
+            whole, end, cut_off = path.read_bytes().rpartition(b"\n")
+            first, *lines = map(json.loads, whole.splitlines()) if end else (None,)
+            if first is None:
+                path.write_text(json.dumps(fixed) + "\n", encoding="utf-8")
+            elif first != fixed:
+                name = next(n for n in fixed if first.get(n) != fixed[n])
+                raise SettingsError(
+                    f"{name}: {path} was begun with another. Finish it with that, or remove it to "
+                    "begin again."
+                )
+            elif cut_off:
+                path.write_bytes(whole + end)
+            yield cls(path, {line["article"]: line["questions"] for line in lines})
+
+    def add(self, article: str, questions: list[str]) -> None:
+        """Keep the questions of one article."""
+        line = json.dumps({"article": article, "questions": questions}, ensure_ascii=False)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+        self.by_article[article] = questions
+
+
+def _fixed(settings: SynthesizeSettings, law: StatuteCorpus) -> dict[str, Any]:
+    """What must be the same when a run is resumed: what the model writes depends on it."""
+    names = ("generator", "generator_model", "per_article", "seed")
+    return {"corpus": law.sha256, **{name: getattr(settings, name) for name in names}}
+
+
+# Who writes.
+
+
+@contextmanager
+def _writer(settings: SynthesizeSettings) -> Iterator[Write]:
+    if settings.generator is None:
+        yield seq2seq_writer(settings)
+        return
+    import httpx
+
+    headers = {}
+    key = os.environ.get(_KEY)
+    if key is None and settings.generator.startswith(_OPENAI):
+        # A key for OpenAI must not be sent to any other server.
+        key = os.environ.get(_OPENAI_KEY)
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    with httpx.Client(headers=headers, timeout=_SECONDS) as client:
+        yield _server_writer(client, settings)
+
+
+def seq2seq_writer(settings: SynthesizeSettings) -> Write:
+    """A Hugging Face sequence-to-sequence model: it reads headings and text and draws questions.
+
+    Each article has random numbers of its own, so that a resumed run writes what an uninterrupted
+    one does.
+
+    Raises:
+        ModelError: The model cannot be opened.
+    """
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    from components.models.devices import resolve_device
+    from components.models.errors import ModelError
+
+    name = str(settings.generator_model)
+    device = resolve_device(settings.device)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForSeq2SeqLM.from_pretrained(
+            name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ModelError(
+            f"generator_model: {name} cannot be opened as a sequence-to-sequence model with "
+            f"safetensors ({reason})."
+        ) from error
+    model.to(device).eval()
+    longest = min(tokenizer.model_max_length, 512)
+
+    def write(article: Article) -> list[str]:
+        text = indexed_text(article.headings, article.text)[:_MOST_CHARACTERS]
+        read = tokenizer(text, truncation=True, max_length=longest, return_tensors="pt").to(device)
+        digest = hashlib.blake2b(f"{settings.seed}/{article.id}".encode(), digest_size=4).digest()
+        torch.manual_seed(int.from_bytes(digest, "little"))
+        with torch.inference_mode():
+            drawn = model.generate(
+                **read,
+                do_sample=True,
+                top_k=10,
+                max_new_tokens=64,
+                num_return_sequences=settings.per_article,
+            )
+        return list(tokenizer.batch_decode(drawn, skip_special_tokens=True))
+
+    return write
+
+
+_INSTRUCTION = """\
+You write questions that people without legal training ask, to test a search engine for law. You
+get one article of a law and its place in the law. Write {n} different questions that this article
+answers. Describe the situation of somebody who needs the article, in everyday words rather than
+the article's own. Do not name the article, its number or the law. Write in the language of the
+article. Give one question a line and nothing else."""
+
+
+def prompt_of(article: Article) -> str:
+    """The article as a chat model reads it: its place, then its text."""
+    place = " > ".join([article.law, *article.headings])
+    text = article.text[:_MOST_CHARACTERS]
+    return f"Place: {place}\nArticle {article.number}:\n{text}"
+
+
+def _server_writer(client: httpx.Client, settings: SynthesizeSettings) -> Write:
+    import httpx
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+
+    url = str(settings.generator).rstrip("/")
+    name = settings.generator_model or _first_model(client, url)
+    patient = Retrying(
+        retry=retry_if_exception(_may_pass),
+        stop=stop_after_attempt(_TRIES),
+        wait=wait_exponential(multiplier=0.5),
+        reraise=True,
+    )
+    instruction = _INSTRUCTION.format(n=settings.per_article)
+
+    def write(article: Article) -> list[str]:
+        messages = [
+            {"role": "system", "content": instruction},
+            {"role": "user", "content": prompt_of(article)},
+        ]
+        request = {"model": name, "messages": messages, "temperature": 0.8}
+        try:
+            body = patient(_posted, client, f"{url}/chat/completions", request)
+            reply = json.loads(body)["choices"][0]["message"]["content"]
+            lines = [line for line in str(reply or "").splitlines() if _question_in(line)]
+        except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
+            raise TrainingError(
+                f"{url} gave no questions for article {article.id!r} ({type(error).__name__}: "
+                f"{error}). What was written so far is kept; the same command goes on from there."
+            ) from error
+        return lines[: settings.per_article]
+
+    return write
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether a server's error may pass by itself: no connection, too many requests, a restart."""
+    import httpx
+
+    if isinstance(error, httpx.HTTPStatusError):
+        return error.response.status_code in (408, 429) or error.response.status_code >= 500
+    return isinstance(error, httpx.TransportError)
+
+
+def _posted(client: httpx.Client, url: str, request: Mapping[str, Any]) -> bytes:
+    """The body of a reply, which may not be longer than a reply can be."""
+    body = b""
+    with client.stream("POST", url, json=request) as response:
+        response.raise_for_status()
+        for piece in response.iter_bytes():
+            body += piece
+            if len(body) > _MOST_BYTES:
+                raise ValueError(f"the reply is longer than {_MOST_BYTES:,} bytes")
+    return body
+
+
+def _first_model(client: httpx.Client, url: str) -> str:
+    """The first model that a server lists; a server that lists none has one without a name."""
+    import httpx
+
+    try:
+        response = client.get(f"{url}/models")
+        response.raise_for_status()
+        return str(response.json()["data"][0]["id"])
+    except (httpx.HTTPError, ValueError, LookupError, TypeError):
+        return "default"
+
+
+# What stays.
+
+
+def _ranks(
+    settings: SynthesizeSettings, law: StatuteCorpus, asked: Sequence[Question]
+) -> list[int]:
+    """The rank of each question's article in a search for it, from 1; `_DEPTH` + 1 if not found.
+
+    An article that reads the same as the question's counts as it.
+    """
+    if not asked:
+        return []
+    words = [normalised(article.text) for article in law]
+    ranks = []
+    for question, positions in zip(asked, _found(settings, law, asked), strict=True):
+        text = words[law.position(question.relevant[0])]
+        same = (n for n, position in enumerate(positions, 1) if words[position] == text)
+        ranks.append(next(same, _DEPTH + 1))
+    return ranks
+
+
+def _found(
+    settings: SynthesizeSettings, law: StatuteCorpus, asked: Sequence[Question]
+) -> list[list[int]]:
+    """Positions of the articles that a search finds for each question, best first."""
+    rule = settings.text_rule
+    if settings.model is None:
+        from rank_bm25 import BM25Okapi
+
+        from training.bm25 import CountedLaw, Variant
+
+        counted = CountedLaw(law.articles, asked, terms="analysed", text_rule=rule)
+        return [each.tolist() for each in counted.rankings(Variant(BM25Okapi, 1.5, 0.75), _DEPTH)]
+    from components.models.biencoder import BiEncoder
+    from components.models.dense_index import DenseIndex
+
+    model = BiEncoder.load(settings.model, device=settings.device)
+    say(f"Encoding {len(law):,} articles and {len(asked):,} questions")
+    articles = model.encode_articles([indexed_text(a.headings, a.text, rule) for a in law])
+    queries = model.encode_queries([question.text for question in asked])
+    index = DenseIndex(articles, "cpu", model.similarity)
+    found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
+    return found
+
+
+def _line(question: Question) -> str:
+    fields = {
+        "id": question.id,
+        "text": question.text,
+        "relevant": list(question.relevant),
+        "split": question.split,
+        "synthetic": True,
+    }
+    return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def _table(
+    law: StatuteCorpus,
+    kept: Sequence[Question],
+    counts: Mapping[str, int],
+    settings: SynthesizeSettings,
+) -> str:
+    with_one = len({question.relevant for question in kept})
+    rows = [
+        ("written by the model", counts["written"]),
+        ("no question", counts["no question"]),
+        ("asked before, here or in the other questions", counts["asked before"]),
+        (f"article not among the first {settings.found_within}", counts["article not found"]),
+        ("**kept**", len(kept)),
+        (f"articles with a question, of {len(law):,}", with_one),
+    ]
+    lines = [f"| {name} | {n:,} |" for name, n in rows]
+    return "\n".join(["| questions | |", "| --- | ---: |", *lines])
+
+
+def _plot(ranks: Sequence[int], found_within: int, stem: Path) -> None:
+    """Draw at which rank the articles are found: `STEM.png`, `STEM.svg`."""
+    from training.plotting import figure_at, files_at
+
+    bounds = [1, 2, 4, 6, 11, 21, 51, _DEPTH + 1, _DEPTH + 2]
+    names = ["1", "2-3", "4-5", "6-10", "11-20", "21-50", f"51-{_DEPTH}", "not found"]
+    heights = [sum(low <= rank < high for rank in ranks) for low, high in pairwise(bounds)]
+    with figure_at(stem, figsize=(7, 4)) as (_, axis):
+        axis.bar(names, heights)
+        axis.set(xlabel="rank of the question's article", ylabel="questions")
+        axis.set_title(f"Kept: found among the first {found_within}")
+    for file in files_at(stem):
+        say(f"Drawn: {file}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
