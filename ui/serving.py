@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, NotRequired, cast, get_args
 
 import torch
 from cachetools import LRUCache
@@ -48,6 +48,12 @@ DEFAULT: Which = "in force"
 
 _LONGEST_DAY = 40
 _LONGEST_NAME = 200  # characters that are looked at
+
+
+class PageAnswer(Answer):
+    """What the page shows: an answer, and whether its articles may not answer the question."""
+
+    doubtful: NotRequired[bool]
 
 
 class DayError(ValueError):
@@ -337,7 +343,7 @@ class Serving:
             found.add("generator")
         return frozenset(found)
 
-    def answer(self, question: str, narrowing: Narrowing = OF_TODAY) -> Answer:
+    def answer(self, question: str, narrowing: Narrowing = OF_TODAY) -> PageAnswer:
         """Ask the current pipeline, in turn.
 
         A question that is nothing but citations gets the articles that it names at once, and no
@@ -351,15 +357,16 @@ class Serving:
             return named
         return self._threads.submit(self._answered, question, narrowing).result()
 
-    def _answered(self, question: str, narrowing: Narrowing) -> Answer:
+    def _answered(self, question: str, narrowing: Narrowing) -> PageAnswer:
         pipeline = self._pipeline
-        answer = ask(
+        found = ask(
             pipeline,
             question,
             filters=narrowing.filters,
             as_of=narrowing.as_of,
             states_on=narrowing.day,
         )
+        answer = cast("PageAnswer", found)
         _add_words_read(pipeline, answer)
         self._add_passages(pipeline, answer)
         if GRAPH in _stages(pipeline):
@@ -368,7 +375,7 @@ class Serving:
                 document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
         return answer
 
-    def _add_passages(self, pipeline: Pipeline, answer: Answer) -> None:
+    def _add_passages(self, pipeline: Pipeline, answer: PageAnswer) -> None:
         """Give each article its best passage, unless a ranker has found one; and say if in doubt.
 
         The first articles are read by meaning, the others too where their vectors are known.
@@ -383,7 +390,7 @@ class Serving:
         for place, document in enumerate(documents):
             text, language = str(document["content"]), document.get("language")
             near = None
-            if encoder is not None and "passage" not in document:
+            if vector is not None and encoder is not None and "passage" not in document:
                 vectors = self._vectors.of(encoder, document, only_known=place >= _READ)
                 near = None if vectors is None else (vectors @ vector).tolist()
             best = best_provision(text, analyzer(language)(question), language, near)
@@ -496,7 +503,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", _folded(text))
 
 
-def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | None:
+def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> PageAnswer | None:
     """The answer to a question of only citations, if all the articles may be shown."""
     retrievers = (part for part in parts_of(pipeline) if isinstance(part, CitationRetriever))
     retriever = next(retrievers, None)
@@ -516,7 +523,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
         }
         for rank, document in enumerate(found["pinned"], start=1)
     ]
-    answer = Answer(
+    answer = PageAnswer(
         question=question,
         pipeline=str(pipeline.metadata.get("name", "")),
         took_ms=round((time.perf_counter() - start) * 1000, 1),
@@ -529,7 +536,7 @@ def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> Answer | 
     return answer
 
 
-def _add_words_read(pipeline: Pipeline, answer: Answer) -> None:
+def _add_words_read(pipeline: Pipeline, answer: PageAnswer) -> None:
     embedder = _embedder(pipeline)
     documents = answer["documents"]
     if embedder is None or not documents:
