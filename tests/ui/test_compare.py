@@ -160,12 +160,12 @@ def test_a_question_is_cleaned_asked_and_its_result_announced(comparison):
     assert "3 of the first 4 in common" in results
     for question in (None, "", " \n\t ", 1.5, ["a"]):
         status, results = desk.compare(question, "lexical", "hybrid")
-        assert "There is no question yet." in status
+        assert "Enter a question or an article number." in status
         assert results == ""
     for name in (None, "", True, ["lexical"], {"lexical": 1}, "x" * 10**6, "../hybrid"):
         for sides in ((name, "hybrid"), ("hybrid", name), (name, name)):
             status, results = desk.compare("deposit", *sides)
-            assert "There is no such choice." in status
+            assert "This page is out of date." in status
             assert results == ""
     assert len(compare.asked) == 1
 
@@ -177,7 +177,7 @@ def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(cap
     desk = ComparingDesk(broken, NAMES, "en")
     with caplog.at_level(logging.DEBUG):
         status, results = desk.compare("my secret trouble", "lexical", "hybrid")
-    assert "Something failed on our side." in status
+    assert "Something went wrong on our side." in status
     assert results == ""
     assert "MemoryError" in caplog.text
     assert "in broken" in caplog.text
