@@ -160,12 +160,12 @@ def test_a_question_is_cleaned_asked_and_its_result_announced(comparison):
     assert "3 of the first 4 in common" in results
     for question in (None, "", " \n\t ", 1.5, ["a"]):
         status, results = desk.compare(question, "lexical", "hybrid")
-        assert "There is no question yet." in status
+        assert "Enter a question or an article number." in status
         assert results == ""
     for name in (None, "", True, ["lexical"], {"lexical": 1}, "x" * 10**6, "../hybrid"):
         for sides in ((name, "hybrid"), ("hybrid", name), (name, name)):
             status, results = desk.compare("deposit", *sides)
-            assert "There is no such choice." in status
+            assert "This page is out of date." in status
             assert results == ""
     assert len(compare.asked) == 1
 
@@ -177,7 +177,7 @@ def test_a_failure_is_a_message_and_its_place_is_logged_without_the_question(cap
     desk = ComparingDesk(broken, NAMES, "en")
     with caplog.at_level(logging.DEBUG):
         status, results = desk.compare("my secret trouble", "lexical", "hybrid")
-    assert "Something failed on our side." in status
+    assert "Something went wrong on our side." in status
     assert results == ""
     assert "MemoryError" in caplog.text
     assert "in broken" in caplog.text
@@ -207,14 +207,14 @@ def test_each_article_says_how_it_moved_and_what_each_stage_did(comparison):
         " BM25: place 2 on both sides Dense, on the right only: place 2",
         "Place 3 Article 3 Housing Code Same place on the right"
         " BM25: place 3 on both sides Dense, on the right only: place 40",
-        "Place 4 Article 4 Housing Code Gone: not found on the right"
+        "Place 4 Article 4 Housing Code Dropped out (not found on the right)"
         " BM25: place 4 on both sides Dense, on the right only: not found",
     ]
     assert right[0].startswith("Place 1 Article 1 Housing Code Up 1, from place 2 on the left")
     assert right[1].startswith("Place 2 Article 2 Housing Code Down 1, from place 1 on the left")
     assert right[2].startswith("Place 3 Article 3 Housing Code Same place on the left")
     assert right[3] == (
-        "Place 4 Article 5 Housing Code New: not found on the left"
+        "Place 4 Article 5 Housing Code New (not found on the left)"
         " BM25: not found on both sides Dense, on the right only: place 1"
     )
 
@@ -224,10 +224,10 @@ def test_places_below_the_lists_and_their_ends_are_reported():
     left = found("lexical", ids)
     right = found("hybrid", ["12", *ids[:8], "20", "10"], cut=11)
     shown = lists(render_comparison("x", compare(left, right), "en"))
-    assert "Gone: at place 11 on the right" in shown[0][9]
-    assert "Gone: not among the first 11 on the right" in shown[0][8]
-    assert "New: at place 12 on the left" in shown[1][0]
-    assert "New: not found on the left" in shown[1][9]
+    assert "Dropped out (place 11 on the right)" in shown[0][9]
+    assert "Dropped out (not in the first 11 on the right)" in shown[0][8]
+    assert "New (place 12 on the left)" in shown[1][0]
+    assert "New (not found on the left)" in shown[1][9]
 
 
 def rows(markup: str) -> list[list[str]]:
@@ -245,8 +245,8 @@ def test_every_part_has_its_time_on_both_sides(comparison):
         ["embedder", absent, "10.0"],
         ["Dense", absent, "2.0"],
         ["Fusion", "0.5", "0.8"],
-        ["The rest: copying, scheduling", "2.0", "2.0"],
-        ["In all", "3.8", "15.8"],
+        ["Everything else", "2.0", "2.0"],
+        ["Total", "3.8", "15.8"],
     ]
 
 
