@@ -311,4 +311,4 @@ def test_a_pipeline_that_fills_a_store_cannot_be_asked(name, model, capsys):
     assert ask_main(["dog", "--pipeline", name, "--store", "law.db", *model]) == WRONG_USE
     told = capsys.readouterr().err
     assert f"'{name}' fills a store" in told
-    assert "answer, answer_hybrid, dense, hybrid" in told
+    assert "answer, answer_hybrid, dense, dense_rerank, hybrid" in told

@@ -101,7 +101,7 @@ def test_dense_rerank_is_the_cross_encoders_order_of_what_is_nearest_in_meaning(
     for documents in found:
         assert {each["id"] for each in documents} == expected
         assert [each["ranks"]["reranker"] for each in documents] == [1, 2, 3, 4, 5]
-        assert all(set(each["ranks"]) == {"dense", "reranker"} for each in documents)
+        assert all(set(each["ranks"]) == {"reranker"} for each in documents)
     assert [each["id"] for each in found[0]] == [each["id"] for each in found[1]]
 
 

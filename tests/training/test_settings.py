@@ -347,7 +347,7 @@ def test_the_defaults_are_those_of_training():
     own = {field.name for field in dataclasses.fields(settings)}
     assert {"epochs", "learning_rate", "select_by", "device"} <= own
     # What the arms and seeds decide cannot be said twice.
-    assert not {"views", "schedule", "permute_tree", "seed", "corpus", "final"} & own
+    assert not {"views", "permute_tree", "seed", "corpus", "final"} & own
     expected = CusinesSettings(corpus="aldermere", questions="aldermere", output="out")
     assert settings.base("aldermere") == expected
 

@@ -213,8 +213,8 @@ def test_the_call_of_a_page_is_answered(site: TestClient, question: Any):
 def test_refusals_are_in_the_language_of_the_address(site: TestClient):
     assert TestClient(site.app, HOME).get("/fr/rien").text.startswith("Un nom et un mot")
     for path, title, home in (
-        ("/nothing", "There is no such page", "/law"),
-        ("/fr/<script>", "Cette page n’existe pas", "/fr/law"),
+        ("/nothing", "Page not found", "/law"),
+        ("/fr/<script>", "Page introuvable", "/fr/law"),
     ):
         page = site.get(path, headers=PAGE)
         assert page.status_code == 404

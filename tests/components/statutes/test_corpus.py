@@ -277,7 +277,7 @@ def test_questions_keep_unknown_fields_and_drop_repeated_ids(tmp_path):
     assert questions[0].relevant == ("a2", "a1")
     assert questions.repeated_relevant == 2
     extra = {"splt": "dev", "topic": {"a": 1}}
-    assert questions[1] == Question("q2", "May I?", (), None, False, extra)
+    assert questions[1] == Question("q2", "May I?", (), None, False, extra=extra)
     hash(questions[1])
     assert {(each.line, each.field) for each in questions.problems} == {(2, "splt"), (2, "topic")}
     assert "'split'" in str(next(each for each in questions.problems if each.field == "splt"))
