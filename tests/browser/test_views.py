@@ -102,7 +102,7 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page
     page.keyboard.press("Enter")  # "Go to the content"
     page.wait_for_url("**#main")
     expected = page.evaluate(
-        "[...document.querySelectorAll('main :is(a, button, summary, input)')]"
+        "[...document.querySelectorAll('main :is(a, button, summary, input, [tabindex=\"0\"])')]"
         ".filter((it) => it.checkVisibility() && it.type !== 'hidden').length"
     )
     reached = tabbed(page, expected)
@@ -126,7 +126,7 @@ def test_every_view_fits_every_width_and_law_keeps_its_measure(open_page, serve_
         site + division_link("", (), "en"),
         site + division_link(CODE, WAY, "fr"),
         hard + article_link(f"70{long}", "fr", on="2020-01-01"),
-        hard + division_link(f"Law {long}", [f"Book {long}", long], "fr", 2),
+        hard + division_link(f"Law {long}", [f"Book {long}", long], "fr"),
         site + article_link(ARTICLE, "en"),
     ):
         page.goto(link)

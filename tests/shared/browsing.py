@@ -28,9 +28,10 @@ FOCUS = """(() => {
 
 _MEASURE = """(() => {
   const text = [...document.querySelectorAll('.law p.numbered')]
-    .sort((a, b) => b.textContent.length - a.textContent.length)[0];
+    .filter((each) => each.checkVisibility())
+    .sort((a, b) => b.innerText.length - a.innerText.length)[0];
   const lines = text.getBoundingClientRect().height / parseFloat(getComputedStyle(text).lineHeight);
-  return text.textContent.length / (lines - 0.5);
+  return text.innerText.length / (lines - 0.5);
 })()"""
 
 

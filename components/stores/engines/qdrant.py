@@ -245,6 +245,8 @@ class QdrantEngine:
         self, embedding: list[float], k: int, condition: Condition | None
     ) -> list[Document]:
         """See `ArticleEngine.nearest`."""
+        # Those of a collection of one's own may have no name.
+        self._store.use_sparse_embeddings = isinstance(self._vectors, dict)
         retriever = QdrantEmbeddingRetriever(self._store)
         found = self._found(lambda: retriever.run(embedding, filters=condition, top_k=k))
         # A distance is smaller for what is nearer.
@@ -284,12 +286,17 @@ class QdrantEngine:
         self._client = self._store._client = None
 
     @cached_property
+    @_retried
+    def _vectors(self) -> Any:
+        """How the collection keeps its vectors: by name, or one kind without a name."""
+        return self._opened().get_collection(self._store.index).config.params.vectors
+
+    @property
     def _by_distance(self) -> bool:
         """Whether the collection orders by distance."""
-        vectors = self._opened().get_collection(self._store.index).config.params.vectors
-        return isinstance(vectors, dict) and (
-            vectors[DENSE_VECTORS_NAME].distance == models.Distance.EUCLID
-        )
+        kept = self._vectors
+        dense = kept[DENSE_VECTORS_NAME] if isinstance(kept, dict) else kept
+        return bool(dense.distance == models.Distance.EUCLID)
 
     def _opened(self) -> QdrantClient:
         """The client of this address, also put into the store.
