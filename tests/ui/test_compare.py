@@ -49,7 +49,8 @@ def vector_store(make_store, minilm) -> Path:
 
 
 def article(id: str, **fields: Any) -> dict[str, Any]:
-    return {"id": id, "law": "Housing Code", "number": id, "language": "en", **fields}
+    of_law = {"law": "Housing Code", "number": id, "headings": [], "language": "en"}
+    return {"id": id, **of_law, **fields}
 
 
 def found(
@@ -238,7 +239,7 @@ def rows(markup: str) -> list[list[str]]:
 
 
 def test_every_part_has_its_time_on_both_sides(comparison):
-    absent = "–Not a part of this pipeline"
+    absent = "–Not part of this pipeline"
     assert rows(times(comparison, "en")) == [
         ["Stage", "Left: lexical", "Right: hybrid"],
         ["BM25", "1.2", "1.0"],
