@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 from lazy_imports import LazyImporter
 
 _import_structure = {
+    "citation_auditor": ["CitationAuditor"],
     "cited_answer": ["CitedAnswerBuilder"],
     "prompt": ["StatutePromptBuilder"],
     "quote_verifier": ["QuoteVerifier"],
 }
 
 if TYPE_CHECKING:
+    from components.builders.citation_auditor import CitationAuditor as CitationAuditor
     from components.builders.cited_answer import CitedAnswerBuilder as CitedAnswerBuilder
     from components.builders.prompt import StatutePromptBuilder as StatutePromptBuilder
     from components.builders.quote_verifier import QuoteVerifier as QuoteVerifier
