@@ -203,7 +203,7 @@ def test_who_comes_back_from_an_article_is_where_it_was_opened(open_page, alderm
 
 
 BUSY = {"en": "Many people are asking", "fr": "Beaucoup de personnes"}
-LOST = {"en": "No answer came", "fr": "Aucune réponse"}
+LOST = {"en": "We couldn’t get results", "fr": "Aucun résultat n’est arrivé"}
 
 
 @pytest.fixture(scope="module")

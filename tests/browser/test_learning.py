@@ -47,7 +47,7 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_pag
     page = open_page(address)
     asked = looks(page)
     line = page.locator("#learning")
-    line.get_by_text("still learning this law").wait_for()
+    line.get_by_text("A model is being trained").wait_for()
     assert "about a minute" in line.inner_text()
     assert line.locator(".share").inner_text() == "40%"
     standing[0] = Standing("learning", 0.8, 20.0)
@@ -58,7 +58,7 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_pag
     page.keyboard.press("Enter")
     page.locator("#status").get_by_text("This collection has no law about that").wait_for()
     standing[0] = Standing("learnt", 1.0)
-    line.get_by_text("has learnt this law").wait_for()
+    line.get_by_text("Training finished").wait_for()
     assert line.locator(".share").inner_text() == ""
     assert page.locator("#status").get_by_text("This collection has no law about that").is_visible()
     asked.clear()
@@ -197,7 +197,7 @@ def test_the_page_answers_while_its_model_is_trained_and_takes_it_over_without_r
         page.set_default_timeout(60_000)
         line = page.locator("#learning")
         line.get_by_text("being trained").wait_for()
-        learnt = line.get_by_text("has learnt this law")
+        learnt = line.get_by_text("Training finished")
         questions = 0
         while not learnt.is_visible():
             ask(page, f"deposit {questions}")

@@ -52,7 +52,7 @@ def test_payloads_show_as_text_everywhere(chromium, hostile, every):
         ask(page, number, f"keyword{number} {payload}")
         marked = page.locator(".law", has_text=f"keyword{number}:")
         first = page.get_by_role("article").filter(has=marked)
-        heading = words(f"{number} {payload} Law {number} {payload}")
+        heading = words(f"Title {payload} (Book {payload})")
         assert words(first.get_by_role("heading").text_content()) == heading
         steps = first.locator(".path").get_by_role("listitem").all_text_contents()
         assert steps == [f"Law {number} {payload}", f"Book {payload}", f"Title {payload}"]

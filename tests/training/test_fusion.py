@@ -137,8 +137,10 @@ def test_the_pipeline_ranks_as_training_did(fused: Path, demo: Path, tmp_path: P
         found = searches.find(question.text, {DENSE: vector})
         asked = Asked.of(question, found, searches.law, fusion.weights, np.empty(0))
         expected = [corpus.ids[row] for row in asked.learned(fusion)[:50].tolist()]
-        documents = ask(pipeline, question.text, top_k=50, as_of="any")["documents"]
-        differ += [each["id"] for each in documents] != expected
+        answer = ask(pipeline, question.text, top_k=50, as_of="any")
+        if "corrections" in answer:  # training takes words as they are written
+            continue
+        differ += [each["id"] for each in answer["documents"]] != expected
         by_rank = [corpus.ids[row] for row in asked.by_rank[:50].tolist()]
         assert expected != by_rank
     # Two vectors that differ in their last bit may change places.

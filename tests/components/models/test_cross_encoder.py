@@ -79,6 +79,8 @@ DIM = 384
 class MadeUp:
     """A text's vector is drawn from its letters, a question's from "?" alone."""
 
+    similarity = "cosine"
+
     def encode_queries(self, texts):
         return self.encode_articles(["?" for _ in texts])
 
