@@ -52,20 +52,19 @@ def test_payloads_show_as_text_everywhere(chromium, hostile, every):
         ask(page, number, f"keyword{number} {payload}")
         marked = page.locator(".law", has_text=f"keyword{number}:")
         first = page.get_by_role("article").filter(has=marked)
-        heading = words(f"Title {payload} (Book {payload})")
-        assert words(first.get_by_role("heading").text_content()) == heading
-        steps = first.locator(".path").get_by_role("listitem").all_text_contents()
-        assert steps == [f"Law {number} {payload}", f"Book {payload}", f"Title {payload}"]
-        said = [words(text) for text in first.locator(".law p").all_text_contents()]
-        assert said == [words(f"(1) keyword{number}: {payload}"), words(payload)]
+        heading = words(first.get_by_role("heading").text_content())
+        assert heading.startswith(words(f"Title {payload}"))
+        shown = words(first.text_content())
+        assert words(f"Law {number} {payload}") in shown
+        assert words(f"keyword{number}: {payload}") in shown
         assert page.evaluate("window.pwned") is None
 
     page.goto(f"{hostile}/compare")
     page.locator("#choices fieldset[aria-label]").nth(1).wait_for()
     for number, payload in chosen:
         ask(page, number, f"keyword{number} {payload}")
-        heading = words(f"{number} {payload} Law {number} {payload}")
-        assert heading in map(words, page.locator(".side .title").all_text_contents())
+        titles = [words(each) for each in page.locator(".side .title").all_text_contents()]
+        assert any(words(f"Law {number} {payload}") in each for each in titles), titles
         assert page.evaluate("window.pwned") is None
 
     for number, payload in chosen:
