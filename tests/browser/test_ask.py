@@ -93,8 +93,7 @@ def test_the_page_fits_every_width_and_law_keeps_its_measure(open_page, aldermer
     say(page, "Who pays for the heating?", "#results article >> nth=0")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if width >= 1280:
-        # Of a short paragraph the last line, taken as half full, makes a difference.
-        assert 55 <= measure(page) <= 82
+        assert 55 <= measure(page) <= 80
 
 
 def test_the_structure_is_announced_and_a_result_shows_the_article_in_its_place(
