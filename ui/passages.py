@@ -346,7 +346,7 @@ def matched_words(
         language: BCP 47 tag of the text.
     """
     analyse, wanted = analyzer(language), set(terms)
-    # "not" and "give" decide a search, but to a reader they are no match.
+    # "not" and "give" decide a search, but a reader does not see them as a match.
     known = known_language(language) or ""
     common = stopwords(known) if has_lang(known) else frozenset()
     return [

@@ -33,7 +33,8 @@ _MEASURE = """(() => {
   const box = text.getBoundingClientRect(), range = document.createRange();
   range.selectNodeContents(text);
   // The last line counts by how far it is filled.
-  const end = [...range.getClientRects()].sort((a, b) => b.bottom - a.bottom || b.right - a.right)[0];
+  const end = [...range.getClientRects()]
+    .sort((a, b) => b.bottom - a.bottom || b.right - a.right)[0];
   const lines = Math.round(box.height / parseFloat(getComputedStyle(text).lineHeight));
   return text.innerText.length / (lines - 1 + (end.right - box.left) / box.width);
 })()"""

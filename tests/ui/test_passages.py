@@ -69,7 +69,7 @@ def test_what_is_left_out_shows_as_a_gap():
     (first, *_) = provisions_of(DEPOSIT)
     shown = excerpt(DEPOSIT, first, "en", TERMS, words=5)
     assert written(DEPOSIT, shown.spans) == "A deposit may not exceed two months' rent.…"
-    # What follows the provision is no gap in it.
+    # What follows the provision is not a gap in it.
     amended = "(1) One. Two.\n(As amended in 2018.)"
     assert written(amended, (Span(4, 13),)) == "One. Two."
     whole = excerpt(DEPOSIT, first, "en", TERMS)

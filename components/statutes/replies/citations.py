@@ -225,7 +225,7 @@ def checked_citations(
         and (mark := _behind(end, marks, reply)) is not None
     ]
     against = {
-        id(each): f"{other.text} beside it names another article"
+        id(each): f"{other.text} next to it names another article"
         for pair in pairs
         if pair[0].ids and pair[1].ids and not set(pair[0].ids) & set(pair[1].ids)
         for each, other in (pair, pair[::-1])

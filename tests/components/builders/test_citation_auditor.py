@@ -154,7 +154,7 @@ HOUSING, WORK = "Housing Code", "Work Code"
         (f"Articles 50 to 90 of the {HOUSING}.", "e"),
         (f"Article 14(6) and article 14(7) of the {HOUSING}.", "v e"),
         (f"Article 14(2)(c) of the {HOUSING}, article 14(2)(z) of the {HOUSING}.", "v n"),
-        # Papers and documents are no law; a mark is not a citation in words.
+        # Papers and documents are not law; a mark is not a citation in words.
         (f"Section 5 of my lease. Under the {HOUSING}, section 12 binds [1].", "n v"),
         (f"The {HOUSING} applies. See section 5 above, and section 12 of this brief.", "n n"),
         # What is quoted must name its law.
