@@ -91,14 +91,18 @@ def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(start, tmp_path
     store = StatuteDocumentStore(str(path))
     moment = random.Random(7)
     kept = kills = 0
+    patience = 0.02
     finished = False
     while not finished:
         process = start(path)
-        # While encoding, each process may do some blocks; then each has some time to publish.
+        # While encoding, each process may do some blocks; then each has half as much time again as
+        # the one before to publish, so that a slow machine ends too.
         goal = kept + moment.randrange(200, 1_200)
         while kept < ARTICLES and process.is_alive() and known_in(path, store) < goal:
             time.sleep(0.001)
-        process.join(moment.uniform(0, 0.02) if kept < ARTICLES else 0.01 * kills)
+        if kept == ARTICLES:
+            patience *= 1.5
+        process.join(moment.uniform(0, patience))
         finished = process.exitcode is not None
         process.kill()
         process.join()
