@@ -25,7 +25,7 @@ from components.converters.articles import article_of, as_document
 from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import recorded_weight
+from components.retrievers.embedding import record_weight, recorded_weight
 from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
@@ -816,8 +816,8 @@ def index_corpus(
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex.read(store, K1, B)
-        if chosen is not None and (encoded or recorded_weight(store, chosen.record.digest) is None):
-            _say_weight(measure_weight(store, chosen.encoder), say)
+        if chosen is not None:
+            _keep_weight(store, chosen, encoded=bool(encoded), say=say)
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)
         return IndexReport(
@@ -840,8 +840,21 @@ def index_corpus(
         store.close()
 
 
-def _say_weight(weight: float, say: Callable[[str], object]) -> None:
-    if weight < 1:
+def _keep_weight(
+    store: StatuteDocumentStore,
+    chosen: ChosenModel,
+    *,
+    encoded: bool,
+    say: Callable[[str], object],
+) -> None:
+    """Record what the list by meaning weighs: as training chose it, or as the law itself tells."""
+    unknown = encoded or recorded_weight(store, chosen.record.digest) is None
+    # A model that nothing was encoded with need not be loaded.
+    if not unknown and chosen.loaded is None:
+        return
+    if chosen.encoder.dense_weight is not None:
+        record_weight(store, chosen.encoder.dense_weight)
+    elif unknown and (weight := measure_weight(store, chosen.encoder)) < 1:
         say(
             "The model finds this law's own headings worse than words do: in a fusion its list "
             f"has the weight {weight}. A model for the law's language, or trained on it, may do "

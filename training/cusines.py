@@ -97,9 +97,12 @@ class BiEncoderLearner(Learner):
         """Put back what `state` gave."""
         self._texts.budget.tokens = int(state["token_budget"])
 
-    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+    def save(
+        self, output: Path, data: TrainingData, metrics: Mapping[str, Any], *, dense_weight: float
+    ) -> None:
         """Write the model folder; a ranker of the starting model is copied into it."""
         base = self._settings.starting_model
+        self.model.dense_weight = dense_weight
         self.model.save(
             output,
             base_model=base,

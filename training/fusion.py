@@ -58,7 +58,9 @@ from training.data import TrainingData, evaluated, held_out, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
-_DENSE_WEIGHTS = (1.0, 0.75, 0.5, 0.25)
+# What is tried as the weight of the list by meaning, where words have 1.
+_DENSE_WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
+_CHOSEN_BY = "MAP@10"
 
 
 # The lists
@@ -77,6 +79,27 @@ class Found:
     question: str
     lists: Mapping[str, RankedList]
     coverage: float
+
+    def with_lists(self, lists: Mapping[str, RankedList]) -> Found:
+        """What further lists say besides."""
+        return replace(self, lists={**self.lists, **lists})
+
+    def fused(
+        self, weights: Mapping[str, float], n_articles: int
+    ) -> tuple[Rows, NDArray[np.float64]]:
+        """Rows and scores by rank fusion, best first.
+
+        Args:
+            weights: Of the lists, for a question whose words the law has.
+            n_articles: Of the law.
+        """
+        return fused_by_rank(self.lists, weights_for(weights, self.coverage), n_articles)
+
+
+def by_meaning(index: DenseIndex, vector: NDArray[np.float32]) -> RankedList:
+    """The list of a question's vector, `[dim]`."""
+    scores, rows = index.search(vector[None], FUSED_FROM)
+    return RankedList.of(rows[0], scores[0])
 
 
 class Searches:
@@ -129,6 +152,13 @@ class Searches:
             question: As it was asked.
             vectors: Its vector for each of the matrices, `[dim]`.
         """
+        found = self.by_words(question)
+        return found.with_lists(
+            {name: by_meaning(index, vectors[name]) for name, index in self._dense.items()}
+        )
+
+    def by_words(self, question: str) -> Found:
+        """Search the lists by words alone."""
         asked = clean_question(question)
         lists = {
             BM25: RankedList.of(*self._words.search(asked, FUSED_FROM)),
@@ -136,9 +166,6 @@ class Searches:
                 *self._divisions.search(asked, FUSED_FROM, self.law.narrow_divisions)
             ),
         }
-        for name, index in self._dense.items():
-            scores, rows = index.search(vectors[name][None], FUSED_FROM)
-            lists[name] = RankedList.of(rows[0], scores[0])
         covered = 0.0
         if len(best := lists[BM25].rows):
             first = self.articles[int(best[0])]
@@ -158,11 +185,19 @@ class Searches:
             fusion: Learned on these lists.
         """
         found = self.find(question, vectors)
-        own = weights_for(fusion.weights, found.coverage)
-        candidates, _ = fused_by_rank(found.lists, own, len(self.articles))
+        candidates, _ = found.fused(fusion.weights, len(self.articles))
         return fusion.ranked(
             *(self.law, found.lists, candidates), question=question, coverage=found.coverage
         )
+
+    def by_rank(
+        self,
+        question: str,
+        vectors: Mapping[str, NDArray[np.float32]],
+        weights: Mapping[str, float],
+    ) -> tuple[Rows, NDArray[np.float64]]:
+        """As `ranked`, by rank fusion."""
+        return self.find(question, vectors).fused(weights, len(self.articles))
 
 
 # Questions with their candidates
@@ -259,7 +294,7 @@ def train(settings: FusionSettings) -> None:
         split: _found(questions, model, searches)
         for split, questions in (("train", train), ("dev", data.dev))
     }
-    weights = _weights(found["train"], data, settings.select_by)
+    weights = rank_weights(found["train"], data.corpus.ids, settings.select_by)
     asked = {split: _asked(each, data, searches.law, weights) for split, each in found.items()}
     say(f"Learning from {len(train):,} questions")
     fusion = LearnedFusion.learn(
@@ -320,22 +355,69 @@ def _asked(
     return [Asked.of(question, each, law, weights, rows(question)) for question, each in found]
 
 
-def _weights(
-    found: Sequence[tuple[Question, Found]], data: TrainingData, metric: str
+def rank_weights(
+    found: Sequence[tuple[Question, Found]], ids: Sequence[str], metric: str
 ) -> dict[str, float]:
-    """Weights of rank fusion, that of the list by meaning being the best on these questions."""
-    ids = data.corpus.ids
-    best: tuple[float, dict[str, float]] = (-1.0, {})
+    """Weights of rank fusion, that of the list by meaning chosen by these questions.
+
+    The one nearest to 1 that is within a standard error of the best: a few questions move it only
+    where they agree.
+
+    Args:
+        found: The questions, and what each list finds.
+        ids: Of the articles, by row.
+        metric: What the fused ranking is judged by.
+    """
+    values: dict[float, NDArray[np.float64]] = {}
     for dense in _DENSE_WEIGHTS:
-        weights = {BM25: 1.0, DIVISION: DIVISION_WEIGHT, DENSE: dense}
-        ranked = (
-            fused_by_rank(each.lists, weights_for(weights, each.coverage), len(ids))[0]
-            for _, each in found
-        )
-        values = _values([question for question, _ in found], ranked, ids, metric)
-        if (value := float(np.mean(values))) > best[0]:
-            best = (value, weights)
-    return best[1]
+        ranked = (each.fused(weights_of(dense), len(ids))[0] for _, each in found)
+        values[dense] = np.array(_values([question for question, _ in found], ranked, ids, metric))
+    best = max(values.values(), key=lambda each: float(each.mean()))
+    within = [
+        dense
+        for dense, own in values.items()
+        if (best - own).mean() <= (best - own).std() / np.sqrt(len(found))
+    ]
+    chosen = min(within, key=lambda dense: abs(np.log(dense)))
+    return weights_of(chosen)
+
+
+def weights_of(dense: float) -> dict[str, float]:
+    """Weights of the lists, given that of the list by meaning, where words have 1."""
+    return {BM25: 1.0, DIVISION: DIVISION_WEIGHT, DENSE: dense}
+
+
+class DevWeight:
+    """Chooses, on dev, how much the list by meaning counts in rank fusion.
+
+    Args:
+        data: The law and the questions.
+        rule: What of an article the model reads.
+        similarity: How its vectors are compared.
+    """
+
+    def __init__(self, data: TrainingData, rule: TextRule, similarity: Similarity) -> None:
+        self._dev = data.dev
+        self._ids = data.corpus.ids
+        self._similarity: Similarity = similarity
+        searches = Searches(list(data.corpus), {}, rule)
+        self._by_words = [searches.by_words(each.text) for each in data.dev]
+
+    def of(self, articles: Tensor, dev: Tensor) -> float:
+        """The weight where words have 1.
+
+        Args:
+            articles: Their vectors, float32 `[n_articles, dim]`.
+            dev: Those of the dev questions, `[n_dev, dim]`.
+        """
+        index = DenseIndex(articles.cpu(), similarity=self._similarity)
+        found = [
+            (question, own.with_lists({DENSE: by_meaning(index, vector)}))
+            for question, own, vector in zip(
+                self._dev, self._by_words, dev.cpu().numpy(), strict=True
+            )
+        ]
+        return rank_weights(found, self._ids, _CHOSEN_BY)[DENSE]
 
 
 def _values(
@@ -418,6 +500,7 @@ def _publish(
             manifest,
             kind=(*kind, *([FUSION_PART] if FUSION_PART in parts else [])),
             base_model=settings.model,
+            dense_weight=metrics["weights"][DENSE],
             metrics={
                 **manifest.metrics,
                 FUSION_PART: {**metrics, "config": settings.to_dict(), "data": data.digests()},

@@ -256,7 +256,9 @@ class GraphLearner(Learner):
         """How far the network moved articles, |out - in| / |in|, when last encoded."""
         return {} if self._change is None else {"graph_change": self._change}
 
-    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
+    def save(
+        self, output: Path, data: TrainingData, metrics: Mapping[str, Any], *, dense_weight: float
+    ) -> None:
         """Write the model folder; the bi-encoder and a ranker are copied unchanged."""
         base = self._settings.starting_model
         folder = find_model(base)
@@ -265,7 +267,9 @@ class GraphLearner(Learner):
             # A fusion was learnt from the vectors without this graph.
             parts = set(read_manifest(folder).parts) - {"graph", "fusion"}
             kept = {part: folder / part for part in sorted(parts)}
-        BiEncoder.load(folder, device="cpu").save(
+        model = BiEncoder.load(folder, device="cpu")
+        model.dense_weight = dense_weight
+        model.save(
             output,
             base_model=base,
             config=self._settings.to_dict(),

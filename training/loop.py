@@ -42,6 +42,7 @@ from training.data import (
     steps_in_epoch,
 )
 from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gradients, take_device
+from training.fusion import DevWeight
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.statistics import examples, statistics
 from training.objective import LOSSES, Batch, StepLoss, make_batch, question_ids
@@ -248,8 +249,17 @@ class Learner(ABC):
         """The loss of a batch, and its gradient in the parameters, which hold none before."""
 
     @abstractmethod
-    def save(self, output: Path, data: TrainingData, metrics: Mapping[str, Any]) -> None:
-        """Write the complete model folder."""
+    def save(
+        self, output: Path, data: TrainingData, metrics: Mapping[str, Any], *, dense_weight: float
+    ) -> None:
+        """Write the complete model folder.
+
+        Args:
+            output: The folder.
+            data: What the model learnt from.
+            metrics: Of the end, for the manifest.
+            dense_weight: As in `Manifest`.
+        """
 
     def changes(self) -> dict[str, float]:
         """How far parts that began as an identity have moved; an identity has learnt nothing."""
@@ -307,6 +317,7 @@ class TrainingLoop:
         self._deadline = deadline
         self._settings = settings
         self._view = question_view(settings, data)
+        self._dev_weight: DevWeight | None = None
         self._data = data
         self._negatives = negatives
         self._learner = learner
@@ -440,8 +451,16 @@ class TrainingLoop:
                 "folder": folder,
                 "values": validation.values,
                 "unseen": validation.unseen,
+                "dense_weight": self._weight_in_fusion(vectors),
             }
         return {"dev": means, "dev_unseen": validation.unseen_means()}
+
+    def _weight_in_fusion(self, vectors: Vectors) -> float:
+        """Of the list by these vectors, next to the lists by words."""
+        if self._dev_weight is None:
+            settings = self._settings
+            self._dev_weight = DevWeight(self._data, settings.text_rule, settings.similarity)
+        return self._dev_weight.of(vectors.articles, vectors.dev)
 
     def _draw(self, vectors: Vectors | None) -> None:
         """Draw for the epochs from this one to the next refresh, and describe what was drawn."""
@@ -642,10 +661,13 @@ def _train(
     write_metrics(work / METRICS_FILE, records)
     plot_run(records, work, settings.select_by)
     metrics: dict[str, Any] = {"environment": environment(accelerator.device.type)}
+    weight = 1.0
     if state.best is not None:
         best = next(record for record in records if record["epoch"] == state.best["epoch"])
         metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
-    learner.save(output, data, metrics)
+        weight = state.best["dense_weight"]
+        say(f"In a fusion its list has the weight {weight:g}, where words have 1")
+    learner.save(output, data, metrics, dense_weight=weight)
 
 
 def fit(

@@ -123,6 +123,7 @@ class BiEncoder(nn.Module):
         self.dtype: DtypeName = dtype
         self.name = name
         self._digest: str | None = None
+        self.dense_weight: float | None = None
         self._held_out: tuple[str, ...] = ()
 
     @property
@@ -271,6 +272,7 @@ class BiEncoder(nn.Module):
             )
         model._digest = manifest_digest(manifest)
         model._held_out = manifest.held_out
+        model.dense_weight = manifest.dense_weight
         return model
 
     def save(
@@ -324,5 +326,6 @@ class BiEncoder(nn.Module):
             data=data or {},
             metrics=metrics or {},
             held_out=self._held_out if held_out is None else tuple(held_out),
+            dense_weight=self.dense_weight,
         )
         return write_model_folder(Path(folder), manifest, parts)

@@ -60,6 +60,8 @@ class Manifest:
         metrics: Measured at the end of training.
         held_out: Ids of the training questions that the bi-encoder has not learnt, where some were
             kept aside for what is learnt over it; folders of before 0.2 do not name them.
+        dense_weight: Of the list by these vectors in rank fusion, where words have 1, as training
+            chose it on questions; None where there were none, or the folder is older than 0.2.
         files: sha256 of every file of every part, by path relative to the folder ("/" between).
         format: Of the file.
     """
@@ -78,6 +80,7 @@ class Manifest:
     data: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     held_out: tuple[str, ...] = ()
+    dense_weight: float | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     format: Literal[1] = FORMAT
 
@@ -104,10 +107,11 @@ class Manifest:
         """
         try:
             # The fields that folders of 0.1 may lack are the only optional ones.
+            optional = {"segmentation", "similarity", "held_out", "dense_weight"}
             if missing := [
                 each.name
                 for each in dataclasses.fields(cls)
-                if each.name not in {"segmentation", "similarity", "held_out", *json.loads(text)}
+                if each.name not in {*optional, *json.loads(text)}
             ]:
                 raise ValueError(f"field '{missing[0]}' is missing")
             manifest = parsed_record(cls, text)

@@ -122,7 +122,7 @@ _WEIGHT = "weight"  # name of the blob
 
 
 def record_weight(store: StatuteDocumentStore, weight: float) -> None:
-    """Keep how far the vectors of the store's model may be trusted, 0 to 1."""
+    """Keep what the list by the vectors of the store's model weighs, where words have 1."""
     assert store.model is not None
     store.save_blob(_WEIGHT, store.model.biencoder_digest, f"{weight}".encode())
 
@@ -131,7 +131,7 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
     """The weight of the vectors of a bi-encoder; None where it was not measured.
 
     Raises:
-        StoreError: what the file holds is not a number from 0 to 1.
+        StoreError: what the file holds is not a number, or a negative one.
     """
     kept = store.load_blob(_WEIGHT)
     if kept is None or kept[0] != model:
@@ -140,8 +140,8 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
         weight = float(kept[1])
     except ValueError:
         weight = math.nan
-    if not 0 <= weight <= 1:
-        raise StoreError(damaged(store.database.path, "its weight of the vectors is not 0 to 1"))
+    if not 0 <= weight < math.inf:
+        raise StoreError(damaged(store.database.path, "its weight of the vectors is not a number"))
     return weight
 
 
@@ -237,9 +237,9 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
             as_of: in place of the component's; "today" is the day of the call.
 
         Returns:
-            `documents`: by similarity, equal scores in the order of the law. `weight`: how far a
-            fusion may trust this list, 0 to 1, as measured at indexing (`pipelines.agreement`); 1
-            where it was not.
+            `documents`: by similarity, equal scores in the order of the law. `weight`: of this list
+            in a fusion where words have 1: what training chose by questions, or else, 0 to 1, what
+            indexing measured (`pipelines.agreement`); 1 where there is neither.
 
         Raises:
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or
@@ -257,7 +257,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         return {"documents": found, "weight": self.weight()}
 
     def weight(self) -> float:
-        """How far a fusion may trust what was found last; as `run` returns it."""
+        """Of what was found last, in a fusion; as `run` returns it."""
         # Read for each question: indexing measures it after the vectors are published.
         store, model = self._store, self._model  # known since the search
         if not isinstance(store, StatuteDocumentStore) or model is None:

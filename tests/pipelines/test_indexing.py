@@ -33,6 +33,15 @@ def index(tmp_path, tiny_model, store, write_corpus) -> Index:
     return run
 
 
+def test_the_weight_that_training_chose_is_kept(index, store, tiny_model, articles, tmp_path):
+    model = BiEncoder.load(tiny_model)
+    model.dense_weight = 3.0
+    model.save(tmp_path / "trained")
+    index(articles, model=str(tmp_path / "trained"))
+    assert store.model is not None
+    assert recorded_weight(store, store.model.digest) == 3
+
+
 def assert_complete(
     store: StatuteDocumentStore, articles: list[dict[str, Any]], model: Path
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_run_makes_a_whole_model_folder_and_leaves_nothing_else(cusines_model,
     epoch = manifest.metrics["epoch"]
     assert manifest.metrics["dev"] == found[epoch]["dev"]
     assert found[epoch]["dev"]["R@10"] == max(record["dev"]["R@10"] for record in found)
+    assert manifest.dense_weight == BiEncoder.load(cusines_model).dense_weight > 0
 
 
 def test_the_folder_opens_as_a_bi_encoder_and_in_sentence_transformers(cusines_model):

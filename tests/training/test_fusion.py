@@ -14,10 +14,17 @@ import pytest
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.models.folder import model_digest, read_manifest
-from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
+from components.models.learned_fusion import (
+    BM25,
+    DENSE,
+    DIVISION,
+    RankedList,
+    learned_fusion_of,
+)
 from components.statutes.article import Article, indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
+from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
@@ -26,13 +33,35 @@ from training import fusion as command
 from training.command_line import DONE, WRONG_USE, SettingsError
 from training.cusines import main as cusines
 from training.data import TrainingData
-from training.fusion import Asked, Searches, folds_of, main
+from training.fusion import Asked, Found, Searches, folds_of, main, rank_weights
 from training.negatives.gold import Gold
 from training.objective import divergence
 from training.settings import CusinesSettings, FusionSettings
 from training.teacher import Teacher
 
 LISTS = [BM25, DIVISION, DENSE]
+
+
+@pytest.mark.parametrize(
+    ("by_meaning", "by_words", "weight"),
+    [(20, 0, 1.5), (0, 20, 1.0), (11, 9, 1.0), (1, 0, 1.5)],
+    ids=["meaning is right", "words are right", "they do not agree", "one question"],
+)
+def test_questions_move_the_weight_of_meaning_only_where_they_agree(by_meaning, by_words, weight):
+    # Of two articles each list has another one first; at equal weights that of the words is first.
+    words, meaning = (
+        RankedList.of(np.array(rows), np.array([2.0, 1.0])) for rows in ([0, 1], [1, 0])
+    )
+    nothing = RankedList.of(np.array([], dtype=int), np.array([]))
+    found = [
+        (
+            Question(id=f"{right}-{n}", text="Who pays?", relevant=("b" if right else "a",)),
+            Found("Who pays?", {BM25: words, DIVISION: nothing, DENSE: meaning}, 1.0),
+        )
+        for right, number in ((True, by_meaning), (False, by_words))
+        for n in range(number)
+    ]
+    assert rank_weights(found, ["a", "b"], "MRR@10")[DENSE] == weight
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -98,7 +98,7 @@ def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained,
     assert "MRR@10" in manifest.metrics["dev"]
     records = [json.loads(line) for line in (trained / "metrics.jsonl").read_text().splitlines()]
     assert set(records[0]["negatives"]) == {"ranker", "biencoder"}
-    orders, tried = manifest.metrics["in_pipeline"], manifest.metrics["fusion"]
+    orders, tried = manifest.metrics["in_pipeline"], manifest.metrics["weights"]
     assert orders["re_ranked"]["MRR@10"] == pytest.approx(tried["0.0"])
     assert orders["fused"]["MRR@10"] == pytest.approx(max(tried.values()))
 

@@ -26,15 +26,12 @@ from components.models.folder import (
     whole_file,
 )
 from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
-from components.models.learned_fusion import FULL_COVERAGE, FUSED_FROM
-from components.models.lexical_index import LexicalIndex
+from components.models.learned_fusion import DENSE, LearnedFusion
 from components.models.similarity import Similarity
-from components.statutes.article import Article, TextRule, indexed_text
-from components.statutes.corpus import StatuteCorpus
-from components.statutes.fusion import fuse_ranks
-from components.statutes.lexical import coverage, trust
+from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.data import TrainingData
+from training.fusion import Searches, weights_of
 from training.negatives.gold import Gold, flattened
 from training.negatives.semihard import MinedNegatives
 from training.settings import RERANKED
@@ -278,43 +275,34 @@ class FirstStage:
 # What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
 
 
-# The defaults of StatuteBM25Retriever.
-_K1, _B = 1.5, 0.75
-
-
 def pipeline_candidates(
-    stage: FirstStage, corpus: StatuteCorpus, text_rule: TextRule
+    stage: FirstStage, data: TrainingData, biencoder: BiEncoder, fusion: LearnedFusion | None
 ) -> Candidates:
-    """The `RERANKED` best articles of each dev question by BM25 and the first stage, fused by rank.
+    """The `RERANKED` best articles of each dev question, as `StatuteHybridRetriever` fuses them.
 
-    As in the pipeline, except that articles which a question cites come first there.
+    Except that articles which a question cites come first there, and that its words are corrected.
 
     Args:
         stage: The vectors of articles and dev questions.
-        corpus: The law.
-        text_rule: Which parts of an article are searched by words.
+        data: The law.
+        biencoder: What made the vectors.
+        fusion: The learned one in its folder; None fuses by ranks.
 
     Returns:
         The same number for each question; a smaller law gives all that it has.
     """
-    texts = (
-        (position, indexed_text(article.headings, article.text, text_rule), article.language)
-        for position, article in enumerate(corpus)
-    )
-    words = LexicalIndex.build(texts, k1=_K1, b=_B)
-    index = DenseIndex(stage.articles, "cpu", stage.similarity)
-    nearest = index.search(stage.dev.vectors, FUSED_FROM)[1]
+    law = list(data.corpus)
+    vectors = {DENSE: stage.articles}
+    searches = Searches(law, vectors, biencoder.text_rule, similarity=stage.similarity)
+    weight = 1.0 if biencoder.dense_weight is None else biencoder.dense_weight
     found = []
-    for question, by_vector in zip(stage.dev.questions, nearest.tolist(), strict=True):
-        by_words = words.search(question.text, FUSED_FROM)[0].tolist()
-        weight = _weight_of_words(question.text, corpus[by_words[0]]) if by_words else 0.0
-        found.append(fuse_ranks([by_words, by_vector], [weight, 1.0])[:RERANKED])
+    for question, vector in zip(stage.dev.questions, stage.dev.vectors, strict=True):
+        if fusion is not None:
+            rows, _ = searches.ranked(question.text, {DENSE: vector}, fusion)
+        else:
+            rows, _ = searches.by_rank(question.text, {DENSE: vector}, weights_of(weight))
+        found.append(rows[:RERANKED])
     return replace(stage.dev, found=np.array(found, dtype=np.int64))
-
-
-def _weight_of_words(question: str, first: Article) -> float:
-    text = indexed_text(first.headings, first.text)
-    return trust(coverage(question, text, first.language), FULL_COVERAGE)
 
 
 class EpochBatches(DefaultBatchSampler):

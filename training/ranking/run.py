@@ -41,6 +41,7 @@ from components.models.folder import (
     read_manifest,
     whole_folder,
 )
+from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
 from components.models.tower import OPENED_SAFELY, check_weight_files, opening, token_limit
 from components.models.weights import check_loaded
 from components.statutes.article import indexed_text
@@ -698,8 +699,12 @@ def _fitted(
     order and their share of answers differ from the first stage's own.
     """
     setup = prepared.setup
-    rule = prepared.ranker.text_rule
-    found = pipeline_candidates(setup.stage, data.corpus, rule)
+    # A fusion was learnt from the vectors without the graph.
+    fusion = None
+    if open_network(settings.model, settings.device) is None:
+        lists_there = (BM25, DIVISION, DENSE)
+        fusion = learned_fusion_of(settings.model, lists=lists_there, model=setup.biencoder.digest)
+    found = pipeline_candidates(setup.stage, data, setup.biencoder, fusion)
     # This takes as long as measuring all candidates on dev, so announce it.
     say(f"Fitting how the ranker is used: re-ranking {found.found.size:,} candidates of dev")
     lists = candidate_lists(data, found, RERANKED, setup.passages)
@@ -720,7 +725,7 @@ def _fitted(
     gain = paired_randomisation(weight.held_out, lists.values(lists.found, settings.select_by))
     return use, {
         "calibration": calibration_report(logits, answers),
-        "fusion": weight.tried,
+        "weights": weight.tried,
         "in_pipeline": in_pipeline,
         "gain": dataclasses.asdict(gain),
     }
