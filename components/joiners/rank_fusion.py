@@ -99,7 +99,7 @@ class StatuteRankFuser(StatuteComponent):
             top_k: how many to return at most, in place of the component's; 0 returns none.
             query: the question; only used by `full_coverage`.
             lists: one list per stage, best first; a repeated article counts at its best rank.
-                `<stage>_weight` is a factor from 0 to 1, by default 1.
+                `<stage>_weight` is a factor, 0 or more, by default 1.
 
         Returns:
             `documents`: each article once, without embedding, by score. `meta["ranks"]` is
@@ -124,7 +124,7 @@ class StatuteRankFuser(StatuteComponent):
         weights = self._weights_for(query, listed)
         for stage, factor in factors.items():
             name = f"StatuteRankFuser.{_factor(stage)}"
-            check_number(name, factor, lambda factor: 0 <= factor <= 1, "from 0 to 1")
+            check_number(name, factor, lambda factor: 0 <= factor < math.inf, "0 or more")
             weights[stage] *= cast(float, factor)
         # The question's citations are one list: first the pinned ones, then those in doubt.
         above = dict.fromkeys(document.id for document in pinned or [])

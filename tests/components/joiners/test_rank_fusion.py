@@ -115,7 +115,7 @@ def test_a_list_counts_as_far_as_its_own_weight_says():
         assert ids(found) == order
     assert found["documents"][2].score == 0
     with pytest.raises(ValueError, match="dense_weight"):
-        StatuteRankFuser(["dense"]).run(dense=listed("a"), dense_weight=1.5)
+        StatuteRankFuser(["dense"]).run(dense=listed("a"), dense_weight=-0.5)
 
 
 def test_weights_can_be_set_later():
