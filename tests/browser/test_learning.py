@@ -203,7 +203,7 @@ def test_the_page_answers_while_its_model_is_trained_and_takes_it_over_without_r
             ask(page, f"deposit {questions}")
             assert page.get_by_role("article").count() == 10
             questions += 1
-            page.wait_for_timeout(1_000)
+            page.wait_for_timeout(5_000)
             assert "failed" not in first.said
         assert questions > 0
         first.wait_for("The page now answers with the model trained on this law")
