@@ -41,14 +41,12 @@ from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
-from pipelines.serving.limits import BusyError, Gate
+from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, Gate
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-MOST_QUESTION_CHARS = 2_000
 MOST_ARTICLES = 20
-MOST_TEXT_CHARS = 50_000
 _MOST_LISTED = 20  # articles that are cited by, or cite, an article
 _MOST_ARTICLE_CHARS = 12_000
 _PASSAGE_CHARS = 700
@@ -110,7 +108,7 @@ def build_mcp(
     @server.tool(annotations=_READ_ONLY)
     async def find_articles(
         question: Annotated[
-            str, Field(max_length=MOST_QUESTION_CHARS, description="In plain words.")
+            str, Field(max_length=MAX_QUESTION_CHARS, description="In plain words.")
         ],
         law: _Law = None,
         on: _On = None,
@@ -134,7 +132,7 @@ def build_mcp(
         @server.tool(annotations=_READ_ONLY)
         async def check_citations(
             text: Annotated[
-                str, Field(max_length=MOST_TEXT_CHARS, description="Any text with citations.")
+                str, Field(max_length=MAX_TEXT_CHARS, description="Any text with citations.")
             ],
             on: _On = None,
         ) -> CallToolResult:

@@ -1,4 +1,4 @@
-"""The law that the service reads out: an article by id, articles by citation, the laws."""
+"""The law that the service reads out: articles by id and citation, the laws; and audits by it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from haystack import Document, Pipeline
 
+from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import language_of, law_of
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.resident import (
@@ -21,6 +22,8 @@ from components.retrievers.structure import StructureExpander
 from components.stores.filters import narrowed
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import found_article
+from pipelines.audit import audit
+from pipelines.files import LoadingError
 
 _LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
 _OF_A_SEARCH = ("score", "ranks", "passage", "passages_read")
@@ -39,6 +42,7 @@ class ServedLaw:
         self._store = store
         self._filters = filters
         self._citations = CitationRetriever(store, _MOST_CITED, filters, refresh_seconds=0)
+        self._auditor = CitationAuditor(store, refresh_seconds=0)
         self._expander = StructureExpander(store, as_of="any")
         self._laws = resident_index(store, "laws", _laws)
 
@@ -88,6 +92,23 @@ class ServedLaw:
                 {name: each[name] for name in _LEFT_OUT_FIELDS if name in each} for each in left_out
             ],
         }
+
+    def audit(self, text: str, as_of: str) -> dict[str, Any]:
+        """A verdict on each citation of a text, as `pipelines.audit` prints it.
+
+        Args:
+            text: plain text or Markdown.
+            as_of: the day on which the law should be in force, as `audit` takes it.
+
+        Raises:
+            LoadingError: the pipeline has filters of its own, and an audit reads the whole store.
+        """
+        if self._filters:
+            raise LoadingError(
+                "The pipeline serves a part of its law, and citations are checked against all of "
+                "it. Serve a pipeline without filters first."
+            )
+        return audit(text, self._auditor, as_of)
 
     def laws(self) -> list[dict[str, Any]]:
         """The laws, in the collection's order: name, number of articles, languages."""
