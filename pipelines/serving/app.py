@@ -23,6 +23,7 @@ from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
 from haystack import Pipeline
+from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -750,8 +751,8 @@ def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         route = request.url.path.rpartition("/")[2]
-        body = {"batch": BatchRequest, "audit": AuditRequest}.get(route, RunRequest)
-        fields = body.model_fields
+        bodies: dict[str, type[BaseModel]] = {"batch": BatchRequest, "audit": AuditRequest}
+        fields = bodies.get(route, RunRequest).model_fields
         return problem_response(Problem(422, "invalid_request", refused(error.errors(), fields)))
 
     @app.exception_handler(HTTPException)
