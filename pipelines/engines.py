@@ -229,6 +229,7 @@ class LawWriter:
         after: how many articles there are, if the engine keeps laws that the corpus does not have:
             a law then keeps its positions, and a new one comes after all others. None if positions
             are the corpus's.
+        old: a collection of the same model, whose vectors are taken where texts are the same.
 
     Attributes:
         encoded: texts encoded.
@@ -244,11 +245,13 @@ class LawWriter:
         model: ChosenModel,
         record: EngineRecord,
         after: int | None,
+        old: ArticleEngine | None = None,
     ) -> None:
         self.encoded = self.truncated = self.written = self.words_cut = self.removed = 0
         self._engine = engine
         self._model = model
         self._after = after
+        self._old = old
         self._sparse = StatuteSparseDocumentEmbedder(record.average_length, engine.weighting)
         self._waiting: list[_Changed] = []
         self._laws: list[_Law] = []
@@ -337,6 +340,10 @@ class LawWriter:
         known = self._engine.vectors(
             [each.id for each in documents if held.get(each.id) == each.meta["text_digest"]]
         )
+        if self._old is not None:
+            rest = {each.id: each.meta["text_digest"] for each in documents if each.id not in known}
+            held = self._old.text_digests(list(rest))
+            known |= self._old.vectors([id_ for id_ in rest if held.get(id_) == rest[id_]])
         rule = self._model.record.text_rule
         texts = {
             each.id: indexed_text(each.meta["headings"], each.content or "", rule)
@@ -546,6 +553,7 @@ def index_into_engine(
     format: str | None = None,
     prune: bool = False,
     replace: bool = False,
+    rebuild: bool = False,
     say: Say = lambda _: None,
 ) -> EngineReport:
     """Index a corpus into an engine; a run after an interruption resumes where it stopped.
@@ -570,6 +578,9 @@ def index_into_engine(
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the shard's laws that the corpus does not have; they are listed first.
         replace: allow a corpus to have fewer than half of the articles of a law in the engine.
+        rebuild: write all of the corpus into a new collection, which takes the old one's name once
+            it is complete; until then the old one is searched. Vectors of unchanged texts are
+            copied.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
@@ -577,7 +588,7 @@ def index_into_engine(
         LoadingError: the engine's packages are missing, the address is not one of this engine, or
             two collections are named.
         StoreError: the engine does not answer, the collection is another model's, or the corpus
-            has fewer than half of a law's articles.
+            has fewer than half of a law's articles, or to rebuild it lacks a law.
         ModelError: no model is at hand, or it gives vectors without a direction.
     """
     start = time.perf_counter()
@@ -586,9 +597,13 @@ def index_into_engine(
     place_in(kind, parameters, _with_collection(address, collection))
     if model is not None:
         find_model(model)  # a wrong name should not leave an empty collection
-    at = opened(kind, parameters, INDEXING)
+    searched = at = opened(kind, parameters, INDEXING)
     try:
-        record = _record_of(at)
+        record = kept = _record_of(searched)
+        if rebuild := rebuild and record is not None:
+            place_in(kind, parameters, f"{address.partition('#')[0]}#{searched.successor()}")
+            at = opened(kind, parameters, INDEXING)
+            record = _record_of(at)
         with closing(LawSpool()) as spool:
             say("Reading the corpus")
             found = scan(
@@ -601,24 +616,29 @@ def index_into_engine(
                 say=say,
             )
             say_unknown(found.languages, say)
-            chosen = _choose(model, record, found, at, say)
-            states = at.states(LAW)
+            chosen = _choose(model, kept, found, searched, say)
+            states = searched.states(LAW)
             others = states.keys() - found.laws.keys()
+            if rebuild and others and not prune:
+                raise StoreError(_lacking(source, sorted(others), searched))
             pruned = [law for law in sorted(others) if shard.has(law)] if prune else []
             staying = set() if prune else others
             changed = changed_laws(at, spool, chosen.record.digest)
+            checked = dict.fromkeys(spool.laws, "") if rebuild else changed
             rule = chosen.record.text_rule
             losing = (
-                check_laws(at, spool, changed, staying, source, rule, replace=replace)
+                check_laws(searched, spool, checked, staying, source, rule, replace=replace)
                 if states
                 else set()
             )
             say_pruned(source, {law: int(states[law]["articles"]) for law in pruned}, say)
+            if rebuild:  # what an interrupted run left there
+                pruned = [law for law in at.states(LAW).keys() - found.laws if shard.has(law)]
             record = _recorded(at, record, chosen, found)
             for law in losing:
                 at.put_state(LAW, law, {**states[law], "digest": ""})
             after = sum(int(each["articles"]) for each in states.values()) if staying else None
-            writer = LawWriter(at, chosen, record, after)
+            writer = LawWriter(at, chosen, record, after, searched if rebuild else None)
             writer.write(spool, changed)
             settle_left(at, staying)
             removed = writer.removed
@@ -628,8 +648,10 @@ def index_into_engine(
                 at.drop_state(LAW, law)
             at.settle()
             complete = _finish(at, found, shard)
+            if rebuild and complete:
+                searched.point_to(searched.successor())
             return EngineReport(
-                engine=at.where.rstrip(","),
+                engine=searched.where.rstrip(","),
                 shard=str(shard),
                 articles=sum(spool.count(law) for law in spool.laws),
                 laws=len(spool.laws),
@@ -645,6 +667,16 @@ def index_into_engine(
             )
     finally:
         at.close()
+        searched.close()
+
+
+def _lacking(source: str | Path, laws: Sequence[str], engine: ArticleEngine) -> str:
+    named = ", ".join(laws[:3]) + (" ..." if len(laws) > 3 else "")
+    return (
+        f"{source} lacks laws of {engine.where} {len(laws):,} in all: {named}. A rebuilt "
+        "collection has those of its corpus alone. Give one with all laws, or --prune to leave "
+        "these out."
+    )
 
 
 def _with_collection(address: str, collection: str | None) -> str:

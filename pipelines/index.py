@@ -66,6 +66,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "process of its own",
     )
     parser.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="with --engine: write into a new collection, which takes the old one's name at the "
+        "end; questions go to the old one until then",
+    )
+    parser.add_argument(
         "--model",
         type=command_line.named,
         metavar="DIR",
@@ -108,8 +114,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     for is_wrong, message in (
         ((options.store is None) != to_engine, "give either --store FILE, or --engine with --url"),
         (
-            not to_engine and (options.url or options.collection or options.shard),
-            "--url, --collection and --shard go with --engine",
+            not to_engine
+            and (options.url or options.collection or options.shard or options.rebuild),
+            "--url, --collection, --shard and --rebuild go with --engine",
         ),
         (to_engine and not options.url, "--engine needs the engine's address, as --url URL"),
         (
@@ -161,6 +168,7 @@ def _index(options: argparse.Namespace) -> int:
             options.url,
             collection=options.collection,
             shard=Shard(*options.shard),
+            rebuild=options.rebuild,
             say=say,
             **both,
         )

@@ -1,11 +1,18 @@
-"""Every link in the documentation leads to a file and a heading that exist."""
+"""The documentation: its links lead somewhere, its site is built offline, its code runs."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-# The README's links are whole addresses, since PyPI shows it too.
+# Links out of `docs/`, and all of the README's, are whole addresses, for the site and for PyPI.
 OWN = re.compile(
     r"https://(github\.com/lexarbor/lexarbor/blob|raw\.githubusercontent\.com/lexarbor/lexarbor)/main/"
 )
@@ -23,10 +30,40 @@ def test_links_lead_somewhere() -> None:
         text = CODE.sub("", page.read_text(encoding="utf-8"))
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
             file, _, anchor = OWN.sub("", link).partition("#")
-            target = page.parent / file if file else page
+            base = ROOT if OWN.match(link) else page.parent
+            target = base / file if file else page
             if "://" in file:
                 continue
             if not target.exists() or (anchor and anchor not in anchors(target)):
                 broken.append(f"{page.relative_to(ROOT)}: {link}")
     assert broken == []
     assert len(PAGES) > 10
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_network_and_loads_nothing_from_another_host(tmp_path) -> None:
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    env = {**os.environ, **nowhere, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    pages = {each.parent.name: each.read_text("utf-8") for each in tmp_path.rglob("index.html")}
+    assert {"haystack", "researchers", "reference"} <= set(pages)
+    assert "CitationAuditor" in pages["reference"] and "top_k" in pages["reference"]
+    for name, page in pages.items():
+        loaded = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(https?://[^"]+)', page)
+        assert loaded == [], name
+
+
+@pytest.mark.parametrize("page", ["haystack.md", "integration.md"])
+def test_the_pages_for_haystack_users_run(page, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    article = {"id": "g6", "law": "Allotment Gardens Act", "number": "6", "headings": []}
+    article |= {"text": "Up to six hens may be kept on a plot.", "language": "en"}
+    Path("articles.jsonl").write_text(json.dumps(article), encoding="utf-8")
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text("utf-8"), re.S):
+        exec(code, names)
+    assert [each.id for each in names["found"]] == ["g6"]
+    if page == "integration.md":
+        assert [each.verdict for each in names["audited"]["citations"]] == ["does not exist"]

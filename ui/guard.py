@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cachetools import LRUCache, TTLCache
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
@@ -54,12 +54,13 @@ _BLOCKED_SECONDS = 60
 _COUNTED_ADDRESSES = 4096
 
 _QUEUE_JOIN = "gradio_api/queue/join"
+_QUEUE_DATA = "gradio_api/queue/data"
 # An answer that nobody fetches stays in memory, with 200 KB for a page of results.
 _UNFETCHED_ANSWERS = 8
 _SESSIONS = 128
 
 # All that our views use of Gradio. Its uploads, files, proxy, API and monitoring are not served.
-_GRADIO = frozenset({"theme.css", "gradio_api/app_id", "gradio_api/queue/data"})
+_GRADIO = frozenset({"theme.css", "gradio_api/app_id", _QUEUE_DATA})
 _GRADIO_BELOW = ("assets/", "static/fonts/", "static/js/")
 # Parts of a path that mean something to file systems; none of our addresses has them.
 _UNSAFE_PATH = re.compile(r"//|\\|(?:^|/)\.|[\x00-\x1f\x7f]")
@@ -138,7 +139,8 @@ class Guard:
     - 408, 413: the body takes longer than `body_seconds`, or has more than `BODY_LIMIT` bytes.
     - 421: the request is for a host name that is not ours.
     - 401, 429: the password is missing or wrong; the address has sent too many wrong ones.
-    - 404: the site has no such address, or not for this method. Browsers get a page.
+    - 404: the site has no such address, or not for this method; or nobody asked in the session
+      whose answers are fetched. Browsers get a page.
     - 403: a page of another site sent the request.
     - 400, 429: no page of this site makes such a call; the queue is full.
     - 500: an unexpected error, logged by type and place.
@@ -165,6 +167,7 @@ class Guard:
         self._read = frozenset({*pages, *read})
         self._roots = sorted({page.rstrip("/") + "/" for page in pages}, key=len, reverse=True)
         self._queues = {f"{path.rstrip('/')}/{_QUEUE_JOIN}": page for path, page in pages.items()}
+        self._answers = {f"{path.rstrip('/')}/{_QUEUE_DATA}": page for path, page in pages.items()}
         self._passwords = [_credentials(each) for each in passwords]
         self._wrong: TTLCache[bytes, int] = TTLCache(_COUNTED_ADDRESSES, _BLOCKED_SECONDS)
         self._names = names
@@ -197,6 +200,10 @@ class Guard:
         except HTTPException as error:
             refusal = error
         except Exception as error:  # noqa: BLE001 - the reader gets an answer whatever failed
+            if started and isinstance(error.__cause__, HTTPException):
+                # Gradio has told the page why it ends the stream: the session was forgotten.
+                await send({"type": "http.response.body"})
+                return
             log_failure(_logger, "An answer", error)
             refusal = HTTPException(500, GUARD_TEXTS[language].failed)
         if refusal is not None and not started:
@@ -239,6 +246,11 @@ class Guard:
                 target += f"?{query}" if query else ""
                 raise HTTPException(308, headers={"Location": target})
             raise HTTPException(404, texts.not_found)
+        if path in self._answers:
+            # Gradio would begin an answer and break it off with an exception of many lines.
+            session = QueryParams(scope["query_string"]).get("session_hash")
+            if session not in self._answers[path]._queue.pending_messages_per_session:
+                raise HTTPException(404, texts.not_found)
         if method == "POST":
             if is_from_elsewhere(headers):
                 raise HTTPException(403, texts.other_site)

@@ -19,6 +19,7 @@ from components.models.errors import ModelError, VectorError
 from components.retrievers.validity import ANY, TODAY
 from components.statutes.article import iso_day
 from components.statutes.question import QuestionError
+from components.statutes.replies.checked import Verdict
 from components.stores.rows import StoreError
 from pipelines.files import LoadingError, did_you_mean
 from pipelines.serving import telemetry
@@ -27,6 +28,7 @@ from pipelines.serving.limits import (
     MAX_BATCH,
     MAX_FILTER_VALUES,
     MAX_QUESTION_CHARS,
+    MAX_TEXT_CHARS,
     MAX_TOP_K,
     BusyError,
 )
@@ -179,6 +181,7 @@ _RULES = {
     "as_of": "must be 'today', 'any' or a date, written as 2024-12-31",
     "id": "must be an article's id, of at most 500 characters",
     "citation": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
+    "text": f"must be text of 1 to {MAX_TEXT_CHARS:,} characters",
 }
 
 REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
@@ -275,6 +278,21 @@ class BatchRequest(BaseModel):
     )
     top_k: TopK = None
     filters: Filters = None
+    as_of: AsOf = None
+
+
+class AuditRequest(BaseModel):
+    """A text whose citations are to be checked."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(
+        description="Plain text or Markdown, of a brief, a mail or a model's answer.",
+        min_length=1,
+        max_length=MAX_TEXT_CHARS,
+        strict=True,
+        examples=["Under Article 99 of the Housing Code the rent is due on the fifth."],
+    )
     as_of: AsOf = None
 
 
@@ -401,6 +419,35 @@ class CitedArticles(BaseModel):
     )
 
 
+class CheckedCitation(BaseModel):
+    """A citation of a text, with its verdict."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    start: int = Field(description="Where it begins in the text, in characters.")
+    end: int = Field(description="Where it ends.")
+    text: str
+    verdict: Verdict = Field(
+        description="verified: the article exists and was in force, as far as its dates tell. It "
+        "does not mean that the article supports the sentence."
+    )
+    false: bool = Field(description="Whether the verdict speaks against it.")
+    ids: list[str] = Field(description="The articles that it names, as in `articles`.")
+    law: str | None = Field(None, description="The law that it names, where known.")
+    why: str | None = Field(None, description="What speaks against it.")
+
+
+class AuditAnswer(BaseModel):
+    """The JSON of `python -m pipelines.audit --json`."""
+
+    citations: list[CheckedCitation] = Field(description="In the order of the text.")
+    counts: dict[str, int] = Field(description='By verdict; always with "not checked".')
+    articles: dict[str, dict[str, Any]] = Field(
+        description="Those cited, by id: law, number, headings, text, and where known valid_from, "
+        "valid_to and source_url."
+    )
+
+
 class Law(BaseModel):
     """A law of the collection."""
 
@@ -468,11 +515,8 @@ def _message(error: Any, fields: Collection[str]) -> str:
     if kind == "missing":
         return f"The field '{field}' is missing: it {_RULES[field]}."
     if kind == "string_too_long":
-        length = len(error["input"])
-        return (
-            f"The question has {length:,} characters; at most {MAX_QUESTION_CHARS:,} are read. "
-            "Ask it in fewer words."
-        )
+        length, most = len(error["input"]), error["ctx"]["max_length"]
+        return f"The field '{field}' has {length:,} characters; at most {most:,} are read."
     if kind == "string_unicode":
         return (
             f"The field '{field}' holds half of a surrogate pair, such as \\ud800, which is not a "

@@ -23,6 +23,7 @@ from fastapi import FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
 from haystack import Pipeline
+from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -30,7 +31,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.retrievers.resident import renew_in_background
-from components.retrievers.validity import ANY, asked_day
+from components.retrievers.validity import ANY, TODAY, asked_day
 from components.stores.rows import StoreError
 from pipelines.asking import Answer, ask_async, stream
 from pipelines.binding import check_stores
@@ -44,6 +45,8 @@ from pipelines.serving.answers import (
     TOO_LARGE,
     Article,
     AsOf,
+    AuditAnswer,
+    AuditRequest,
     BatchAnswer,
     BatchRequest,
     CitedArticles,
@@ -520,7 +523,7 @@ _OF_A_READING = {
     "or the store holds no article. Retry-After tells when to ask again, where that helps.",
     504: "There was no answer in time.",
 }
-_OF_A_QUESTION = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
+_OF_A_BODY = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
 _NOT_FOUND = {404: "There is no article with this id."}
 
 
@@ -600,7 +603,7 @@ def _agents(pipeline: Pipeline, gate: Gate, seconds: float) -> MCPServer | None:
 
 
 def _add_pipeline(app: FastAPI, name: str, pipeline: ServedPipeline) -> None:
-    problems = _problems(_OF_A_QUESTION)
+    problems = _problems(_OF_A_BODY)
     body = {"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}}
     add = partial(app.post, tags=[name], openapi_extra=body)
     add(
@@ -675,6 +678,17 @@ def _add_law(app: FastAPI, pipeline: ServedPipeline) -> None:
         found = await pipeline.read(lambda law: law.cited(citation, day, on or date.today()))
         return json_response(found)
 
+    @app.post(
+        "/audit",
+        tags=["law"],
+        summary="Check each citation of a text against the law",
+        response_model=AuditAnswer,
+        responses=_problems(_OF_A_BODY),
+    )
+    async def audit(asked: AuditRequest) -> Response:
+        day = asked.as_of.isoformat() if isinstance(asked.as_of, date) else asked.as_of
+        return json_response(await pipeline.read(lambda law: law.audit(asked.text, day or TODAY)))
+
     @app.get(
         "/laws",
         tags=["law"],
@@ -736,8 +750,9 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        batch = request.url.path.endswith("/batch")
-        fields = (BatchRequest if batch else RunRequest).model_fields
+        route = request.url.path.rpartition("/")[2]
+        bodies: dict[str, type[BaseModel]] = {"batch": BatchRequest, "audit": AuditRequest}
+        fields = bodies.get(route, RunRequest).model_fields
         return problem_response(Problem(422, "invalid_request", refused(error.errors(), fields)))
 
     @app.exception_handler(HTTPException)

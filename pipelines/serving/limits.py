@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BODY_LIMIT = 64 * 1024  # bytes
 MAX_QUESTION_CHARS = 2_000
+MAX_TEXT_CHARS = 50_000  # of a text whose citations are checked
 MAX_TOP_K = 100
 MAX_BATCH = 100  # questions
 MAX_FILTER_VALUES = 500  # in all conditions together

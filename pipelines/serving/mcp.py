@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import date
 from importlib.metadata import version
@@ -19,40 +19,26 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from components.builders.citation_auditor import CitationAuditor
-from components.converters.articles import article_of, language_of
+from components.converters.articles import article_of, neighbours_of, wordings_of
 from components.models.errors import ModelError, VectorError
-from components.retrievers.citation import by_wording, citation_index
-from components.retrievers.resident import (
-    ReadableStore,
-    Retriever,
-    matching_keys,
-    resident_index,
-    validity_of,
-)
+from components.retrievers.resident import validity_of
 from components.statutes.article import Article, iso_day, spoken_number
-from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import canonical_core, parse_number
-from components.statutes.citations.resolver import CitationResolver
 from components.statutes.question import QuestionError
 from components.statutes.replies.excerpts import LEFT_OUT, bearing_excerpts
-from components.stores.filters import narrowed
 from components.stores.rows import StoreError
-from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
-from pipelines.serving.limits import BusyError, Gate
+from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, Gate
+from pipelines.serving.reading import ServedLaw
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-MOST_QUESTION_CHARS = 2_000
 MOST_ARTICLES = 20
-MOST_TEXT_CHARS = 50_000
 _MOST_LISTED = 20  # articles that are cited by, or cite, an article
 _MOST_ARTICLE_CHARS = 12_000
 _PASSAGE_CHARS = 700
-_BLOCK = 500  # articles that are read at once
 
 _INSTRUCTIONS = """\
 Statute law, read only. find_articles finds the articles that answer a question in plain words, \
@@ -88,7 +74,7 @@ def build_mcp(
     Raises:
         LoadingError: the pipeline is over another store.
     """
-    served = _ServedLaw(pipeline)
+    tools = _Tools(pipeline)
     server: MCPServer = MCPServer(
         "lexarbor",
         title="Lexarbor",
@@ -110,14 +96,14 @@ def build_mcp(
     @server.tool(annotations=_READ_ONLY)
     async def find_articles(
         question: Annotated[
-            str, Field(max_length=MOST_QUESTION_CHARS, description="In plain words.")
+            str, Field(max_length=MAX_QUESTION_CHARS, description="In plain words.")
         ],
         law: _Law = None,
         on: _On = None,
         top_k: Annotated[int, Field(ge=1, le=MOST_ARTICLES, description="How many.")] = 5,
     ) -> CallToolResult:
         """Find the articles of law that answer a question, best first, with a passage of each."""
-        return await answer(lambda: served.find(question, law, on, top_k))
+        return await answer(lambda: tools.find(question, law, on, top_k))
 
     @server.tool(annotations=_READ_ONLY)
     async def read_article(
@@ -127,14 +113,14 @@ def build_mcp(
         on: _On = None,
     ) -> CallToolResult:
         """Read one article whole: its place, its neighbours, what it cites and what cites it."""
-        return await answer(lambda: served.read(law, number, id, on))
+        return await answer(lambda: tools.read(law, number, id, on))
 
-    if not served.filters:
+    if not tools.law.filters:
 
         @server.tool(annotations=_READ_ONLY)
         async def check_citations(
             text: Annotated[
-                str, Field(max_length=MOST_TEXT_CHARS, description="Any text with citations.")
+                str, Field(max_length=MAX_TEXT_CHARS, description="Any text with citations.")
             ],
             on: _On = None,
         ) -> CallToolResult:
@@ -143,12 +129,12 @@ def build_mcp(
             The verdicts: verified (it exists and is in force), does not exist, not in force,
             subject differs, unknown law, not checked.
             """
-            return await answer(lambda: served.check(text, on))
+            return await answer(lambda: tools.check(text, on))
 
     @server.tool(annotations=_READ_ONLY)
     async def list_laws() -> CallToolResult:
         """List the laws of the collection, with how many articles each has."""
-        return await answer(served.laws)
+        return await answer(tools.laws)
 
     return server
 
@@ -204,79 +190,18 @@ async def _tried(work: Callable[[], _Result]) -> _Result:
         raise ToolError(message) from error
 
 
-class _Map:
-    """The articles of a store in their order, by law and number."""
-
-    def __init__(self, store: ReadableStore) -> None:
-        entries = list(store.entries())
-        self.articles: dict[str, list[str]] = {}
-        self.ids: dict[tuple[str, str], list[str]] = {}
-        self.neighbours: dict[str, tuple[str | None, str | None]] = {}
-        for id_, law, printed in entries:
-            self.articles.setdefault(law, []).append(id_)
-            number = parse_number(printed)
-            core = number.core if number and not number.division else printed.strip()
-            self.ids.setdefault((law, core), []).append(id_)
-        for ids in self.articles.values():
-            around = [None, *ids, None]
-            for place, id_ in enumerate(ids):
-                self.neighbours[id_] = around[place], around[place + 2]
-        self.names = LawNames(self.articles)
-        languages: dict[str, set[str]] = {}
-        law_of = {id_: law for id_, law, _ in entries}
-        for _, id_, meta in store.metas():
-            if id_ in law_of and (language := language_of(meta)):
-                languages.setdefault(law_of[id_], set()).add(language)
-        self.languages = {law: sorted(found) for law, found in languages.items()}
-
-
-class _References:
-    """Which article cites which, without doubt."""
-
-    def __init__(self, store: ReadableStore) -> None:
-        resolver = CitationResolver(store.entries())
-        validity = validity_of(store)
-        today = date.today()
-        self.cites: dict[str, list[str]] = {}
-        self.cited_by: dict[str, list[str]] = {}
-        keys = [key for key, _, _ in store.metas()]
-        for start in range(0, len(keys), _BLOCK):
-            for document in store.fetch(keys[start : start + _BLOCK]):
-                article = article_of(document)
-                if not article.law:
-                    continue
-                found = by_wording(
-                    resolver.resolve(article.text, within=article.id, language=article.language),
-                    validity,
-                    today,
-                )
-                cited = dict.fromkeys(each.ids[0] for each in found if each.certain)
-                self.cites[article.id] = [id_ for id_ in cited if id_ != article.id]
-                for id_ in self.cites[article.id]:
-                    self.cited_by.setdefault(id_, []).append(article.id)
-
-
-class _ServedLaw:
+class _Tools:
     """What the tools do; results are plain values."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        retrievers = [each for _, each in pipeline.walk() if isinstance(each, Retriever)]
-        stores = [each.document_store for each in retrievers]
-        if not stores or not isinstance(stores[0], StatuteDocumentStore):
+        law = ServedLaw.of(pipeline)
+        if law is None:
             raise LoadingError(
                 f"The pipeline {pipeline.metadata.get('name', '')} does not search a store of "
                 "Lexarbor's, which the tools for agents read. Index the law with pipelines.index."
             )
-        self._store = stores[0]
-        self.filters: dict[str, Any] | None = None
-        for each in retrievers:
-            if each.filters and each.filters != self.filters:
-                self.filters = narrowed(self.filters, each.filters)
-        self._auditor = CitationAuditor(self._store)
-        self._resolver = citation_index(self._store)
-        self._map = resident_index(self._store, "map", _Map)
-        self._references = resident_index(self._store, "references", _References)
+        self.law = law
 
     def find(self, question: str, law: str | None, on: str | None, top_k: int) -> dict[str, Any]:
         filters = None
@@ -298,16 +223,14 @@ class _ServedLaw:
         self, law: str | None, number: str | None, id_: str | None, on: str | None
     ) -> dict[str, Any]:
         day = _day(on) or date.today()
-        found = self._fetched([id_] if id_ is not None else self._numbered(law, number))
+        found = self.law.fetched([id_] if id_ is not None else self._numbered(law, number))
         if not found:
             what = f"the id {id_!r}" if id_ is not None else f"number {number!r} in {law!r}"
             raise LoadingError(f"There is no article with {what}. find_articles searches.")
         if len(found) > 1:
             found = self._of_the_day(found, day)
-        document = found[0]
+        (document,) = self.law.with_neighbours(found[:1])
         article = article_of(document)
-        links = self._references.current(self._store)
-        before, after = self._map.current(self._store).neighbours.get(article.id, (None, None))
         result = _described(article, day)
         result["text"] = article.text[:_MOST_ARTICLE_CHARS]
         if len(article.text) > _MOST_ARTICLE_CHARS:
@@ -316,53 +239,45 @@ class _ServedLaw:
             result["valid_from"] = article.valid_from.isoformat()
         if article.valid_to:
             result["valid_to"] = article.valid_to.isoformat()
-        if wordings := validity_of(self._store).others(article.id):
+        if wordings := wordings_of(document.meta):
             result["other_wordings"] = [
                 {key: value for key, value in each.items() if value} for each in wordings
             ]
-        for relation, ids in (
-            ("previous", [before] if before else []),
-            ("next", [after] if after else []),
-            ("cites", links.cites.get(article.id, [])),
-            ("cited_by", links.cited_by.get(article.id, [])),
-        ):
-            near = [_named(article_of(each), day) for each in self._fetched(ids[:_MOST_LISTED])]
-            if near:
-                result[relation] = near[0] if relation in ("previous", "next") else near
+        for each in neighbours_of(document.meta):
+            if each["relation"] != "cited":
+                near = Document(id=each["id"], content=each["content"], meta=dict(each))
+                result[each["relation"]] = _named(article_of(near), day)
+        links = self.law.references
+        for relation, among in (("cites", links.cites), ("cited_by", links.cited_by)):
+            ids = among.get(article.id, [])
+            if named := [
+                _named(article_of(each), day) for each in self.law.fetched(ids[:_MOST_LISTED])
+            ]:
+                result[relation] = named
             if len(ids) > _MOST_LISTED:
                 result[f"{relation}_in_all"] = len(ids)
         return result
 
     def check(self, text: str, on: str | None) -> dict[str, Any]:
-        day = _day(on)
-        audited = self._auditor.run(text, as_of=None if day is None else day.isoformat())
-        articles = {each.id: article_of(each) for each in audited["documents"]}
+        day = _day(on) or date.today()
+        audited = self.law.audit(text, day.isoformat())
+        articles = {each.id: article_of(each) for each in self.law.fetched(audited["articles"])}
         citations = []
         for each in audited["citations"]:
-            checked: dict[str, Any] = {"text": each.text, "verdict": each.verdict}
-            if each.why:
-                checked["why"] = each.why
-            if each.ids:
-                checked |= _named(articles[each.ids[0]], day or date.today())
-            elif each.law:
-                checked["law"] = each.law
+            checked = {key: each[key] for key in ("text", "verdict", "why") if key in each}
+            if article := articles.get(next(iter(each["ids"]), "")):
+                checked |= _named(article, day)
+            elif "law" in each:
+                checked["law"] = each["law"]
             citations.append(checked)
         return {"citations": citations, "counts": audited["counts"]}
 
     def laws(self) -> dict[str, Any]:
-        known = self._map.current(self._store)
-        listed = []
-        for law, ids in known.articles.items():
-            if count := len(ids if self.filters is None else self._allowed(ids)):
-                languages = known.languages.get(law)
-                listed.append(
-                    {"law": law, "articles": count}
-                    | ({"languages": languages} if languages else {})
-                )
-        return {"laws": listed}
+        listed = self.law.laws()
+        return {"laws": [{key: of for key, of in each.items() if of} for each in listed]}
 
     def _laws_called(self, name: str) -> list[str]:
-        known = self._map.current(self._store)
+        known = self.law.map
         laws = [name] if name in known.articles else sorted(known.names.anywhere(name))
         if not laws:
             raise LoadingError(f"No law here is called {name!r:.80}. list_laws names them.")
@@ -371,7 +286,7 @@ class _ServedLaw:
     def _numbered(self, law: str | None, number: str | None) -> list[str]:
         if law is None or number is None:
             raise LoadingError("Give the law and the number of an article, or its id.")
-        known = self._map.current(self._store)
+        known = self.law.map
         parsed = parse_number(number)
         core = parsed.core if parsed else canonical_core(number)
         laws = self._laws_called(law)
@@ -379,22 +294,13 @@ class _ServedLaw:
 
     def _of_the_day(self, documents: list[Document], day: date) -> list[Document]:
         """Wordings of one article, that of the day first; refuses several articles."""
-        validity = validity_of(self._store)
+        validity = validity_of(self.law.store)
         ids = [each.id for each in documents]
         if not validity.are_one(ids):
             titles = "; ".join(f"{_title(article_of(each))}: {each.id}" for each in documents[:20])
             raise LoadingError(f"Several articles fit; give the id of one. {titles}")
         ordered = validity.ordered(ids, day)
         return sorted(documents, key=lambda each: ordered.index(each.id))
-
-    def _fetched(self, ids: Iterable[str]) -> list[Document]:
-        return self._store.fetch(self._store.keys_of(self._allowed(list(ids))))
-
-    def _allowed(self, ids: list[str]) -> list[str]:
-        if not self.filters:
-            return ids
-        allowed = set(matching_keys(self._store, self.filters).tolist())
-        return [id_ for id_ in ids if allowed.intersection(self._store.keys_of([id_]))]
 
 
 def _day(on: str | None) -> date | None:

@@ -1,15 +1,17 @@
-"""The law that the service reads out: an article by id, articles by citation, the laws."""
+"""The law that the service and its tools for agents read out, and check citations by."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
 import numpy as np
 from haystack import Document, Pipeline
 
-from components.converters.articles import language_of, law_of
-from components.retrievers.citation import CitationRetriever
+from components.builders.citation_auditor import CitationAuditor
+from components.converters.articles import article_of, language_of
+from components.retrievers.citation import CitationRetriever, by_wording
 from components.retrievers.resident import (
     ReadableStore,
     Retriever,
@@ -18,13 +20,76 @@ from components.retrievers.resident import (
     validity_of,
 )
 from components.retrievers.structure import StructureExpander
+from components.statutes.citations.laws import LawNames
+from components.statutes.citations.patterns import parse_number
+from components.statutes.citations.resolver import CitationResolver
 from components.stores.filters import narrowed
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import found_article
+from pipelines.audit import audit
+from pipelines.files import LoadingError
 
 _LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
 _OF_A_SEARCH = ("score", "ranks", "passage", "passages_read")
 _MOST_CITED = 20
+_BLOCK = 500  # articles that are read at once
+
+
+class LawMap:
+    """The articles of a store in their order, by law and number.
+
+    Attributes:
+        articles: ids by law.
+        ids: by law and canonical number.
+        languages: BCP 47, by law, where known.
+        names: of the laws.
+    """
+
+    def __init__(self, store: ReadableStore) -> None:
+        self.articles: dict[str, list[str]] = {}
+        self.ids: dict[tuple[str, str], list[str]] = {}
+        for id_, law, printed in store.entries():
+            self.articles.setdefault(law, []).append(id_)
+            number = parse_number(printed)
+            core = number.core if number and not number.division else printed.strip()
+            self.ids.setdefault((law, core), []).append(id_)
+        self.names = LawNames(self.articles)
+        spoken = {id_: language_of(meta) for _, id_, meta in store.metas()}
+        self.languages = {
+            law: sorted({language for id_ in ids if (language := spoken.get(id_))})
+            for law, ids in self.articles.items()
+        }
+
+
+class References:
+    """Which article cites which, without doubt.
+
+    Attributes:
+        cites: ids by that of the article that cites them.
+        cited_by: ids by that of the article that they cite.
+    """
+
+    def __init__(self, store: ReadableStore) -> None:
+        resolver = CitationResolver(store.entries())
+        validity = validity_of(store)
+        today = date.today()
+        self.cites: dict[str, list[str]] = {}
+        self.cited_by: dict[str, list[str]] = {}
+        keys = [key for key, _, _ in store.metas()]
+        for start in range(0, len(keys), _BLOCK):
+            for document in store.fetch(keys[start : start + _BLOCK]):
+                article = article_of(document)
+                if not article.law:
+                    continue
+                found = by_wording(
+                    resolver.resolve(article.text, within=article.id, language=article.language),
+                    validity,
+                    today,
+                )
+                cited = dict.fromkeys(each.ids[0] for each in found if each.certain)
+                self.cites[article.id] = [id_ for id_ in cited if id_ != article.id]
+                for id_ in self.cites[article.id]:
+                    self.cited_by.setdefault(id_, []).append(article.id)
 
 
 class ServedLaw:
@@ -36,11 +101,13 @@ class ServedLaw:
     """
 
     def __init__(self, store: StatuteDocumentStore, filters: dict[str, Any] | None) -> None:
-        self._store = store
-        self._filters = filters
+        self.store = store
+        self.filters = filters
         self._citations = CitationRetriever(store, _MOST_CITED, filters, refresh_seconds=0)
+        self._auditor = CitationAuditor(store, refresh_seconds=0)
         self._expander = StructureExpander(store, as_of="any")
-        self._laws = resident_index(store, "laws", _laws)
+        self._map = resident_index(store, "map", LawMap)
+        self._references = resident_index(store, "references", References)
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> ServedLaw | None:
@@ -57,14 +124,29 @@ class ServedLaw:
                 filters = narrowed(filters, each.filters)
         return cls(stores[0], filters) if stores else None
 
+    @property
+    def map(self) -> LawMap:
+        """Of the store as it is now."""
+        return self._map.current(self.store)
+
+    @property
+    def references(self) -> References:
+        """Of the store as it is now."""
+        return self._references.current(self.store)
+
+    def fetched(self, ids: Iterable[str]) -> list[Document]:
+        """The articles with these ids, as far as they are served."""
+        return self.store.fetch(self._keys(ids))
+
+    def with_neighbours(self, documents: list[Document]) -> list[Document]:
+        """Articles that were fetched, with their neighbours and other wordings."""
+        documents = validity_of(self.store).with_wordings(documents)
+        return self._expander.run(documents, self.filters)["documents"]
+
     def article(self, id_: str, on: date) -> dict[str, Any] | None:
         """An article with its neighbours and other wordings; None where there is none."""
-        keys = self._store.keys_of([id_])
-        if not self._allowed(keys):
-            return None
-        documents = validity_of(self._store).with_wordings(self._store.fetch(keys))
-        expanded = self._expander.run(documents, self._filters)["documents"]
-        return next((_read_out(each, on) for each in expanded), None)
+        found = self.with_neighbours(self.fetched([id_]))
+        return _read_out(found[0], on) if found else None
 
     def cited(self, citation: str, as_of: str | None, on: date) -> dict[str, Any]:
         """The articles that a citation names.
@@ -89,30 +171,38 @@ class ServedLaw:
             ],
         }
 
+    def audit(self, text: str, as_of: str) -> dict[str, Any]:
+        """A verdict on each citation of a text, as `pipelines.audit` prints it.
+
+        Args:
+            text: plain text or Markdown.
+            as_of: the day on which the law should be in force, as `audit` takes it.
+
+        Raises:
+            LoadingError: the pipeline has filters of its own, and an audit reads the whole store.
+        """
+        if self.filters:
+            raise LoadingError(
+                "The pipeline serves a part of its law, and citations are checked against all of "
+                "it. Serve a pipeline without filters first."
+            )
+        return audit(text, self._auditor, as_of)
+
     def laws(self) -> list[dict[str, Any]]:
         """The laws, in the collection's order: name, number of articles, languages."""
-        articles = self._laws.current(self._store)
-        if self._filters:
-            allowed = set(matching_keys(self._store, self._filters).tolist())
-            articles = [each for each in articles if each[0] in allowed]
-        laws: dict[str, dict[str, Any]] = {}
-        for _, name, language in articles:
-            law = laws.setdefault(name, {"law": name, "articles": 0, "languages": []})
-            law["articles"] += 1
-            if language and language not in law["languages"]:
-                law["languages"].append(language)
-        return list(laws.values())
+        known = self.map
+        return [
+            {"law": law, "articles": count, "languages": known.languages[law]}
+            for law, ids in known.articles.items()
+            if (count := len(self._keys(ids) if self.filters else ids))
+        ]
 
-    def _allowed(self, keys: list[int]) -> bool:
-        if not self._filters:
-            return bool(keys)
-        return bool(np.isin(keys, matching_keys(self._store, self._filters)).any())
-
-
-def _laws(store: ReadableStore) -> list[tuple[int, str, str | None]]:
-    """Key, law and language of every article."""
-    metas = ((key, law_of(meta), language_of(meta)) for key, _, meta in store.metas())
-    return [each for each in metas if each[1]]
+    def _keys(self, ids: Iterable[str]) -> list[int]:
+        keys = self.store.keys_of(ids)
+        if self.filters:
+            allowed = np.isin(keys, matching_keys(self.store, self.filters))
+            keys = [key for key, is_allowed in zip(keys, allowed, strict=True) if is_allowed]
+        return keys
 
 
 def _read_out(document: Document, on: date) -> dict[str, Any]:

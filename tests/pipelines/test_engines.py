@@ -217,12 +217,69 @@ def test_shards_are_together_the_whole(engine, index, look, address, tiny_model,
     assert len(look().states(SHARD)) == 2  # the marks of earlier runs are gone
 
 
+def test_questions_go_to_the_old_collection_until_the_new_one_takes_its_name(
+    engine, index, look, address, articles, tiny_model, monkeypatch
+):
+    index(articles)
+    pipeline = load_pipeline(engine, store=address)
+    write = CLASSES[engine].write
+    seen: list[list[str]] = []
+    breaks = False
+
+    def content() -> str:
+        found = ask(pipeline, "art. 3 Housing Code", top_k=1)["documents"][0]
+        return f"{found['id']}: {found['content']}"
+
+    def asked_meanwhile(self: Any, documents: Any) -> None:
+        write(self, documents)
+        seen.append([content(), str(look().count())])
+        if breaks:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CLASSES[engine], "write", asked_meanwhile)
+    old = content()
+    for edition in ("first", "second", "third"):
+        changed = [{**each} for each in articles]
+        changed[2]["text"] = f"The {edition} edition."
+        seen.clear()
+        breaks = edition == "second"
+        if breaks:
+            with pytest.raises(KeyboardInterrupt):
+                index(changed, rebuild=True)
+            breaks = False
+            assert content() == old
+            report = index(changed, rebuild=True)
+            assert (report.encoded, report.written) == (0, 0)
+        else:
+            report = index(changed, rebuild=True)
+            assert (report.encoded, report.written) == (1, 30)
+        assert report.complete and "'lexarbor'" in report.engine
+        assert seen == [[old, "30"]]
+        old = content()
+        assert old == f"a3: The {edition} edition."
+        assert_holds(look(), changed, tiny_model)
+    # An update goes on in place, and its name in the engine stays.
+    assert index(changed, rebuild=False).written == 0
+    fewer = [each for each in changed if each["law"] != "Family Code"]
+    with pytest.raises(StoreError, match=r"lacks laws of .* 1 in all: Family Code"):
+        index(fewer, rebuild=True)
+    assert index(fewer, rebuild=True, prune=True).written == 20
+    assert_holds(look(), fewer, tiny_model)
+    collections = look()._client if engine == "milvus" else look()._opened()
+    if engine == "milvus":
+        left = set(collections.list_collections())
+    else:
+        left = {each.name for each in collections.get_collections().collections}
+    assert left == {"lexarbor_2", "lexarbor_2_states"}
+
+
 @pytest.mark.parametrize("engine", ["milvus"])
 def test_a_folder_of_milvus_lite_outlives_its_process(index, address, articles):
     def end_process() -> None:
         server_manager_instance.release_server(address)
 
     index(articles)
+    index(articles, rebuild=True)
     end_process()
     found = ask(load_pipeline("milvus", store=address), "art. 3 Housing Code", top_k=3)
     assert found["documents"][0]["id"] == "a3"
@@ -268,6 +325,7 @@ def test_wrong_use_is_refused():
         "--store a.db --engine qdrant",
         "--engine qdrant",
         "--store a.db --shard 1/2",
+        "--store a.db --rebuild",
         "--engine qdrant --url u --graph",
         "--engine qdrant --url u --model none",
         "--engine qdrant --url u --shard 3/2",

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import tiny_site
 from fastapi.testclient import TestClient
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 from tiny_site import DATA, JOIN, call_of, events, head_of, on_a_port, raw
 
@@ -50,11 +52,19 @@ def fail(request: Request) -> PlainTextResponse:
     raise RuntimeError(request.query_params["q"])
 
 
+def break_off(request: Request) -> StreamingResponse:
+    def parts() -> Iterator[str]:
+        yield "begun"
+        raise HTTPException(404)
+
+    return StreamingResponse(parts())
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[TestClient]:
     """A site with a password, for one reader who asks with it."""
     pages = {"/": tiny_site.view(answer), "/fr": tiny_site.view(answer)}
-    routes = [Route("/fails", fail, methods=["GET"])]
+    routes = [Route("/fails", fail), Route("/breaks", break_off)]
     app = build_server(pages, routes, passwords=[READER], names=LOOPBACK)
     with TestClient(app, HOME, raise_server_exceptions=False, headers=RIGHT) as client:
         yield client
@@ -351,3 +361,20 @@ def test_many_sessions_fill_no_memory_and_stop_no_queue(slow: Slow):
     ending.set()
     assert client.post(JOIN, json=call_of(session="last")).status_code == 200
     assert heard(client, "last")[-2:] == ["process_completed", "close_stream"]
+
+
+def test_unknown_sessions_are_refused_without_a_word_in_the_log(
+    site: TestClient, caplog: pytest.LogCaptureFixture
+):
+    with on_a_port(build_server({"/": tiny_site.view(), "/fr": tiny_site.view()})) as port:
+        client = httpx.Client(base_url=f"http://localhost:{port}")
+        for path in (DATA, f"/fr{DATA}"):
+            for session in (*(f"unknown{number}" for number in range(50)), ""):
+                assert client.get(path, params={"session_hash": session}).status_code == 404
+            assert client.get(path).status_code == 404
+        client.post(JOIN, json=call_of(session="known"))
+        # Each view has its own sessions.
+        assert client.get(f"/fr{DATA}?session_hash=known").status_code == 404
+        assert events(client.get(f"{DATA}?session_hash=known").text)[-1]["msg"] == "close_stream"
+    assert site.get("/breaks").text == "begun"
+    assert not [each for each in caplog.records if each.name != "httpx"]

@@ -28,6 +28,7 @@ from components.statutes.replies.citations import (
     NO_PARAGRAPH,
     PLAIN_EMPHASIS,
     doubt_of,
+    doubt_of_name,
     is_name,
     more_of_name,
     name_goes_on,
@@ -324,7 +325,7 @@ def _only_law(text: str, names: LawNames) -> str | None:
         return None
     (law,) = laws
     sure = all(law in names.anywhere(name) and is_name(name, law) for name in _names_of_laws(text))
-    return law if sure else None
+    return law if sure and not doubt_of_name(text, 0, len(text), law) else None
 
 
 def _names_of_laws(text: str) -> list[str]:

@@ -428,6 +428,12 @@ _PLACE_BEFORE = re.compile(
     r"(?P<place>(?-i:[A-ZÀ-Ý][\w-]+(?:\s+[A-ZÀ-Ý][\w-]+){0,3}))",
     re.IGNORECASE,
 )
+# What tells a law from another of the same name: "Act, Malaysia", "Act 709", "Act B.E. 2562".
+_NAME_TOLD_APART = re.compile(
+    r",\s+(?P<place>[A-ZÀ-Ý][\w-]+(?:\s+[A-ZÀ-Ý][\w-]+){0,3})"
+    r"|\s+(?:[A-Z]\.\s?[A-Z]\.\s?)?(?P<number>\d{3,4})\b(?![-/(]?\w)"
+)
+_NEW = re.compile(r"\b(?:nouveau|nouvel|nieuw|neue[nms]?)\s+$", re.IGNORECASE)
 
 
 def doubt_of(
@@ -456,6 +462,20 @@ def doubt_of(
     for place in _PLACE_BEFORE.finditer(plain, begin, start):
         if name := foreign_place(place["place"], law, language):
             return f"it speaks of {name}"
+    return doubt_of_name(plain, max(0, start - _NEAR), end + _NEAR, law, language)
+
+
+def doubt_of_name(plain: str, start: int, end: int, law: str, language: str | None = None) -> str:
+    """What tells the law that is named there from the law of the same name; "" if nothing does."""
+    for name in NAME_OF_A_LAW.finditer(plain, start, end):
+        ahead = plain[max(0, name.start() - _NEAR) : name.start()]
+        if _FORMER.search(ahead) or _NEW.search(ahead):
+            return "it may mean an earlier law, or a later one"
+        apart = _NAME_TOLD_APART.match(plain, name.end())
+        if apart and apart["place"] and (place := foreign_place(apart["place"], law, language)):
+            return f"it speaks of {place}"
+        if apart and apart["number"] and apart["number"] not in _words(law):
+            return f"it names another law, {' '.join((name[0] + apart[0]).split())}"
     return ""
 
 

@@ -356,6 +356,20 @@ class ArticleEngine(Protocol):
         """Remove articles of a law: those with these ids, or all."""
         ...
 
+    def successor(self) -> str:
+        """The name of the collection that can take this one's place."""
+        ...
+
+    def point_to(self, collection: str) -> None:
+        """Let this collection's name stand for another one, and drop the one it stood for.
+
+        Where it stood for itself, it is dropped first: for a moment there is none of its name.
+
+        Args:
+            collection: made by an engine of that name.
+        """
+        ...
+
     def settle(self) -> None:
         """Bring everything written so far to the disk and into the engine's indexes."""
         ...
@@ -487,6 +501,16 @@ def check_version(where: str, version: str, least: tuple[int, int], why: str) ->
             f"{where} is version {version}; {least[0]}.{least[1]} or later is needed, which {why}. "
             "Upgrade the engine."
         )
+
+
+def states_of(collection: str) -> str:
+    """The name of the collection of states that belongs to one of articles."""
+    return f"{collection}_states"
+
+
+def successor_of(name: str, stands_for: str | None) -> str:
+    """The one of two names that an alias does not stand for."""
+    return f"{name}_2" if stands_for == f"{name}_1" else f"{name}_1"
 
 
 def reason(error: Exception) -> str:

@@ -30,6 +30,8 @@ from components.stores.engines.base import (
     article_meta,
     check_version,
     retried,
+    states_of,
+    successor_of,
 )
 
 _METRICS: Mapping[Similarity, str] = {"cosine": "COSINE", "dot": "IP", "l2": "L2"}
@@ -162,6 +164,7 @@ _MAY_PASS = (
     grpc.StatusCode.RESOURCE_EXHAUSTED,
     2,  # no connection
     8,  # too many requests
+    100,  # no such collection: while an alias takes its place
     MilvusException().code,  # pymilvus gave up after trying again
 )
 
@@ -194,7 +197,7 @@ class MilvusEngine:
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         self._client: MilvusClient = store.client
         self._name: str = store.collection_name
-        self._states = f"{self._name}_states"
+        self._states = states_of(self._name)
         self._seconds = store.timeout or _SECONDS
         self.pauses = pauses
         address = str(store.connection_args["uri"])
@@ -289,6 +292,44 @@ class MilvusEngine:
             listed = {"field": "id", "operator": "in", "value": list(ids)}
             condition = {"operator": "AND", "conditions": [condition, listed]}
         self._delete(self._name, condition)
+
+    def successor(self) -> str:
+        """See `ArticleEngine.successor`."""
+        return successor_of(self._name, self._stands_for())
+
+    def point_to(self, collection: str) -> None:
+        """See `ArticleEngine.point_to`."""
+        old = self._stands_for()
+        if old is None:
+            self._drop(self._name)
+        self._name_it(collection)
+        if old not in (None, collection):
+            self._drop(str(old))
+
+    @_retried
+    def _stands_for(self) -> str | None:
+        if self._name not in self._aliases():
+            return None
+        found = self._client.describe_alias(self._name, timeout=self._seconds)
+        return str(found["collection_name"])
+
+    @_retried
+    def _name_it(self, collection: str) -> None:
+        known = self._aliases()
+        for alias, name in ((self._name, collection), (self._states, states_of(collection))):
+            if alias in known:
+                self._client.alter_alias(name, alias, timeout=self._seconds)
+            else:
+                self._client.create_alias(name, alias, timeout=self._seconds)
+
+    @_retried
+    def _drop(self, collection: str) -> None:
+        for name in (collection, states_of(collection)):
+            if self._client.has_collection(name, timeout=self._seconds):
+                self._client.drop_collection(name, timeout=self._seconds)
+
+    def _aliases(self) -> list[str]:
+        return list(self._client.list_aliases(timeout=self._seconds)["aliases"])
 
     @_retried
     def settle(self) -> None:

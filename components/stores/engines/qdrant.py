@@ -40,12 +40,15 @@ from components.stores.engines.base import (
     article_meta,
     check_version,
     retried,
+    states_of,
+    successor_of,
 )
 from components.stores.rows import StoreError
 
 _ADDRESS = ("location", "url", "host", "port", "path", "prefix", "api_key")
-# Too long, in conflict with another shard that makes the same collection, too many.
-_MAY_PASS = (408, 409, 429)
+# Missing while an alias takes its place, too long, in conflict with another shard that makes the
+# same collection, too many.
+_MAY_PASS = (404, 408, 409, 429)
 
 _clients: WeakValueDictionary[str, QdrantClient] = WeakValueDictionary()
 _holders: WeakKeyDictionary[QdrantClient, WeakSet[QdrantDocumentStore]] = WeakKeyDictionary()
@@ -142,7 +145,7 @@ class QdrantEngine:
         self._store.use_sparse_embeddings = True
         self.pauses = pauses
         self._client: QdrantClient | None = None
-        self._states = f"{store.index}_states"
+        self._states = states_of(store.index)
         address = store.url or store.path or store.location or store.host or "localhost"
         self.where = f"Qdrant at {address}, collection '{store.index}',"
 
@@ -237,6 +240,44 @@ class QdrantEngine:
             must.append(models.HasIdCondition(has_id=[convert_id(each) for each in ids]))
         selector = models.FilterSelector(filter=models.Filter(must=must))
         self._opened().delete(self._store.index, selector, wait=True)
+
+    def successor(self) -> str:
+        """See `ArticleEngine.successor`."""
+        return successor_of(self._store.index, self._stands_for())
+
+    def point_to(self, collection: str) -> None:
+        """See `ArticleEngine.point_to`."""
+        old = self._stands_for()
+        if old is None:
+            self._drop(self._store.index)
+        self._name_it(collection, instead=old is not None)
+        if old not in (None, collection):
+            self._drop(str(old))
+
+    @_retried
+    def _stands_for(self) -> str | None:
+        aliases = self._opened().get_aliases().aliases
+        named = (each for each in aliases if each.alias_name == self._store.index)
+        return next((each.collection_name for each in named), None)
+
+    @_retried
+    def _name_it(self, collection: str, *, instead: bool) -> None:
+        operations: list[models.AliasOperations] = []
+        for alias, name in (
+            (self._store.index, collection),
+            (self._states, states_of(collection)),
+        ):
+            if instead:
+                gone = models.DeleteAlias(alias_name=alias)
+                operations.append(models.DeleteAliasOperation(delete_alias=gone))
+            made = models.CreateAlias(collection_name=name, alias_name=alias)
+            operations.append(models.CreateAliasOperation(create_alias=made))
+        self._opened().update_collection_aliases(operations)
+
+    @_retried
+    def _drop(self, collection: str) -> None:
+        for name in (collection, states_of(collection)):
+            self._opened().delete_collection(name)
 
     def settle(self) -> None:
         """See `ArticleEngine.settle`: Qdrant answers a write when that is so."""
