@@ -177,6 +177,7 @@ _RULES = {
     "filters": "must be an object in Haystack's filter syntax, with at most "
     f"{MAX_FILTER_VALUES} values in all",
     "as_of": "must be 'today', 'any' or a date, written as 2024-12-31",
+    "correct": "must be true or false",
     "id": "must be an article's id, of at most 500 characters",
     "citation": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
 }
@@ -251,6 +252,15 @@ AsOf = Annotated[
     ),
 ]
 
+Correct = Annotated[
+    bool,
+    Field(
+        description="Whether words that the law does not have are searched in its spelling; if "
+        "not, as they are written.",
+        strict=True,
+    ),
+]
+
 
 class RunRequest(BaseModel):
     """A question to a pipeline."""
@@ -263,6 +273,7 @@ class RunRequest(BaseModel):
     top_k: TopK = None
     filters: Filters = None
     as_of: AsOf = None
+    correct: Correct = True
 
 
 class BatchRequest(BaseModel):
@@ -276,6 +287,7 @@ class BatchRequest(BaseModel):
     top_k: TopK = None
     filters: Filters = None
     as_of: AsOf = None
+    correct: Correct = True
 
 
 class Article(BaseModel):
