@@ -1,8 +1,11 @@
 """StatuteBM25Retriever: the articles that share words with the question."""
 
+import hashlib
+import json
 import math
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
 from haystack import Document, component, logging
@@ -18,8 +21,10 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
+from components.statutes.corpus import read_questions
 from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
+from components.statutes.sources.records import CorpusError, Problem
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -53,6 +58,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         as_of: str = TODAY,
         k1: float = 1.5,
         b: float = 0.75,
+        expansions: str | None = None,
         refresh_seconds: float = 60,
     ) -> None:
         """Keep the parameters; nothing is opened.
@@ -65,6 +71,9 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
                 leaves out nothing. Articles without dates always stay.
             k1: how soon repeats of a term stop counting; 0 or more.
             b: how much a long article is marked down; from 0 to 1.
+            expansions: a questions file that `python -m training.synthesize` wrote: each article is
+                found by the words of its synthetic questions too (docT5query; Nogueira and Lin,
+                2019). Other questions in the file are left out.
             refresh_seconds: how old the last read of a foreign store may be before it is read
                 again; the shortest among the retrievers over one store counts. Lexarbor's own
                 store is always up to date.
@@ -80,6 +89,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         self._read_from(document_store, refresh_seconds)
         self.k1 = k1
         self.b = b
+        self.expansions = expansions
 
     @component.output_types(documents=list[Document])
     def run(
@@ -107,6 +117,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
             TypeError: `top_k` is not a whole number.
             ValueError: `top_k` is negative, or `as_of` neither of the two words nor a day.
             StoreError: the store cannot be read.
+            CorpusError: the file of expansions cannot be read, or holds no synthetic question.
         """
         question = clean_question(query)
         narrowed, k, day = self._request(filters, top_k, as_of)
@@ -116,25 +127,55 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         return {"documents": found}
 
     def _shared_index(self) -> ResidentIndex[LexicalIndex]:
-        return lexical_index(self._store, self.k1, self.b)
+        return lexical_index(self._store, self.k1, self.b, self.expansions)
 
 
 def lexical_index(
-    store: ReadableStore, k1: float = K1, b: float = B
+    store: ReadableStore, k1: float = K1, b: float = B, expansions: str | None = None
 ) -> ResidentIndex[LexicalIndex]:
-    """The process's BM25 index of a store's articles."""
-    return resident_index(
-        store,
-        ("bm25", k1, b),
-        lambda store: kept_index(
-            store,
-            f"bm25/{k1}/{b}",
-            # Read before the texts: newer texts under this version are only indexed once more.
-            f"{_FORMAT}/{analysis_version()}/{store.content_version()}",
-            LexicalIndex,
-            lambda: LexicalIndex.build(store.texts(), k1=k1, b=b),
-        ),
-    )
+    """The process's BM25 index of a store's articles, expanded where questions are named."""
+
+    def kept(store: ReadableStore) -> LexicalIndex:
+        # Read before the texts: newer texts under this version are only indexed once more.
+        version = f"{_FORMAT}/{analysis_version()}/{store.content_version()}"
+        name = f"bm25/{k1}/{b}"
+        if expansions is None:
+            texts: Callable[[], Iterable[Text]] = store.texts
+        else:
+            questions = _synthetic(expansions)
+            name += "/expanded"
+            version += f"/{hashlib.sha256(json.dumps(questions).encode()).hexdigest()}"
+            texts = partial(_expanded, store, questions)
+        return kept_index(
+            store, name, version, LexicalIndex, lambda: LexicalIndex.build(texts(), k1=k1, b=b)
+        )
+
+    return resident_index(store, ("bm25", k1, b, expansions), kept)
+
+
+Text = tuple[int, str, str | None]
+"""Key, indexed text and language of an article."""
+
+
+def _synthetic(path: str) -> dict[str, list[str]]:
+    """The synthetic questions of a file, by article."""
+    asked: dict[str, list[str]] = {}
+    for question in read_questions(path):
+        if question.synthetic:
+            for id_ in question.relevant:
+                asked.setdefault(id_, []).append(question.text)
+    if not asked:
+        repair = "Let a model write some: python -m training.synthesize."
+        message = "no synthetic question to expand articles with"
+        raise CorpusError([Problem(path, None, None, message, repair)])
+    return asked
+
+
+def _expanded(store: ReadableStore, asked: dict[str, list[str]]) -> Iterator[Text]:
+    """The texts of a store, each followed by the questions asked of its article."""
+    of_key = {key: asked[id_] for key, id_, _ in store.metas() if id_ in asked}
+    for key, text, language in store.texts():
+        yield key, " ".join([text, *of_key.get(key, ())]), language
 
 
 class Kept(Protocol):

@@ -90,8 +90,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     200 of the fused list in a new order, by what every list says of an article and of those around
     it in the law; their scores, .5 to 1, are then its own. It is not used where the question cites
     an article in doubt, over vectors that went through a graph network, over a store that is not
-    Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1 or b are not
-    the defaults that it was learned with.
+    Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
+    expansions are not the defaults that it was learned with.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
@@ -118,6 +118,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         k: float = FUSION_K,
         k1: float = K1,
         b: float = B,
+        expansions: str | None = None,
         device: ComponentDevice | None = None,
         dtype: DtypeName = "auto",
         refresh_seconds: float = 60,
@@ -140,6 +141,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             k: the fusion's constant: the higher, the less the first ranks stand out.
             k1: how soon repeats of a term stop counting.
             b: how much a long text is marked down, from 0 to 1.
+            expansions: as of `StatuteBM25Retriever`; the divisions stay as they are.
             device: where the model runs and the vectors lie; None takes the best there is.
             dtype: what the model computes in; "auto" takes bfloat16 where that is fast.
             refresh_seconds: how old the last read of a foreign store may be before it is read
@@ -168,6 +170,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.k = k
         self.k1 = k1
         self.b = b
+        self.expansions = expansions
         self.device = device
         self.dtype = dtype
         self.refresh_seconds = refresh_seconds
@@ -178,7 +181,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "refresh_seconds": refresh_seconds,
         }
         self.citation = CitationRetriever(document_store, top_k=_MOST_CITED, **same)
-        self.bm25 = StatuteBM25Retriever(document_store, k1=k1, b=b, **same)
+        self.bm25 = StatuteBM25Retriever(document_store, k1=k1, b=b, expansions=expansions, **same)
         self.dense = StatuteEmbeddingRetriever(document_store, device=device, **same)
         self.embedder = StatuteTextEmbedder(model, device, dtype)
         self._store = readable(document_store, refresh_seconds)
@@ -203,6 +206,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             ModelError: the model cannot be loaded, or is not the one expected; or its learned
                 fusion is broken, or was learnt on other lists, features or vectors.
             VectorError: another file with another model's vectors was put in the store's place.
+            CorpusError: the file of expansions cannot be read, or holds no synthetic question.
         """
         if self._is_warm:
             return
@@ -373,8 +377,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         store = self.document_store
         if self.model is None or not isinstance(store, StatuteDocumentStore) or store.model is None:
             return None
-        usual = (FUSED_FROM, None, FULL_COVERAGE, FUSION_K, K1, B)
-        if (self.depth, self.weights, self.full_coverage, self.k, self.k1, self.b) != usual:
+        usual = (FUSED_FROM, None, FULL_COVERAGE, FUSION_K, K1, B, None)
+        own = (self.depth, self.weights, self.full_coverage, self.k, self.k1, self.b)
+        if (*own, self.expansions) != usual:
             return None
         if store.model.through_graph:
             return None

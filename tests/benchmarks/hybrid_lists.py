@@ -1,8 +1,8 @@
-"""What the lists of `hybrid` tell: how to fuse them, whether they agree, what BM25's is worth.
+"""What the lists of `hybrid` tell: how to fuse them, and what BM25's is worth.
 
     python tests/benchmarks/hybrid_lists.py --store law.db --questions FOLDER --split dev
 
-Asks a store every question of a split that has an answer, and prints three tables.
+Asks a store every question of a split that has an answer, and prints two tables.
 
 Fusing: each way's R@10, R@100 and MAP@10, and the difference to the pipeline's own way. By ranks:
 reciprocal rank fusion, with BM25's weight the same for every question, or by coverage. By scores:
@@ -10,10 +10,6 @@ each list's from 0 (its last) to 1 (its first), added up with weights w for BM25
 dense list (a convex combination: Bruch, Gai and Ingber, TOIS 2023); or by their distance to the
 list's mean in standard deviations, three each way. BM25's weight is by coverage there too; articles
 that the question names stand first, hints do not count.
-
-Agreement (low confidence): for several numbers of first ranks, for what share of the questions no
-article is among the first of two stages, and what share of those, and of the rest, have an article
-that answers among the ten shown.
 
 Coverage: BM25's R@10 by how much of the question its first article covers.
 """
@@ -40,10 +36,9 @@ from pipelines.loading import load_pipeline
 
 METRICS = ("R@10", "R@100", "MAP@10")
 STAGES_FILE = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"
-STAGES = ("citation", "bm25", "dense", "fuser")
+STAGES = ("citation", "bm25", "dense")
 DEPTH = 100
 FULL = 0.5
-AGREE_WITHIN = (2, 5, 10, 20)
 COVERED = (0.0, 0.25, 0.5, 1.01)
 
 Lists = Mapping[str, Any]
@@ -111,8 +106,6 @@ class Asked:
     """What is kept of a question's lists."""
 
     fused: dict[str, Sequence[str]]
-    shown: list[str]
-    second_rank: float
     covered: float
     bm25: list[str]
 
@@ -120,8 +113,6 @@ class Asked:
     def of(cls, lists: Lists) -> Asked:
         return cls(
             fused={name: way(lists) for name, way in WAYS.items()},
-            shown=ids(lists["fuser"]),
-            second_rank=second_rank(lists["fuser"]),
             covered=covered(lists),
             bm25=ids(lists["bm25"])[:10],
         )
@@ -146,31 +137,11 @@ def print_fused(asked: Mapping[str, Asked], gold: Answers) -> None:
         print(f"| {name} | {' | '.join(cells)} |")
 
 
-# Agreement and coverage
+# Coverage
 
 
 def mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.3f}" if values else "-"
-
-
-def second_rank(documents: Sequence[Any]) -> float:
-    """The worse of the ranks of an article that two stages found, best; 0 where one is cited."""
-    ranks = [each.meta["ranks"] for each in documents]
-    if any("citation" in each for each in ranks):
-        return 0.0
-    both = [max(each["bm25"], each["dense"]) for each in ranks if {"bm25", "dense"} <= each.keys()]
-    return min(both, default=float("inf"))
-
-
-def print_agreement(asked: Mapping[str, Asked], gold: Answers) -> None:
-    found = [(a.second_rank, not set(gold[id_]).isdisjoint(a.shown)) for id_, a in asked.items()]
-    print(f"\n{mean([hit for _, hit in found])} answered among the ten shown\n")
-    print("| first ranks | apart | answered where apart | answered where not |\n|---|---|---|---|")
-    for depth in AGREE_WITHIN:
-        apart = [hit for rank, hit in found if rank > depth]
-        others = [hit for rank, hit in found if rank <= depth]
-        share = len(apart) / len(found)
-        print(f"| {depth} | {share:.3f} | {mean(apart)} | {mean(others)} |")
 
 
 def print_coverage(asked: Mapping[str, Asked], gold: Answers) -> None:
@@ -205,7 +176,7 @@ def main() -> None:
         asked[question.id] = Asked.of({"query": question.text, "pinned": pinned, **lists})
     gold = {question.id: question.relevant for question in questions}
     print(f"{len(gold)} questions\n")
-    for table in (print_fused, print_agreement, print_coverage):
+    for table in (print_fused, print_coverage):
         table(asked, gold)
 
 

@@ -1,6 +1,7 @@
 """The BM25 retriever: kept with the store, following it, the same in every process."""
 
 import gc
+import json
 import logging
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ from components.converters.statutes import StatuteConverter
 from components.evaluators.retrieval import RetrievalEvaluator
 from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
+from components.statutes import CorpusError
 from components.statutes.corpus import read_questions
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
@@ -84,6 +86,24 @@ def test_filters_are_applied_before_the_cut(filled):
     assert ids(StatuteBM25Retriever(filled).run(question, others, 5)) == ["H3", "H1"]
     with pytest.raises(FilterError):
         retriever.run(question, {"field": "meta.law"})
+
+
+def test_articles_are_found_by_the_words_of_synthetic_questions(filled, builds, tmp_path):
+    def asked(name: str, text: str, synthetic: bool = True) -> str:
+        row = {"id": "q", "text": text, "relevant": ["F2"], "synthetic": synthetic}
+        (tmp_path / name).write_text(json.dumps(row) + "\n", encoding="utf-8")
+        return str(tmp_path / name)
+
+    expanded = StatuteBM25Retriever(filled, expansions=asked("one.jsonl", "Can we split up?"))
+    assert ids(expanded.run("split up")) == ["F2"]
+    assert ids(StatuteBM25Retriever(filled).run("split up")) == []
+    other = StatuteBM25Retriever(filled, expansions=asked("two.jsonl", "Can we separate?"))
+    assert ids(other.run("separate")) == ["F2"] and ids(other.run("split up")) == []
+    assert len(builds) == 3
+    # A question that is measured must not help.
+    measured = asked("three.jsonl", "Can we split up?", synthetic=False)
+    with pytest.raises(CorpusError, match="no synthetic question"):
+        StatuteBM25Retriever(filled, expansions=measured).run("split up")
 
 
 def test_the_index_is_kept_with_the_store_and_shared(filled, builds):
