@@ -162,6 +162,8 @@ def ask(
     filters: Mapping[str, Any] | None = None,
     as_of: date | str | None = None,
     states_on: date | None = None,
+    *,
+    correct: bool = True,
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
@@ -179,6 +181,8 @@ def ask(
             filters.
         states_on: the day of the articles' states; None for the day of `as_of`, or today. It leaves
             out nothing.
+        correct: whether words that the law does not have are searched in its spelling, by a
+            pipeline that does that; if not, as they are written.
 
     Raises:
         QuestionError: the question is empty or too long.
@@ -191,7 +195,7 @@ def ask(
         VectorError: the store's vectors are another model's.
         PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
     with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -203,9 +207,11 @@ async def ask_async(
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
     as_of: date | str | None = None,
+    *,
+    correct: bool = True,
 ) -> Answer:
     """`ask` without blocking the event loop."""
-    asking = _Asking(pipeline, question, top_k, filters, as_of)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct)
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -217,6 +223,8 @@ async def stream(
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
     as_of: date | str | None = None,
+    *,
+    correct: bool = True,
 ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
     """`ask_async` in parts, each as soon as it is there.
 
@@ -230,7 +238,7 @@ async def stream(
     Raises:
         The errors of `ask`; those of the arguments before anything is yielded.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct)
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
     async def forward(chunk: StreamingChunk) -> None:
@@ -278,6 +286,8 @@ class _Asking:
         filters: Mapping[str, Any] | None,
         as_of: date | str | None,
         states_on: date | None = None,
+        *,
+        correct: bool = True,
     ) -> None:
         if states_on is not None and type(states_on) is not date:
             raise LoadingError(f"states_on must be a datetime.date, not {states_on!r}.")
@@ -296,6 +306,11 @@ class _Asking:
         self._as_of = _day_searched(pipeline, asked)
         self._states_on = states_on or self._as_of or date.today()
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
+        # A pipeline that reports no corrections makes none.
+        if not correct and "corrections" in pipeline.metadata["outputs"]:
+            for target in _declared(pipeline, "inputs", "correct"):
+                component, socket = target.split(".")
+                self.data.setdefault(component, {})[socket] = False
         self._sockets = {"documents": declared_output(pipeline, "documents")}
         for name in ("answers", "ranking", "missing", "left_out", "not_followed", "corrections"):
             if name in pipeline.metadata["outputs"]:

@@ -67,6 +67,7 @@ METRICS: tuple[str, ...] = (
     "R-precision",
     "MRR@10",
     "nDCG@10",
+    "Exist@1",
 )
 
 

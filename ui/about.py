@@ -79,12 +79,11 @@ def standing_texts(standing: Standing, language: Language) -> dict[str, str]:
     return {"state": standing.state, "told": message, "share": share}
 
 
-def _time_left(minutes: int | None, texts: SimpleNamespace) -> str:
+def _time_left(minutes: tuple[int, int] | None, texts: SimpleNamespace) -> str:
     if minutes is None:
         return texts.some_minutes
-    if minutes < 1:
-        return texts.no_minute
-    return texts.one_minute if minutes == 1 else texts.minutes.format(count=minutes)
+    least, most = minutes
+    return texts.minutes.format(least=least, most=most) if least else texts.no_minute
 
 
 def about_routes(searched: Callable[[], Collection]) -> list[Route]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from types import SimpleNamespace
@@ -42,6 +43,9 @@ Ask = Callable[[str, Narrowing], Mapping[str, Any]]
 
 # A link has a question and some laws; a longer one was not made here.
 _LONGEST_LINK = 60_000
+
+# In a link to a search for the words as they were typed.
+_SPELLING, _AS_TYPED = "spelling", "typed"
 
 # Laws that a message suggests, and that it lists where it says what the collection has.
 _NAMED_LAWS = 3
@@ -104,7 +108,13 @@ class Desk:
         self._texts = ASK_TEXTS[language]
 
     def search(
-        self, question: object, laws: object = None, which: object = DEFAULT, on: object = None
+        self,
+        question: object,
+        laws: object = None,
+        which: object = DEFAULT,
+        on: object = None,
+        *,
+        as_typed: bool = False,
     ) -> Shown:
         """What is found for a question, or a message in its place."""
         texts = self._texts
@@ -113,6 +123,7 @@ class Desk:
         try:
             asked = clean_question(question)
             narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
+            narrowing = replace(narrowing, as_typed=as_typed)
         except QuestionError:
             return self._message(texts.empty)
         except ChoiceError:
@@ -152,6 +163,7 @@ class Desk:
                 self._limit(narrowing),
                 doubtful=doubtful,
                 glossary=self._glossary(),
+                as_typed=_link(asked, replace(narrowing, as_typed=True)),
             ),
             self._taken(asked, narrowing, answer),
         )
@@ -161,7 +173,7 @@ class Desk:
         given: dict[str, list[str]] = {}
         if isinstance(link, str) and len(link) <= _LONGEST_LINK:
             try:
-                given = parse_qs(link, max_num_fields=MOST_LISTED_LAWS + 3)
+                given = parse_qs(link, max_num_fields=MOST_LISTED_LAWS + 4)
             except ValueError:
                 given = {}
         question, which, on = (
@@ -171,7 +183,7 @@ class Desk:
         laws: list[str] | str = given.get("law", [])
         if not self._by_list:
             laws = " ".join(laws)
-        shown = self.search(question, laws, which, on)
+        shown = self.search(question, laws, which, on, as_typed=given.get(_SPELLING) == [_AS_TYPED])
         # The fields take only what they offer; the message explains the rest.
         if isinstance(laws, list):
             known = set(self._collection().laws)
@@ -225,12 +237,6 @@ class Desk:
         return f"{self._texts.states_on.format(day=on)} {warning}".rstrip()
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
-        laws = [narrowing.named] if narrowing.named else narrowing.laws
-        link = [("q", question), *(("law", law) for law in laws)]
-        if narrowing.which != DEFAULT:
-            link.append(("which", narrowing.which))
-        if narrowing.day:
-            link.append(("day", narrowing.day.isoformat()))
         today, collection = date.today(), self._collection()
         files = {
             kind: {
@@ -249,7 +255,21 @@ class Desk:
             for kind in MEDIA_TYPES
             if kind not in BINARY
         }
-        return json.dumps({"link": urlencode(link), "files": files}, ensure_ascii=False)
+        link = _link(question, narrowing)
+        return json.dumps({"link": link, "files": files}, ensure_ascii=False)
+
+
+def _link(question: str, narrowing: Narrowing) -> str:
+    """The fragment of a link to a search."""
+    laws = [narrowing.named] if narrowing.named else narrowing.laws
+    link = [("q", question), *(("law", law) for law in laws)]
+    if narrowing.which != DEFAULT:
+        link.append(("which", narrowing.which))
+    if narrowing.day:
+        link.append(("day", narrowing.day.isoformat()))
+    if narrowing.as_typed:
+        link.append((_SPELLING, _AS_TYPED))
+    return urlencode(link)
 
 
 def _field_day(written: str) -> str:

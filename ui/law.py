@@ -26,7 +26,15 @@ from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
 from pipelines.tree_view.picture import Wording, draw_picture, window
 from pipelines.tree_view.svg import beginning
 from ui.annotations import Note, shown_lines
-from ui.article import FILE_SUFFIX, MEDIA_TYPES, Kind, article_title, citation, export
+from ui.article import (
+    FILE_SUFFIX,
+    MEDIA_TYPES,
+    Kind,
+    article_title,
+    citation,
+    export,
+    result_title,
+)
 from ui.frame import TEMPLATES, Collection, beyond, document, notice, render
 from ui.language import (
     ARTICLE,
@@ -402,6 +410,7 @@ def article_main(
         law_texts=LAW_TEXTS[language],
         article=article,
         title=article_title(article.number),
+        subject=result_title(found),
         lines=shown_lines(article.text, notes=notes),
         found=found,
         versions=_versions(found),

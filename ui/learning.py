@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,6 +21,8 @@ from pipelines.home import TrainedDemo
 
 # The first steps say little about the time of the others.
 _TELLING_SHARE = 0.05
+# By so much the rest may differ from the slowest and the fastest part so far.
+_MARGIN = 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +32,54 @@ class Standing:
     Attributes:
         state: "learning" may change; "learnt" and "failed" are final.
         share: how much is done, 0 to 1.
-        seconds_left: how long the rest may take; None where it is too early to say.
+        seconds_left: how long the rest takes, at least and at most; None where it is too early to
+            say.
     """
 
     state: Literal["learning", "learnt", "failed"]
     share: float = 0.0
-    seconds_left: float | None = None
+    seconds_left: tuple[float, float] | None = None
 
     @property
-    def minutes_left(self) -> int | None:
-        """How long the rest may take, no more precise than is justified."""
-        return None if self.seconds_left is None else round(self.seconds_left / 60)
+    def minutes_left(self) -> tuple[int, int] | None:
+        """How long the rest takes in whole minutes; (0, 1) is less than a minute."""
+        if self.seconds_left is None:
+            return None
+        least, most = self.seconds_left
+        upper = max(1, math.ceil(most / 60))
+        return min(max(1, int(least // 60)), upper - 1), upper
 
 
-@dataclass(frozen=True, slots=True)
 class Pace:
-    """The progress at one moment, to estimate how long the rest takes.
+    """How long the rest of a training takes, by the speed of what is done.
 
-    Attributes:
-        share: how much was done then.
-        at: the moment, in seconds of a monotonic clock.
+    The range goes from the fastest to the slowest part so far, each a `_TELLING_SHARE` of the
+    training. Neither end of it ever rises: where a training slows down, the range stays as it is
+    until the rest has come down to it.
+
+    Args:
+        share: how much was done at the start, 0 to 1.
+        now: the moment of it, in seconds of a monotonic clock.
     """
 
-    share: float
-    at: float
+    def __init__(self, share: float, now: float) -> None:
+        self.share = share
+        self._part = (share, now)
+        self._speeds: list[float] = []
+        self._left: tuple[float, float] | None = None
 
     def standing(self, share: float, now: float) -> Standing:
-        """The standing now, at a share that is not smaller."""
-        done, took = share - self.share, now - self.at
-        left = took * (1 - share) / done if done >= _TELLING_SHARE else None
-        return Standing("learning", share, left)
+        """The standing now, at a share that is not smaller than the one before."""
+        begun, at = self._part
+        if share - begun >= _TELLING_SHARE and now > at:
+            self._part = share, now
+            self._speeds.append((share - begun) / (now - at))
+            rest = 1 - share
+            least, most = rest / max(self._speeds) / _MARGIN, rest / min(self._speeds) * _MARGIN
+            if self._left is not None:
+                least, most = min(least, self._left[0]), min(most, self._left[1])
+            self._left = least, most
+        return Standing("learning", share, self._left)
 
 
 # Training runs at low priority, so that the page answers first.
@@ -239,10 +260,11 @@ def _share_done(progress: Path) -> float | None:
         return None
 
 
-def _time_left(minutes: int | None) -> str:
+def _time_left(minutes: tuple[int, int] | None) -> str:
     if minutes is None:
         return "a few minutes left"
-    return f"about {minutes} min left" if minutes else "less than a minute left"
+    least, most = minutes
+    return f"about {least} to {most} minutes left" if least else "less than a minute left"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

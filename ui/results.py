@@ -323,6 +323,7 @@ def results(
     *,
     doubtful: bool = False,
     glossary: Glossary = NO_GLOSSARY,
+    as_typed: str = "",
 ) -> Markup:
     """What the law says, what to do next, and every article found, best first.
 
@@ -334,6 +335,7 @@ def results(
         limit: what that day leaves open.
         doubtful: whether the articles may not answer: no passage then stands as the law's answer.
         glossary: the words that the laws define.
+        as_typed: the fragment of a link to the search without corrections.
     """
     texts = ASK_TEXTS[language]
     question, documents = answer["question"], answer["documents"]
@@ -358,6 +360,7 @@ def results(
         asked=question[:QUESTION_SHOWN] + ("…" if len(question) > QUESTION_SHOWN else ""),
         banner=texts.not_law if not_binding else "",
         corrections=corrections,
+        as_typed=as_typed,
         narrowed=narrowed,
         on=on,
         today=date.today(),

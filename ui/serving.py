@@ -78,12 +78,14 @@ class Narrowing:
         which: those in force on the day, all, or those not in force on it. An article without dates
             may be in force.
         day: None for today.
+        as_typed: whether words are searched as they are written, not in the law's spelling.
     """
 
     laws: tuple[str, ...] = ()
     which: Which = DEFAULT
     day: date | None = None
     named: str = ""
+    as_typed: bool = False
 
     @classmethod
     def checked(
@@ -365,6 +367,7 @@ class Serving:
             filters=narrowing.filters,
             as_of=narrowing.as_of,
             states_on=narrowing.day,
+            correct=not narrowing.as_typed,
         )
         answer = cast("PageAnswer", found)
         _add_words_read(pipeline, answer)

@@ -52,6 +52,9 @@ _MAX_BYTES = 16 << 20
 _MAX_ENTRIES = 2000
 _MAX_ROWS = 100
 _MAX_METRICS = 8
+
+# What a reader of results notices, with the name of each if that is another.
+_TELLING = {"R@10": "R@10", "MRR@10": "MRR@10", "Exist@1": "hit@1"}
 _MAX_TABLES = 30
 
 Count = Annotated[int, Field(ge=0, lt=10**12)]
@@ -85,10 +88,14 @@ class Drawn(BaseModel):
 
 
 class Epoch(BaseModel):
-    """A line of `metrics.jsonl`; `final` marks a second training, on all questions."""
+    """A line of `metrics.jsonl`; `final` marks a second training, on all questions.
+
+    `dev_unseen` is measured on the dev questions whose articles answer no training question.
+    """
 
     epoch: Annotated[float, Field(ge=0, lt=10**9)]
     dev: dict[str, FiniteFloat] = {}
+    dev_unseen: dict[str, FiniteFloat] = {}
     loss: FiniteFloat | None = None
     held_out_loss: FiniteFloat | None = None
     perplexity: FiniteFloat | None = None
@@ -279,6 +286,7 @@ def training_main(
         },
         name=name,
         run=run,
+        gains=_gains_table(run, language),
         table=_metrics_table(run, name or "", language),
         examples=examples,
         articles=_articles(sources.store(), examples, language),
@@ -352,6 +360,30 @@ def _records(
     return records
 
 
+def _gains_table(run: Run, language: Language) -> Table:
+    """What training gained or lost on dev, from before the first step to the weights kept."""
+    texts = TRAINING_TEXTS[language]
+    measured = [epoch for epoch in run.epochs if epoch.dev and not epoch.final]
+    before = [epoch for epoch in measured if epoch.epoch == 0]
+    kept = [epoch for epoch in measured if epoch.epoch == run.manifest.metrics.epoch]
+    rows = []
+    # While it is trained, no weights are kept yet.
+    for first, last in zip(before, kept or measured[-1:], strict=False):
+        for label, one, other in (
+            ("{metric}", first.dev, last.dev),
+            (texts.unseen, first.dev_unseen, last.dev_unseen),
+        ):
+            for metric, name in _TELLING.items():
+                if metric in one and metric in other:
+                    values = [_measure(of[metric], language) for of in (one, other)]
+                    gain = round(other[metric], 3) - round(one[metric], 3)
+                    sign = "+" if gain > 0 else "\N{MINUS SIGN}" if gain < 0 else ""
+                    change = f"{sign}{_measure(abs(gain), language)}"
+                    rows.append([label.format(metric=name), *values, change])
+    head = [texts.metric, texts.before, texts.after, texts.change]
+    return Table(texts.gains, head, rows)
+
+
 def _metrics_table(run: Run, name: str, language: Language) -> Table:
     """The measurements of a run, a row each: what the plot shows, in numbers."""
     texts = TRAINING_TEXTS[language]
@@ -382,8 +414,10 @@ def _cells(epoch: Epoch, language: Language) -> dict[str, str | None]:
         f"{texts.view_names.get(view, view)} {number(n, language)}"
         for view, n in drawn.views.items()
     )
+    dev = {name: epoch.dev[each] for each, name in _TELLING.items() if each in epoch.dev}
+    dev |= {each: n for each, n in epoch.dev.items() if each not in _TELLING}
     measured = {
-        **dict(islice(epoch.dev.items(), _MAX_METRICS)),
+        **dict(islice(dev.items(), _MAX_METRICS)),
         texts.loss: epoch.loss,
         texts.held_out_loss: epoch.held_out_loss,
         texts.perplexity: epoch.perplexity,

@@ -240,6 +240,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         as_of: str | None = None,
+        correct: bool = True,
     ) -> dict[str, Any]:
         """Find the articles that answer a question.
 
@@ -248,6 +249,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
+            correct: whether words are searched in the law's spelling; if not, as they are written.
 
         Returns:
             `documents`: each article once, without embedding, by fused score; equal scores in the
@@ -275,10 +277,12 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         narrowed, n, day = self._request(filters, top_k, as_of)
         self.warm_up()
         cited = self.citation.find(question, narrowed, _MOST_CITED, day)
-        corrections, vector = {}, None
+        corrections: dict[str, str] = {}
+        vector = None
         if self.model is not None:
-            corrections = self._corrections(question)
-            question = corrected(question, corrections)
+            if correct:
+                corrections = self._corrections(question)
+                question = corrected(question, corrections)
             vector = checked_query(type(self).__name__, self.embedder.vector(question))
         pinned: list[Document] = cited["pinned"]
         found: _Found | None = None

@@ -179,6 +179,7 @@ _RULES = {
     "filters": "must be an object in Haystack's filter syntax, with at most "
     f"{MAX_FILTER_VALUES} values in all",
     "as_of": "must be 'today', 'any' or a date, written as 2024-12-31",
+    "correct": "must be true or false",
     "id": "must be an article's id, of at most 500 characters",
     "citation": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
     "text": f"must be text of 1 to {MAX_TEXT_CHARS:,} characters",
@@ -254,6 +255,15 @@ AsOf = Annotated[
     ),
 ]
 
+Correct = Annotated[
+    bool,
+    Field(
+        description="Whether words that the law does not have are searched in its spelling; if "
+        "not, as they are written.",
+        strict=True,
+    ),
+]
+
 
 class RunRequest(BaseModel):
     """A question to a pipeline."""
@@ -266,6 +276,7 @@ class RunRequest(BaseModel):
     top_k: TopK = None
     filters: Filters = None
     as_of: AsOf = None
+    correct: Correct = True
 
 
 class BatchRequest(BaseModel):
@@ -279,6 +290,7 @@ class BatchRequest(BaseModel):
     top_k: TopK = None
     filters: Filters = None
     as_of: AsOf = None
+    correct: Correct = True
 
 
 class AuditRequest(BaseModel):

@@ -146,7 +146,11 @@ class ServedPipeline:
         answers: list[Mapping[str, Any]] = []
         for query in asked.queries:
             one = RunRequest.model_construct(
-                query=query, top_k=asked.top_k, filters=asked.filters, as_of=asked.as_of
+                query=query,
+                top_k=asked.top_k,
+                filters=asked.filters,
+                as_of=asked.as_of,
+                correct=asked.correct,
             )
             try:
                 answers.append(await self._asked(one, ends))
@@ -162,8 +166,7 @@ class ServedPipeline:
         events: asyncio.Queue[bytes | Problem | None] = asyncio.Queue()
 
         async def ask() -> None:
-            given = (asked.query, asked.top_k, asked.filters, asked.as_of)
-            async for name, content in stream(self.pipeline, *given):
+            async for name, content in stream(self.pipeline, **_arguments(asked)):
                 if name == "articles":
                     _note(content)
                 events.put_nowait(_event(name, content))
@@ -209,8 +212,8 @@ class ServedPipeline:
         return await self._within_limits(lambda: asyncio.to_thread(reading, law))
 
     async def _asked(self, asked: RunRequest, ends: float | None = None) -> Answer:
-        given = (asked.query, asked.top_k, asked.filters, asked.as_of)
-        found = await self._within_limits(lambda: ask_async(self.pipeline, *given), ends)
+        given = _arguments(asked)
+        found = await self._within_limits(lambda: ask_async(self.pipeline, **given), ends)
         _note(found)
         return found
 
@@ -262,6 +265,17 @@ def _note(found: Mapping[str, Any]) -> None:
     going = telemetry.current.get()
     if going is not None:
         going.documents = len(found["documents"])
+
+
+def _arguments(asked: RunRequest) -> dict[str, Any]:
+    """A request as arguments of `pipelines.asking`."""
+    return {
+        "question": asked.query,
+        "top_k": asked.top_k,
+        "filters": asked.filters,
+        "as_of": asked.as_of,
+        "correct": asked.correct,
+    }
 
 
 def _event(name: str, content: Mapping[str, Any]) -> bytes:

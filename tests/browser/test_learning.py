@@ -31,7 +31,7 @@ def find_nothing(question: str) -> dict[str, Any]:
 @pytest.fixture
 def learning_page(serve_page) -> tuple[str, list[Standing]]:
     """The address of a page that learns, and its standing, which a test sets."""
-    standing = [Standing("learning", 0.4, 61.0)]
+    standing = [Standing("learning", 0.4, (361.0, 539.0))]
     return serve_page(find_nothing, lambda: ALDERMERE, lambda: standing[0]), standing
 
 
@@ -48,9 +48,9 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_pag
     asked = looks(page)
     line = page.locator("#learning")
     line.get_by_text("A model is being trained").wait_for()
-    assert "about a minute" in line.inner_text()
+    assert "about 6 to 9 minutes" in line.inner_text()
     assert line.locator(".share").inner_text() == "40%"
-    standing[0] = Standing("learning", 0.8, 20.0)
+    standing[0] = Standing("learning", 0.8, (20.0, 30.0))
     line.get_by_text("80%").wait_for()
     assert "less than a minute" in line.inner_text()
     # The page is used meanwhile, and drawn anew with each answer.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browsing import check_look, every_look, measure, tabbed, violations, words
+from browsing import ask, check_look, every_look, measure, tabbed, violations, words
 
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
@@ -82,6 +82,19 @@ def test_a_walk_from_an_article_through_its_divisions_and_back(open_page, site, 
     page.get_by_role("link", name=other).click()
     assert words(heading.text_content()) == f"Article 12 {NAME}"
     assert page.locator("html").get_attribute("lang") == ("fr" if language == "en" else "en")
+
+
+def test_a_corrected_question_is_searched_as_typed_on_a_click_and_back_again(open_page, site):
+    page = open_page(site)
+    ask(page, "my depozit")
+    corrected = page.locator(".corrected")
+    assert corrected.inner_text() == "Showing results for deposit; search for depozit instead."
+    corrected.get_by_role("link").click()
+    corrected.wait_for(state="detached")
+    page.locator(".asked q", has_text="my depozit").wait_for()
+    assert page.get_by_label("Your question").input_value() == "my depozit"
+    page.go_back()
+    corrected.wait_for()
 
 
 def test_the_state_on_another_day_is_asked_with_a_form(open_page, site):

@@ -52,6 +52,13 @@ def test_a_question_in_another_language_than_the_law_is_noted(pipeline):
     assert "languages" not in named
 
 
+def test_words_are_searched_as_typed_where_that_is_asked(pipeline):
+    corrections = ask(pipeline, "Who has custoddy?").get("corrections", {})
+    hybrid = pipeline.metadata["name"] == "hybrid"
+    assert corrections == ({"custoddy": "custody"} if hybrid else {})
+    assert "corrections" not in ask(pipeline, "Who has custoddy?", correct=False)
+
+
 def test_a_cited_article_that_a_filter_leaves_out_is_reported(pipeline):
     filters = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     answer = ask(pipeline, "art. 12 Housing Code", filters=filters)

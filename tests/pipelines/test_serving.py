@@ -196,6 +196,7 @@ def test_a_wrong_field_is_refused(law_service):
         ("filters", [{"operator": ["AND"], "conditions": []}, nested(200)]),
         ("filters", [{"field": "meta.law", "operator": "~", "value": 1}]),
         ("filters", [{"field": "id", "operator": "in", "value": [1] * 501}]),
+        ("correct", ["no", 0, None]),
         ("as_of", ["yesterday", 20241231, "2024-13-31", "1735603200"]),
     ):
         for value in values:

@@ -1,7 +1,9 @@
 """The desk answers whatever an HTTP client sends, and repeats no question in the log."""
 
+import html
 import json
 import logging
+import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -147,6 +149,22 @@ def test_what_is_taken_away_is_what_was_found_with_a_link_to_the_same_search():
     assert arrival[:3] == (["Work Code"], "not in force", "2020-01-01")
     assert arrival.shown.results == first.results
     assert ask.narrowed[0] == ask.narrowed[1]
+
+
+def test_a_corrected_question_links_to_the_search_of_its_words_as_typed():
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        corrections = {} if narrowing.as_typed else {"deposet": "deposit"}
+        return {**Ask(ARTICLE)(question, narrowing), "corrections": corrections}
+
+    desk = desk_of(ask)
+    shown = desk.search("my deposet", ["Work Code"])
+    (link,) = re.findall('class="corrected">.*?href="#([^"]*)"', shown.results)
+    as_typed = desk.arrive(html.unescape(link))
+    assert as_typed.laws == ["Work Code"]
+    assert "my deposet" in as_typed.shown.results
+    assert 'class="corrected"' not in as_typed.shown.results
+    # A link to what is shown now is one to the words as typed.
+    assert json.loads(as_typed.shown.taken)["link"] == html.unescape(link)
 
 
 def test_a_link_that_was_not_made_here_is_an_empty_search():

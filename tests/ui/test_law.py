@@ -54,6 +54,7 @@ def site(tmp_path) -> Callable[..., TestClient]:
 def test_an_article_shows_its_words_state_source_and_notice(site):
     page = site(small_law()).get(article_link("h1", "en")).text
     assert '<div class="law" lang="en" dir="auto"><p>Rule 1.</p></div>' in page
+    assert re.search(r'<p class="subject"[^>]*>General \(Book I\)', page)
     assert "In force since 1 January 2019" in page
     assert '<a href="https://law.example/1" rel="noopener noreferrer">' in page
     assert "Information, not legal advice." in page

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from waiting import until
 
 from components.models.locks import file_lock
-from ui.learning import Learning, Standing
+from ui.about import standing_texts
+from ui.learning import Learning, Pace, Standing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,12 +64,42 @@ def test_its_progress_is_followed_and_reported_now_and_then(make_demo, monkeypat
         (demo.folder / "end").touch()
         until(lambda: learning.standing().state == "learnt")
     assert shares[0].seconds_left is None
-    assert shares[5].seconds_left > 0
+    assert 0 < shares[5].seconds_left[0] < shares[5].seconds_left[1]
     lines = [line for line in page.said if line.startswith("Training: ")]
     assert [line.split()[1].rstrip(",") for line in lines] == [
         f"{percent}%" for percent in (18, 27, 36, 45, 54, 63, 72, 81)
     ]
     assert lines[-1].endswith("less than a minute left")
+
+
+def test_the_time_left_is_a_range_from_the_fastest_part_to_the_slowest():
+    pace = Pace(0.0, 100.0)
+    assert pace.standing(0.04, 140.0).seconds_left is None
+    # A tenth in 100 s, then a tenth in 50 s: of the rest, .8, each would take 800 s and 400 s.
+    assert pace.standing(0.1, 200.0).minutes_left == (13, 18)
+    standing = pace.standing(0.2, 250.0)
+    assert standing.seconds_left == pytest.approx((400 / 1.15, 800 * 1.15))
+    assert standing.minutes_left == (5, 16)
+    assert "5 to 16 minutes" in standing_texts(standing, "en")["told"]
+    assert "5 à 16 minutes" in standing_texts(standing, "fr")["told"]
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.001, 0.2), st.floats(0.01, 600)),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_neither_end_of_the_time_left_ever_rises(parts):
+    pace, share, now, ranges = Pace(0.0, 0.0), 0.0, 0.0, []
+    for done, took in parts:
+        share, now = min(1.0, share + done), now + took
+        if left := pace.standing(share, now).minutes_left:
+            assert 0 <= left[0] < left[1]
+            ranges.append(left)
+    for ends in zip(*ranges, strict=True):
+        assert list(ends) == sorted(ends, reverse=True)
 
 
 @pytest.mark.parametrize("does", ["print('no luck'); sys.exit(1)", "print('no luck')"])

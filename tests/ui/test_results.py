@@ -41,8 +41,11 @@ def shown(interface: Language = "en", **changes: Any) -> str:
 
 def test_a_corrected_word_is_reported_and_marked():
     given = {"question": "my deposet", "took_ms": 1.0, "documents": [document()]}
-    markup = results({**given, "corrections": {"deposet": "deposit"}}, "en")
-    assert "Showing results for deposit. You wrote “deposet”." in text_of(markup)
+    answer = {**given, "corrections": {"deposet": "deposit"}}
+    markup = results(answer, "en", as_typed="q=my+deposet&spelling=typed")
+    shown = "Showing results for deposit; search for deposet instead."
+    assert shown in text_of(markup)
+    assert '<a href="#q=my+deposet&amp;spelling=typed">' in markup
     assert "<mark>deposit</mark>" in markup
 
 

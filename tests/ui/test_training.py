@@ -103,10 +103,30 @@ def test_a_run_is_shown_with_settings_plot_numbers_and_examples(
     picture = client.get(html.unescape(address))
     assert picture.content == b"a picture"
     assert picture.headers["content-type"] == "image/png"
-    first, *_, last = re.findall(r"<tr><th scope=\"row\">.*?</tr>", document)
+    _, first, *_, last = re.findall(r"<tr><th scope=\"row\">.*?</tr>", document)
     point = "," if prefix else "."
     assert said(first).replace(point, ".").startswith(" 0 0.500 0.900 0.400 2.000 12.5 – 70 / ")
     assert re.match(r" 3 \((kept|conservée)\) 0.750", said(last).replace(point, "."))
+
+
+def test_gain_and_loss_on_dev_are_seen_from_before_training_to_the_kept_epoch(
+    client: TestClient, runs: Path
+):
+    dev = ({"R@10": 0.5, "MRR@10": 0.4, "Exist@1": 0.3, "R@100": 0.9}, {"R@10": 0.625})
+    epochs = [
+        an_epoch(0, dev=dev[0], dev_unseen={"R@10": 0.5}),
+        an_epoch(1, dev=dev[0] | {"R@10": 0.75, "Exist@1": 0.2504}, dev_unseen={"R@10": 0.25}),
+        an_epoch(2, dev=dev[1]),
+    ]
+    write_run(runs / "demo", epochs, {"metrics": {"epoch": 1}})
+    gains = said(client.get("/training").text).partition("Dev questions before and after")[2]
+    rows = "R@10 0.500 0.750 +0.250 MRR@10 0.400 0.400 0.000 hit@1 0.300 0.250 \u22120.050"
+    unseen = "R@10, articles without a training question 0.500 0.250 \u22120.250"
+    assert f"Change {rows} {unseen}" in gains
+    # Of a run that is not finished, the latest measurement.
+    write_run(runs / "later", epochs, {})
+    text = said(client.get("/fr/training?run=later").text)
+    assert "Écart R@10 0,500 0,625 +0,125" in text
 
 
 def test_an_unfinished_run_shows_its_progress_and_one_of_another_kind_its_table(

@@ -196,6 +196,9 @@ def test_a_misspelt_word_is_searched_as_the_law_spells_it(store):
     assert right["corrections"] == {}
     for output in ("documents", "rankings"):
         assert found[output] == right[output]
+    as_typed = retriever.run("a depozit, the spuose and notize", correct=False)
+    assert as_typed["corrections"] == {}
+    assert as_typed["rankings"]["bm25"] != right["rankings"]["bm25"]
 
 
 def test_a_law_without_headings_is_not_a_division(store):
