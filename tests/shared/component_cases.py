@@ -48,6 +48,7 @@ from components.statutes.lexical import question_numbers
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CPU = ComponentDevice.from_str("cpu")
+EXPANSIONS = str(Path(__file__).with_name("synthetic.jsonl"))
 FAMILY = {"field": "meta.law", "operator": "==", "value": "Family Code"}
 ARTICLE = {"id": "h1", "law": "Housing Code", "number": "1", "headings": [], "text": "A roof."}
 
@@ -128,7 +129,13 @@ CASES = [
     ),
     Case(
         StatuteBM25Retriever,
-        {**OF_A_RETRIEVER, "k1": 2.5, "b": 0.2, "refresh_seconds": 5.5},
+        {
+            **OF_A_RETRIEVER,
+            "k1": 2.5,
+            "b": 0.2,
+            "expansions": EXPANSIONS,
+            "refresh_seconds": 5.5,
+        },
         {
             "query": "Who shares the household, and who mends the roof?",
             "filters": FAMILY,
@@ -154,6 +161,7 @@ CASES = [
             "depth": 20,
             "weights": {"division": 0.5},
             "full_coverage": 0.4,
+            "expansions": EXPANSIONS,
             "k": 20,
             "k1": 2.5,
             "b": 0.2,
