@@ -324,7 +324,17 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
     def build() -> None:
         folder = None if model is None else str(model.folder)
-        index_corpus("aldermere", path, model=folder, prune=True, replace=True, say=say)
+        demo = "aldermere"
+        has_model = folder is not None or bundled_model() is not None
+        index_corpus(
+            demo,
+            path,
+            model=folder,
+            answered=demo if has_model else None,
+            prune=True,
+            replace=True,
+            say=say,
+        )
 
     try:
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")

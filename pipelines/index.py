@@ -108,6 +108,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="DAY",
         help="day of the law's text, such as 2026-03-31; the demo page shows it",
     )
+    parser.add_argument(
+        "--answered",
+        metavar="PATH",
+        help="questions whose articles are known, which hybrid searches too; those of the split "
+        "dev, or a fifth, choose what they count",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     to_engine = options.engine is not None
@@ -120,8 +126,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         ),
         (to_engine and not options.url, "--engine needs the engine's address, as --url URL"),
         (
-            to_engine and (options.graph or options.snapshot or options.model == "none"),
-            "--graph, --snapshot and --model none go with --store",
+            to_engine
+            and (options.graph or options.snapshot or options.answered or options.model == "none"),
+            "--graph, --snapshot, --answered and --model none go with --store",
         ),
     ):
         if is_wrong:
@@ -180,6 +187,7 @@ def _index(options: argparse.Namespace) -> int:
             options.store,
             graph=options.graph,
             snapshot=options.snapshot,
+            answered=options.answered,
             say=say,
             **both,
         )

@@ -24,6 +24,7 @@ from tqdm import tqdm
 from components.converters.articles import article_of, as_document
 from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
+from components.retrievers.answered import of_another_model
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.embedding import record_weight, recorded_weight
 from components.retrievers.hybrid import LawIndex
@@ -36,6 +37,7 @@ from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.agreement import measure_weight
+from pipelines.answered import keep_answered, read_answered
 from pipelines.files import LoadingError
 from pipelines.model_choice import ChosenGraph, ChosenModel, choose_graph, choose_model
 
@@ -737,6 +739,7 @@ def index_corpus(
     model: str | None = None,
     graph: bool = False,
     snapshot: date | None = None,
+    answered: str | Path | None = None,
     skip_bad: bool = False,
     format: str | None = None,
     prune: bool = False,
@@ -759,6 +762,8 @@ def index_corpus(
         graph: put the articles' vectors through the model's graph network; a store that was indexed
             so stays so.
         snapshot: day of the law's text; None if unknown.
+        answered: file of questions with their articles, or "aldermere", that `hybrid` searches too
+            (`pipelines.answered`); None keeps those of the store, if they are of this model.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the laws that the corpus does not have; they are listed first.
@@ -766,8 +771,9 @@ def index_corpus(
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
-        LoadingError: the store's path names a folder.
-        CorpusError: the corpus cannot be read; names every fault.
+        LoadingError: the store's path names a folder, or there are too few answered questions, or
+            no model for them.
+        CorpusError: the corpus or the answered questions cannot be read; names every fault.
         StoreError: the store holds another model's vectors, the corpus has fewer than half of a
             law's articles, or the disk is full.
         ModelError: the model cannot be loaded, lacks the requested graph network, or gives vectors
@@ -789,6 +795,10 @@ def index_corpus(
         # Before the store is created, so that a model that cannot be loaded leaves no empty store.
         chosen = choose_model(model, merged.corpus, store, say)
         chosen_graph = choose_graph(graph, chosen, store, say)
+        # Before the law is encoded, which may take hours.
+        questions = None if answered is None else read_answered(answered, list(merged.positions))
+        if questions and chosen is None:
+            raise LoadingError("--answered needs a model, which finds questions of like meaning.")
         model_recorded = bool(merged.stored) and store.model is not None
         if chosen is None:
             # An interrupted run may have recorded a model without any vectors.
@@ -818,6 +828,13 @@ def index_corpus(
         LawIndex.read(store, K1, B)
         if chosen is not None:
             _keep_weight(store, chosen, encoded=bool(encoded), say=say)
+        if chosen is not None and questions:
+            say(str(keep_answered(store, chosen.encoder, *questions, say)))
+        elif chosen is not None and of_another_model(store):
+            say(
+                "The store's answered questions were encoded by another model, and are not "
+                "searched: give --answered again."
+            )
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)
         return IndexReport(

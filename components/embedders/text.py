@@ -75,6 +75,8 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         self.dtype = dtype
         self._encoder: BiEncoder | None = None
         self._expected: str | None = None
+        # A question is often asked again at once, with other filters or weights.
+        self._last: tuple[str, NDArray[np.float32]] | None = None
 
     def warm_up(self) -> None:
         """Load the model, once.
@@ -106,7 +108,10 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         Raises:
             ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
-        return self._loaded().encode_queries([question])[0].numpy()
+        encoder, last = self._loaded(), self._last
+        if last is None or last[0] != question:
+            last = self._last = (question, encoder.encode_queries([question])[0].numpy())
+        return last[1]
 
     def knows(self, word: str) -> bool:
         """Whether the model's vocabulary has the word, lower case, as one piece.

@@ -1,7 +1,7 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +31,7 @@ from components.models.learned_fusion import (
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
+from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -92,6 +93,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     an article in doubt, over vectors that went through a graph network, over a store that is not
     Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
     expansions are not the defaults that it was learned with.
+
+    Where questions were given to `pipelines.index --answered`, those nearest to the question in
+    meaning vote for the articles that answered them, as one more list (`AnsweredQuestions`), with
+    the weight that was chosen then. A learned fusion, which does not know it, takes its place.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
@@ -187,7 +192,16 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._fusion: LearnedFusion | None = None
+        self._answered: tuple[str | None, AnsweredQuestions | None] = (None, None)
         self._is_warm = False
+
+    def search_answered(self, questions: AnsweredQuestions) -> None:
+        """Search these answered questions until those that are kept with the store change.
+
+        Args:
+            questions: whose vectors are of the store's model.
+        """
+        self._answered = (self._answered_record(), questions)
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -356,6 +370,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         if self._fusion is not None:
             weights |= self._fusion.weights
         weights = weights_for(weights, covered, self.full_coverage)
+        answered = self.answered_questions()
+        if vector is not None and answered is not None:
+            lists[ANSWERED] = law.voted(answered.search(vector), allowed)
+            weights[ANSWERED] = answered.weight
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
         # Where nothing has any weight, nothing is found.
         scores /= sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
@@ -371,6 +389,25 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             scores = np.concatenate([learned, 0.5 * scores[len(first) :]])
             rows = np.concatenate([first, rows[len(first) :]])
         return _Found(law, law.keys[rows], scores, lists, evidence)
+
+    def answered_questions(self) -> AnsweredQuestions | None:
+        """Those that are searched; None where there are none, or they do not help.
+
+        Raises:
+            StoreError: the store's are broken.
+        """
+        record = self._answered_record()
+        if record != self._answered[0]:
+            assert isinstance(self.document_store, StatuteDocumentStore) or record is None
+            questions = AnsweredQuestions.read(self.document_store, record) if record else None
+            self._answered = (record, questions)
+        questions = self._answered[1]
+        # A list without weight changes nothing, and would be shown as a reason.
+        return questions if questions and questions.weight and self._fusion is None else None
+
+    def _answered_record(self) -> str | None:
+        store = self.document_store
+        return recorded(store) if isinstance(store, StatuteDocumentStore) else None
 
     def _learned_fusion(self) -> LearnedFusion | None:
         """The fusion in the model's folder; None where it was not learned on what is searched."""
@@ -534,6 +571,21 @@ class LawIndex:
                 divisions = np.intersect1d(with_some, self.arrays.narrow_divisions)
                 self._searched = (allowed, divisions)
         return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
+
+    def voted(self, votes: Mapping[str, float], allowed: NDArray[np.int64] | None) -> RankedList:
+        """The articles that answered questions vote for.
+
+        Args:
+            votes: scores by id, best first.
+            allowed: keys of the articles to choose from; None for all.
+        """
+        known = {id_: score for id_, score in votes.items() if id_ in self._row_of_id}
+        rows = np.array(self.rows_of(known), dtype=np.int64)
+        scores = np.fromiter(known.values(), dtype=np.float32)
+        mask = self._mask.of(allowed)
+        if mask is not None:
+            rows, scores = rows[mask[rows]], scores[mask[rows]]
+        return RankedList.of(rows, scores)
 
     def rows_of(self, ids: Iterable[str]) -> list[int]:
         """Rows of the articles with these ids; unknown ones are left out."""

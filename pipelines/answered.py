@@ -1,0 +1,148 @@
+"""Keeping answered questions with a store, and choosing what their list counts.
+
+A team that has answered questions before has the best guide to the next one: whoever asks the same
+in other words needs the same articles. No training is needed, and a new answer counts at once.
+Whether the list helps differs from law to law, so its weight is chosen on questions that are not
+in it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from components.models.biencoder import BiEncoder
+from components.retrievers.answered import AnsweredQuestions
+from components.retrievers.hybrid import StatuteHybridRetriever
+from components.retrievers.validity import ANY
+from components.statutes.corpus import read_questions
+from components.statutes.metrics import evaluate
+from components.statutes.question import Question
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.files import LoadingError
+
+_WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
+_METRIC = "MAP@10"
+_TOP = 10
+_MOST_ASKED = 150
+_FEWEST = 20
+
+
+@dataclass(frozen=True)
+class AnsweredReport:
+    """What was kept.
+
+    Attributes:
+        questions: how many are kept.
+        weight: what their list counts in `hybrid`; 0 where it does not help.
+        asked: how many questions chose the weight.
+        before: their MAP@10 without the list.
+        after: their MAP@10 with it.
+    """
+
+    questions: int
+    weight: float
+    asked: int
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        if not self.weight:
+            return (
+                f"{self.questions:,} answered questions are kept and not used: on {self.asked} "
+                "other questions they did not help"
+            )
+        return (
+            f"{self.questions:,} answered questions are searched too, with the weight "
+            f"{self.weight:g}: MAP@10 of {self.asked} other questions {self.before:.3f} without "
+            f"them, {self.after:.3f} with them"
+        )
+
+
+def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question], list[Question]]:
+    """The questions to keep and those that choose their weight.
+
+    The first are of the split "train", or of no split; the second are of the split "dev". Where
+    there are none of these, every fifth of the first, drawn by seed, chooses.
+
+    Args:
+        source: file of questions, or "aldermere".
+        ids: of all articles of the store.
+
+    Raises:
+        CorpusError: the questions cannot be read, or name an article that there is not.
+        LoadingError: fewer than 20 are left to keep, or to choose the weight.
+    """
+    questions = [each for each in read_questions(source, corpus_ids=ids) if each.answerable]
+    answered = [each for each in questions if each.split in ("train", None)]
+    choosing = [each for each in questions if each.split == "dev" and not each.synthetic]
+    if not choosing:
+        choosing = random.Random(0).sample(answered, len(answered) // 5)  # noqa: S311
+    if min(len(answered) - len(choosing), len(choosing)) < _FEWEST:
+        raise LoadingError(
+            f"--answered {source}: {len(answered)} questions of the split 'train' (or of none) "
+            f"have an answer, and {len(choosing)} choose what they count. At least {_FEWEST} of "
+            "each are needed: give more, or leave --answered out."
+        )
+    return answered, choosing
+
+
+def keep_answered(
+    store: StatuteDocumentStore,
+    model: BiEncoder,
+    answered: Sequence[Question],
+    choosing: Sequence[Question],
+    say: Callable[[str], object],
+) -> AnsweredReport:
+    """Embed answered questions, choose what their list counts, and keep both with the store.
+
+    The weight is the one of .25, .5, 1, 2 and 4 with the best MAP@10, if it is better than none by
+    more than one standard error of the difference; else 0. Questions that are kept and choose as
+    well are left out of the list while they choose.
+
+    Args:
+        store: with vectors of the model.
+        model: embeds the questions.
+        answered: to keep.
+        choosing: questions that choose the weight; at most 150 of them are asked.
+        say: takes lines for the user.
+    """
+    say(f"Encoding {len(answered):,} answered questions, and choosing what they count")
+    texts = [each.text for each in answered]
+    vectors = model.encode_queries(texts).detach().float().cpu().numpy()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    everything = AnsweredQuestions(texts, [each.relevant for each in answered], vectors, 0.0)
+    asked = list(choosing)
+    if len(asked) > _MOST_ASKED:
+        asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
+    left_out = {each.id for each in asked}
+    rows = [row for row, each in enumerate(answered) if each.id not in left_out]
+    others = AnsweredQuestions(
+        [texts[row] for row in rows],
+        [answered[row].relevant for row in rows],
+        vectors[rows],
+        0.0,
+    )
+    assert store.model is not None
+    retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY)
+    runs: dict[float, dict[str, list[str]]] = {weight: {} for weight in (0.0, *_WEIGHTS)}
+    for each in asked:
+        for weight, run in runs.items():
+            retriever.search_answered(replace(others, weight=weight))
+            run[each.id] = [found.id for found in retriever.run(each.text)["documents"]]
+    qrels = {each.id: each.relevant for each in asked}
+    scores = {
+        weight: np.array(list(evaluate(run, qrels, [_METRIC], depth=_TOP)[_METRIC].values()))
+        for weight, run in runs.items()
+    }
+    best = max(_WEIGHTS, key=lambda weight: scores[weight].mean())
+    gain = scores[best] - scores[0.0]
+    if gain.mean() <= gain.std(ddof=1) / len(gain) ** 0.5:
+        best = 0.0
+    replace(everything, weight=best).keep(store)
+    before, after = (round(float(scores[weight].mean()), 4) for weight in (0.0, best))
+    return AnsweredReport(len(answered), best, len(asked), before, after)
