@@ -82,7 +82,7 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
     choosing = [each for each in questions if each.split == "dev" and not each.synthetic]
     if not choosing:
         choosing = random.Random(0).sample(answered, len(answered) // 5)  # noqa: S311
-    if min(len(answered) - len(choosing), len(choosing)) < _FEWEST:
+    if min(len(answered), len(choosing)) < _FEWEST:
         raise LoadingError(
             f"--answered {source}: {len(answered)} questions of the split 'train' (or of none) "
             f"have an answer, and {len(choosing)} choose what they count. At least {_FEWEST} of "

@@ -62,6 +62,24 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
+    """Warn of questions that the store has the answers to: to find these is no merit."""
+    from components.retrievers.answered import AnsweredQuestions, recorded
+    from components.stores.sqlite import StatuteDocumentStore
+
+    store = StatuteDocumentStore(str(path))
+    try:
+        record = recorded(store)
+        known = set(AnsweredQuestions.read(store, record).texts) if record else set()
+    finally:
+        store.close()
+    if n := sum(each.text in known for each in questions):
+        say(
+            f"{n:,} of the {len(questions):,} questions are among the store's answered questions, "
+            "so the figures of hybrid are too good. Take other questions, or a store without them."
+        )
+
+
 def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
@@ -100,6 +118,8 @@ def _evaluate(options: argparse.Namespace) -> int:
             f"--split: {options.questions} has no answerable question of {spoken(split)}, so "
             "nothing could be measured. Name another file, or another split."
         )
+    if not in_engine:
+        _say_of_answered(store, questions)
     if options.run_dir:  # before a long evaluation
         try:
             Path(options.run_dir).mkdir(parents=True, exist_ok=True)

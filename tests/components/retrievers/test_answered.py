@@ -1,0 +1,105 @@
+"""Answered questions: nearest ones vote for their articles, kept with the store and followed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from haystack import Document
+
+from components.retrievers import hybrid
+from components.retrievers.answered import AnsweredQuestions, recorded
+from components.retrievers.hybrid import StatuteHybridRetriever
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
+from components.stores.sqlite import StatuteDocumentStore
+
+HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+
+
+def unit(rng, n, dim=8):
+    vectors = rng.normal(size=(n, dim)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("n", [1, 3, 80])
+def test_the_nearest_vote_for_their_articles(n):
+    rng = np.random.default_rng(n)
+    vectors, query = unit(rng, n), rng.normal(size=8).astype(np.float32)
+    relevant = [[f"a{row % 7}", f"a{row % 5}"][: row % 2 + 1] for row in range(n)]
+    cosines = [float(each @ query) / math.sqrt(float(query @ query)) for each in vectors]
+    nearest = sorted(range(n), key=lambda row: -cosines[row])[:50]
+    first, last = cosines[nearest[0]], cosines[nearest[-1]]
+    expected: dict[str, float] = {}
+    for row in nearest:
+        vote = math.exp(2.5 * (cosines[row] - first) / (first - last)) if first > last else 1.0
+        for id_ in relevant[row]:
+            expected[id_] = expected.get(id_, 0.0) + vote
+    found = AnsweredQuestions([""] * n, relevant, vectors, 1.0).search(query)
+    assert found == pytest.approx(expected, rel=1e-4)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+class Embedder:
+    def __init__(self, vector):
+        self.vector = lambda _: vector
+
+    def warm_up(self):
+        pass
+
+    def knows(self, _):
+        return True
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setattr(hybrid, "learned_fusion_of", lambda *_, **__: None)
+    rng = np.random.default_rng(0)
+    laws = ["Housing Code", "Work Code"]
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    store.write_documents(
+        [
+            Document(
+                id=f"a{row}",
+                content=f"rule {row}",
+                meta={"law": laws[row % 2], "number": str(row), "headings": [], "position": row},
+                embedding=vector.tolist(),
+            )
+            for row, vector in enumerate(unit(rng, 10))
+        ]
+    )
+    store.publisher.record_model(StoreModel("tiny", "b" * 64, 8, "headings_text"))
+    return store
+
+
+def retriever_over(store, vector, **options):
+    retriever = StatuteHybridRetriever(store, model="tiny", **options)
+    retriever.embedder = Embedder(vector)
+    return retriever
+
+
+def test_hybrid_searches_those_of_the_store_and_follows_it(store):
+    vectors = unit(np.random.default_rng(1), 2)
+    retriever = retriever_over(store, vectors[0])
+    assert "answered" not in retriever.run("who pays")["rankings"]
+    AnsweredQuestions(["q", "r"], [["a7", "gone"], ["a2"]], vectors, 4.0).keep(store)
+    found = retriever.run("who pays")
+    assert found["rankings"]["answered"] == {"a7": 1, "a2": 2}
+    assert found["documents"][0].id == "a7"
+    assert found["documents"][0].meta["ranks"]["answered"] == 1
+    # One that is not allowed is not found by this list either.
+    assert retriever.run("who pays", filters=HOUSING)["rankings"]["answered"] == {"a2": 1}
+    AnsweredQuestions(["q"], [["a1"]], vectors[:1], 4.0).keep(store)
+    assert retriever.run("who pays")["rankings"]["answered"] == {"a1": 1}
+    AnsweredQuestions(["q"], [["a1"]], vectors[:1], 0.0).keep(store)
+    assert "answered" not in retriever.run("who pays")["rankings"]
+
+
+def test_broken_ones_are_refused(store):
+    vectors = unit(np.random.default_rng(1), 1)
+    AnsweredQuestions(["q"], [["a7"]], vectors, 4.0).keep(store)
+    blob = store.load_blob("answered")
+    store.save_blob("answered", blob[0], blob[1][:-9])
+    with pytest.raises(StoreError, match="answered questions"):
+        retriever_over(StatuteDocumentStore(str(store.path)), vectors[0]).run("who pays")

@@ -1,0 +1,88 @@
+"""`pipelines.index --answered`: kept where they help, weighed by other questions, or refused."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from components.retrievers.answered import AnsweredQuestions, recorded
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.files import LoadingError
+from pipelines.indexing import index_corpus
+
+SAID = ("lorry", "kettle", "violin", "meadow", "candle", "anchor")
+
+
+def questions(path, *, helping=True, splits=("train", "dev"), n=30):
+    """Each article's questions share words with each other and none with the law.
+
+    Where they do not help, the law's words find the article, and like questions had other answers.
+    """
+    rng = random.Random(1)
+    lines = []
+    for number in range(1, n + 1):
+        words = " ".join(rng.sample(SAID, 3)) if helping else f"rule {number}"
+        for split in splits:
+            answer = number if helping or split == "dev" else n + 1 - number
+            fields = {"id": f"{split}{number}", "text": words, "relevant": [f"a{answer}"]}
+            lines.append(json.dumps({**fields, "split": split}))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def index(tmp_path, corpus, minilm):
+    def run(answered, **options):
+        said: list[str] = []
+        path = tmp_path / "law.db"
+        index_corpus(
+            corpus, path, **{"model": minilm, **options}, answered=answered, say=said.append
+        )
+        return StatuteDocumentStore(str(path)), said
+
+    return run
+
+
+def test_their_weight_is_chosen_by_other_questions(index, tmp_path):
+    store, said = index(questions(tmp_path / "q.jsonl"))
+    kept = AnsweredQuestions.read(store, recorded(store))
+    assert len(kept.texts) == 30
+    assert kept.weight > 0
+    assert any("30 other questions" in line for line in said)
+    # The next run leaves them as they are.
+    assert recorded(index(None)[0]) == recorded(store)
+
+
+def test_where_they_do_not_help_they_count_nothing(index, tmp_path):
+    store, said = index(questions(tmp_path / "q.jsonl", helping=False))
+    assert AnsweredQuestions.read(store, recorded(store)).weight == 0
+    assert any("did not help" in line for line in said)
+
+
+def test_without_a_dev_split_a_fifth_of_them_chooses(index, tmp_path):
+    source = questions(tmp_path / "q.jsonl", splits=("train",), n=30)
+    with pytest.raises(LoadingError, match="At least 20"):
+        index(source)
+    lines = source.read_text().splitlines()
+    again = [line.replace('"train', '"again', 1) for line in lines]
+    more = [line.replace('"train', f'"{n}x', 1) for n in range(2) for line in lines]
+    source.write_text("\n".join([*lines, *again, *more]) + "\n")
+    store, said = index(source)
+    assert len(AnsweredQuestions.read(store, recorded(store)).texts) == 120
+    assert any("24 other questions" in line for line in said)
+
+
+def test_another_model_asks_for_them_again(index, tmp_path, corpus, tiny_model):
+    store, _ = index(questions(tmp_path / "q.jsonl"))
+    store.delete_all_documents()
+    store.close()
+    other, said = index(None, model=str(tiny_model))
+    assert recorded(other) is None
+    assert any("--answered again" in line for line in said)
+
+
+def test_without_a_model_they_are_refused(index, tmp_path):
+    with pytest.raises(LoadingError, match="needs a model"):
+        index(questions(tmp_path / "q.jsonl"), model="none")
