@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines import command_line
 from pipelines.command_line import DONE, say, show
 from pipelines.files import LoadingError
+
+if TYPE_CHECKING:
+    from components.statutes.question import Question
 
 _EPILOG = """\
 Only each question's text is asked; all its relevant articles count; means are over questions. A

@@ -9,7 +9,7 @@ import pytest
 from haystack import Document
 
 from components.retrievers import hybrid
-from components.retrievers.answered import AnsweredQuestions, recorded
+from components.retrievers.answered import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
