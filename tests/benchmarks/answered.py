@@ -87,7 +87,7 @@ def main() -> None:
     for metric in METRICS:
         one, other = (np.array(list(each[metric].values())) for each in (before, after))
         low, high = bootstrap_interval(other)
-        p = paired_randomisation(other, one)
+        p = paired_randomisation(other, one).p
         print(
             f"{metric:<8} {one.mean():.3f} without, {other.mean():.3f} ({low:.3f} to {high:.3f}) "
             f"with; p {p:.4f}",
