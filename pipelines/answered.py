@@ -25,7 +25,7 @@ from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 
-_WEIGHTS = (0.25, 0.5, 1.0, 2.0, 4.0)
+_WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 _METRIC = "MAP@10"
 _TOP = 10
 _MOST_ASKED = 150
@@ -100,7 +100,7 @@ def keep_answered(
 ) -> AnsweredReport:
     """Embed answered questions, choose what their list counts, and keep both with the store.
 
-    The weight is the one of .25, .5, 1, 2 and 4 with the best MAP@10, if it is better than none by
+    The weight is the one of .5, 1, 2 and 4 with the best MAP@10, if it is better than none by
     more than one standard error of the difference; else 0. Questions that are kept and choose as
     well are left out of the list while they choose.
 

@@ -18,7 +18,7 @@ from haystack.errors import FilterError
 from components.converters import articles
 from components.models.errors import ModelError, VectorError
 from components.parameters import checked_top_k
-from components.retrievers.resident import Retriever
+from components.retrievers.resident import Retriever, narrowed
 from components.retrievers.validity import (
     ANY,
     TODAY,
@@ -29,7 +29,7 @@ from components.retrievers.validity import (
 )
 from components.statutes.lexical import in_another_language
 from components.statutes.question import QuestionError, clean_question
-from components.stores.filters import check_filters, narrowed, plain_filters
+from components.stores.filters import check_filters, plain_filters
 from components.stores.rows import StoreError
 from pipelines.binding import check_stores
 from pipelines.files import LoadingError

@@ -50,7 +50,7 @@ from components.models.learned_fusion import (
 from components.models.lexical_index import LexicalIndex
 from components.models.similarity import Similarity
 from components.statutes.article import Article, TextRule, indexed_text
-from components.statutes.lexical import K1, B, coverage
+from components.statutes.lexical import K1, B
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
@@ -168,10 +168,8 @@ class Searches:
         }
         covered = 0.0
         if len(best := lists[BM25].rows):
-            first = self.articles[int(best[0])]
-            # As the retriever covers a question: with the headings, whatever the index reads.
-            text = indexed_text(first.headings, first.text)
-            covered = coverage(asked, text, first.language)
+            first = int(best[0])
+            covered = self._words.coverage(asked, first, self.articles[first].language)
         return Found(asked, lists, covered)
 
     def ranked(

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import LINEAR, DtypeName
+from components.models.encoding import scaled
 from components.models.folder import (
     MANIFEST_FILE,
     find_model,
@@ -33,7 +34,6 @@ from components.models.folder import (
 )
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.models.locks import folder_lock
-from components.models.similarity import scaled
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from

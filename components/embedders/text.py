@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from haystack import component
 from haystack.utils import ComponentDevice
-from numpy.typing import NDArray
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
@@ -75,8 +73,6 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         self.dtype = dtype
         self._encoder: BiEncoder | None = None
         self._expected: str | None = None
-        # A question is often asked again at once, with other filters or weights.
-        self._last: tuple[str, NDArray[np.float32]] | None = None
 
     def warm_up(self) -> None:
         """Load the model, once.
@@ -84,7 +80,7 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         Raises:
             ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
-        self._loaded()
+        self.loaded()
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, list[float]]:
@@ -100,26 +96,8 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
             QuestionError: the question is empty or too long.
             ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
-        return {"embedding": self.vector(clean_question(text)).tolist()}
-
-    def vector(self, question: str) -> NDArray[np.float32]:
-        """The vector `[dim]` of a question that was checked, as `run` gives it.
-
-        Raises:
-            ModelError: no model is named, it cannot be loaded, or is not the one expected.
-        """
-        encoder, last = self._loaded(), self._last
-        if last is None or last[0] != question:
-            last = self._last = (question, encoder.encode_queries([question])[0].numpy())
-        return last[1]
-
-    def knows(self, word: str) -> bool:
-        """Whether the model's vocabulary has the word, lower case, as one piece.
-
-        Raises:
-            ModelError: no model is named, or it cannot be loaded.
-        """
-        return self._loaded().query.tokenizer.is_whole(word)
+        vectors = self.loaded().encode_queries([clean_question(text)])
+        return {"embedding": vectors[0].tolist()}
 
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
         """The share of each article's text that the model reads when it embeds it; 1 for all.
@@ -133,7 +111,7 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         Raises:
             ModelError: no model is named, or it cannot be loaded.
         """
-        encoder = self._loaded()
+        encoder = self.loaded()
         return encoder.article_encoder.shares_read(articles, encoder.text_rule)
 
     def expect_model(self, digest: str) -> None:
@@ -144,7 +122,12 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         """
         self._expected = digest
 
-    def _loaded(self) -> BiEncoder:
+    def loaded(self) -> BiEncoder:
+        """The model, loaded once.
+
+        Raises:
+            ModelError: no model is named, it cannot be loaded, or is not the one expected.
+        """
         if self._encoder is None:
             encoder = load_encoder("StatuteTextEmbedder", self.model, self.device, self.dtype)
             if self._expected is not None and encoder.digest != self._expected:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -60,108 +62,10 @@ def rounding_error(dim: int) -> float:
     return 1.0001 * dim * unit / (1 - dim * unit) + unit
 
 
-# Numbers per block: scores of queries against all rows, and rows gathered for rescoring.
-_SCANNED_A_BLOCK = 2**28
-_GATHERED_A_BLOCK = 2**26
-# Tensor cores add products in float32 but truncate where IEEE would round: two bits of slack.
-_ACCUMULATION_UNIT = 2.0**-22
-# torch.mm gives a half-precision product in float32 since torch 2.8, on CUDA.
-_MIXED_PRODUCT = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 8)
-
-
-class CertifiedScan:
-    """Some rows of a matrix on one device, searched exactly at the speed of half precision.
-
-    The scan multiplies float16 copies with float32 accumulation and takes k' = max(4k, k + 64)
-    candidates, which are scored again from the float32 rows. Let e bound |scan - exact|. Every
-    other row has an exact score of at most (k'-th scan score) + e. If that is below the k-th exact
-    score, the k best are certain; if not (hundreds of twin texts), k' doubles, and in the end all
-    rows are scored again.
-
-    e = |x - x16| |q16| + |x| |q - q16| + accumulation, with the norms of the actual rounding
-    residuals (Cauchy-Schwarz), not their worst case.
-
-    Args:
-        matrix: float32 `[n, dim]`, rows of length 1 at most.
-        device: Where to hold it.
-    """
-
-    def __init__(self, matrix: NDArray[np.float32], device: torch.device) -> None:
-        self._rows = torch.from_numpy(matrix).to(device)
-        self._half = self._rows.half()
-        residuals = torch.linalg.vector_norm(self._rows - self._half.float(), dim=1)
-        self._residual = float(residuals.max())
-        self._accumulation = 1.01 * matrix.shape[1] * _ACCUMULATION_UNIT
-
-    def __len__(self) -> int:
-        """Number of rows."""
-        return len(self._rows)
-
-    def search(
-        self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The k best rows of each query, as `DenseIndex.search`, which checks the arguments."""
-        k = min(k, len(self) if allowed is None else int(allowed.sum()))
-        scores = np.empty((len(queries), k), np.float32)
-        rows = np.empty((len(queries), k), np.int64)
-        if k == 0:
-            return scores, rows
-        device = self._rows.device
-        forbidden = None if allowed is None else torch.from_numpy(~allowed).to(device)
-        block = max(1, _SCANNED_A_BLOCK // len(self))
-        for start in range(0, len(queries), block):
-            part = torch.from_numpy(queries[start : start + block]).to(device)
-            scan = self._scan(part)
-            if forbidden is not None:
-                scan.masked_fill_(forbidden, float("-inf"))
-            stop = start + len(part)
-            scores[start:stop], rows[start:stop] = self._certified(part, scan, k)
-        return scores, rows
-
-    def _scan(self, queries: Tensor) -> Tensor:
-        """Approximate scores, float32 `[n_queries, n]`."""
-        if _MIXED_PRODUCT and self._half.device.type == "cuda":
-            return torch.mm(queries.half(), self._half.T, out_dtype=torch.float32)
-        return queries.half().float() @ self._half.float().T
-
-    def _certified(
-        self, queries: Tensor, scan: Tensor, k: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        query_residual = torch.linalg.vector_norm(queries - queries.half().float(), dim=1)
-        error = (1.001 * (self._residual + query_residual) + self._accumulation).cpu().numpy()
-        scores = np.empty((len(queries), k), np.float32)
-        rows = np.empty((len(queries), k), np.int64)
-        todo = np.arange(len(queries))
-        taken = max(4 * k, k + 64)
-        while len(todo):
-            taken = min(taken, len(self))
-            left = torch.from_numpy(todo).to(scan.device)
-            tops, candidates = torch.topk(scan[left], taken, dim=1)
-            exact = self._rescored(queries[left], candidates)
-            exact.masked_fill_(tops == float("-inf"), float("-inf"))
-            last = tops[:, -1].cpu().numpy()
-            found, found_rows = exact.cpu().numpy(), candidates.cpu().numpy()
-            uncertain = []
-            for place, query in enumerate(todo):
-                best = ranked(found[place], found_rows[place], k)
-                scores[query], rows[query] = found[place][best], found_rows[place][best]
-                # One float32 step of slack: an exact score is a rounded one.
-                bound = float(last[place]) + float(error[query]) + 2.0**-23
-                if taken < len(self) and bound >= scores[query, -1]:
-                    uncertain.append(query)
-            todo = np.array(uncertain, np.int64)
-            taken *= 2
-        return scores, rows
-
-    def _rescored(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Exact scores of candidates, float32 `[n_queries, n_candidates]`."""
-        scores = torch.empty(candidates.shape, dtype=torch.float32, device=candidates.device)
-        columns = max(1, _GATHERED_A_BLOCK // (len(queries) * queries.shape[1]))
-        wide = queries.double()
-        for start in range(0, candidates.shape[1], columns):
-            rows = self._rows[candidates[:, start : start + columns]].double()
-            scores[:, start : start + columns] = (rows * wide[:, None]).sum(-1)
-        return scores
+# On a GPU PyTorch may round the factors of a product to TF32 (ten bits of mantissa, half an ulp
+# each), and tensor cores truncate sums where IEEE would round: two bits of slack.
+_ROUNDED_FACTORS = 1.01 * 2.0**-10
+_TRUNCATED_SUMS = 4
 
 
 Vectors = NDArray[np.float32] | Tensor
@@ -185,8 +89,7 @@ class DenseIndex:
     then by row. Identical vectors have identical scores, and a query's answer is the same alone and
     in a batch.
 
-    On a GPU the product is a half-precision scan with a certificate (see `CertifiedScan`); several
-    GPUs each hold one shard of the rows.
+    On a GPU only the product differs, and the bound of its error.
 
     For dot products and distances vectors are first divided by a power of two, which is exact, so
     that none is longer than 1 and the same bounds hold; scores are multiplied back. Of distances a
@@ -196,7 +99,7 @@ class DenseIndex:
         matrix: `[n, dim]`; for cosine, rows that are not of unit length are normalised, in a copy.
             A float32 array or CPU tensor of unit rows is kept without a copy, since it may take
             gigabytes: it must not be written to afterwards.
-        device: "cpu", "cuda", "cuda:1", ...; by default the best available. "cuda" takes every GPU.
+        device: "cpu", "cuda", "cuda:1", ...; by default the best available.
         similarity: By which the model that made the vectors compares them.
 
     Raises:
@@ -215,13 +118,14 @@ class DenseIndex:
             self._matrix, self._scale = _short_rows(_finite(rows, "row"), similarity)
         self._error = rounding_error(self._matrix.shape[1])
         target = resolve_device(device)
-        self._shards: list[tuple[int, CertifiedScan]] = []
-        # Apple's MPS lacks float64, so the CPU searches.
+        # Apple's MPS lacks float64 and gains little: there the CPU searches.
+        self._rows: Tensor | None = None
         if target.type == "cuda":
-            devices = [target]
-            if target.index is None:
-                devices = [torch.device("cuda", i) for i in range(torch.cuda.device_count())]
-            self._shards = shards(self._matrix, devices)
+            self._multiply_on(torch.from_numpy(self._matrix).to(target))
+
+    def _multiply_on(self, rows: Tensor) -> None:
+        self._rows = rows
+        self._error = _TRUNCATED_SUMS * self._error + _ROUNDED_FACTORS
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -293,61 +197,37 @@ class DenseIndex:
         self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
     ) -> Found:
         """The k greatest inner products of each query."""
-        if self._shards:
-            return search_shards(self._shards, queries, k, allowed)
-        return self._search_cpu(queries, k, allowed)
-
-    def _search_cpu(
-        self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
-    ) -> Found:
         scores = np.empty((len(queries), k), np.float32)
         rows = np.empty((len(queries), k), np.int64)
         block = max(1, _SCORES_A_BLOCK // len(self))
         for start in range(0, len(queries), block):
             part = queries[start : start + block]
-            products = part @ self._matrix.T if len(part) > 1 else (self._matrix @ part[0])[None]
-            if allowed is not None:
-                products[:, ~allowed] = -np.inf
-            for offset, product in enumerate(products):
-                kth = np.partition(product, len(product) - k)[len(product) - k]
-                candidates = np.flatnonzero(product >= kth - 2 * self._error)
+            for offset, candidates in enumerate(self._candidates(part, k, allowed)):
                 exact = rescored(self._matrix, candidates, part[offset])
                 best = ranked(exact, candidates, k)
                 scores[start + offset] = exact[best]
                 rows[start + offset] = candidates[best]
         return scores, rows
 
-
-def shards(
-    matrix: NDArray[np.float32], devices: list[torch.device]
-) -> list[tuple[int, CertifiedScan]]:
-    """One scan per device, over about equally many consecutive rows, with each one's first row."""
-    bounds = np.linspace(0, len(matrix), len(devices) + 1).astype(int)
-    return [
-        (int(start), CertifiedScan(matrix[start:stop], device))
-        for start, stop, device in zip(bounds[:-1], bounds[1:], devices, strict=True)
-        if stop > start
-    ]
-
-
-def search_shards(
-    shards: list[tuple[int, CertifiedScan]],
-    queries: NDArray[np.float32],
-    k: int,
-    allowed: NDArray[np.bool_] | None,
-) -> Found:
-    """The k best of all shards: each gives its own k best, exactly, and they are merged."""
-    parts = []
-    for first, scan in shards:
-        mask = None if allowed is None else allowed[first : first + len(scan)]
-        found, rows = scan.search(queries, k, mask)
-        parts.append((found, rows + first))
-    if len(parts) == 1:
-        return parts[0]
-    scores = np.concatenate([part[0] for part in parts], axis=1)
-    rows = np.concatenate([part[1] for part in parts], axis=1)
-    best = np.stack([ranked(s, r, k) for s, r in zip(scores, rows, strict=True)])
-    return np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)
+    def _candidates(
+        self, queries: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None
+    ) -> Iterator[NDArray[np.int64]]:
+        """For each query the rows, ascending, that can be among its k best."""
+        if self._rows is not None:
+            on_gpu = torch.from_numpy(queries).to(self._rows.device) @ self._rows.T
+            if allowed is not None:
+                on_gpu[:, torch.from_numpy(~allowed).to(on_gpu.device)] = -torch.inf
+            least = torch.topk(on_gpu, k).values[:, -1:] - 2 * self._error
+            for reaches in on_gpu >= least:
+                yield reaches.nonzero()[:, 0].cpu().numpy()
+            return
+        one = len(queries) == 1
+        products = (self._matrix @ queries[0])[None] if one else queries @ self._matrix.T
+        if allowed is not None:
+            products[:, ~allowed] = -np.inf
+        for product in products:
+            kth = np.partition(product, len(product) - k)[len(product) - k]
+            yield np.flatnonzero(product >= kth - 2 * self._error)
 
 
 def _as_matrix(vectors: Vectors | ArrayLike, name: str) -> NDArray[np.float32]:

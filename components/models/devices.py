@@ -212,119 +212,8 @@ def _default_threads() -> int:
     return found[0]
 
 
-# Attention works on so many bytes of scores at a time: they stay in a core's cache, and are small
-# enough that no memory is requested from the system for each.
-_CHUNK_BYTES = 2**20
-# Texts, heads, tokens and width of a small encoder.
-_ATTENTION_PROBE = (8, 12, 160, 32)
-# From some 300 tokens PyTorch's fused attention wins.
-_LONGEST = 256
 # A product of a small encoder's feed-forward size.
 _LINEAR_PROBE = (512, 384, 1536)
-
-
-def fast_attention(device: torch.device) -> AbstractContextManager[object]:
-    """A block without gradients in which bfloat16 attention runs the faster of two ways, on a CPU.
-
-    PyTorch's fused attention multiplies in small blocks, which suits long texts. Articles and
-    passages are short: plain products over a few texts at a time take two thirds of the time where
-    the processor's bfloat16 products are fast. The plain way rounds scores to bfloat16 before the
-    softmax, the fused one after it.
-    """
-    return _PlainAttention() if ATTENTION.on(device) == "plain" else nullcontext()
-
-
-class _PlainAttention(TorchFunctionMode):
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        kwargs = kwargs or {}
-        if func is torch.nn.functional.scaled_dot_product_attention and _fits(*args, **kwargs):
-            query, key, value = args
-            mask, scale = kwargs.get("attn_mask"), kwargs.get("scale")
-            return plain_attention(query, key, value, mask, scale)
-        return func(*args, **kwargs)
-
-
-def _fits(
-    *args: Any,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,  # noqa: ARG001 - any will do
-    enable_gqa: bool = False,
-    **others: Any,
-) -> bool:
-    if len(args) != 3 or others or dropout_p or is_causal or enable_gqa:
-        return False
-    return (
-        all(each.dtype == torch.bfloat16 and each.device.type == "cpu" for each in args)
-        and all(each.dim() == 4 and each.numel() for each in args)
-        and args[1].shape[2] <= _LONGEST
-        and (attn_mask is None or (attn_mask.dim() == 4 and attn_mask.shape[1] == 1))
-        and not torch.is_grad_enabled()
-    )
-
-
-def plain_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float | None
-) -> Tensor:
-    """softmax(query key^T scale + mask) value, a few texts at a time.
-
-    Args:
-        query: bfloat16 `[n, heads, tokens, width]`.
-        key: bfloat16 `[n, heads, others, width]`.
-        value: As `key`.
-        mask: `[n or 1, 1, tokens or 1, others]`: what is added, or False where a key is
-            ignored; None ignores none.
-        scale: None is 1 / sqrt(width).
-
-    Returns:
-        As `query`.
-    """
-    n, heads, tokens, width = query.shape
-    query = query * (width**-0.5 if scale is None else scale)
-    added = _added(mask, query)
-    size = max(1, _CHUNK_BYTES // (heads * tokens * key.shape[2] * query.element_size()))
-    found = torch.empty(n, tokens, heads, width, dtype=query.dtype).transpose(1, 2)
-    for start in range(0, n, size):
-        own = slice(start, start + size)
-        scores = query[own] @ key[own].transpose(-1, -2)
-        if added is not None:
-            scores += added[own] if len(added) > 1 else added
-        found[own] = torch.softmax(scores, -1) @ value[own]
-    return found
-
-
-def _added(mask: Tensor | None, query: Tensor) -> Tensor | None:
-    if mask is None:
-        return None
-    if mask.stride(2) == 0:
-        mask = mask[:, :, :1]
-    if mask.dtype == torch.bool:
-        # Not infinite: a row that attends to nothing still gives numbers.
-        lowest = torch.finfo(query.dtype).min
-        return torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, lowest)
-    return mask.to(query.dtype)
-
-
-def _plain_gain() -> float:
-    generator = torch.Generator().manual_seed(0)
-    query, key, value = (
-        torch.randn(_ATTENTION_PROBE, generator=generator).bfloat16() for _ in range(3)
-    )
-    with torch.no_grad():
-        return gain(
-            lambda: torch.nn.functional.scaled_dot_product_attention(query, key, value),
-            lambda: plain_attention(query, key, value, mask=None, scale=None),
-        )
-
-
-ATTENTION = FasterWay("attention", "fused", "plain", 1.1, _plain_gain)
 
 
 def fast_linear(device: torch.device) -> AbstractContextManager[object]:
@@ -407,14 +296,13 @@ LINEAR = FasterWay("linear layers", "torch", "onednn", 1.2, _onednn_gain)
 
 def measured_way(device: torch.device, dtype: torch.dtype) -> str:
     """Which of two ways `inference` uses, for the record of a run."""
-    way = LINEAR if dtype == torch.float32 else ATTENTION
-    return f"{way.name}: {way.on(device)}"
+    # The second is what a run in bfloat16 has always recorded of PyTorch's own way.
+    return f"{LINEAR.name}: {LINEAR.on(device)}" if dtype == torch.float32 else "attention: fused"
 
 
 def settle_way(record: object) -> None:
     """Use the way that `measured_way` named in another process, if it works here."""
-    for way in (LINEAR, ATTENTION):
-        way.settle(str(record).removeprefix(f"{way.name}: "))
+    LINEAR.settle(str(record).removeprefix(f"{LINEAR.name}: "))
 
 
 @contextmanager
@@ -439,7 +327,7 @@ def inference(
         with (
             torch.no_grad(),
             torch.autocast(device.type, dtype, enabled=not exact),
-            fast_linear(device) if exact else fast_attention(device),
+            fast_linear(device) if exact else nullcontext(),
         ):
             yield
     finally:

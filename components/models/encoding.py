@@ -22,7 +22,7 @@ from torch import Tensor
 from components.models.devices import inference
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
-from components.models.similarity import Similarity, scaled
+from components.models.similarity import Similarity
 from components.models.tower import Passages, Tower
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.lexical import Segmentation, words_joined
@@ -133,6 +133,16 @@ def _batches(
         batches.append(ordered[start:stop])
         start = stop
     return batches
+
+
+def scaled(vectors: Tensor, similarity: Similarity) -> Tensor:
+    """A model's output as it is compared and kept: of unit length for cosine, else unchanged.
+
+    Args:
+        vectors: `[n, dim]`.
+        similarity: Of the model.
+    """
+    return torch.nn.functional.normalize(vectors, dim=-1) if similarity == "cosine" else vectors
 
 
 @dataclass(frozen=True)

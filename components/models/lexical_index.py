@@ -11,7 +11,7 @@ import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
-from components.statutes.lexical import analyzer, question_terms
+from components.statutes.lexical import analyzer, distinct_terms
 
 
 class RowMask:
@@ -73,6 +73,8 @@ class LexicalIndex:
         self.keys = keys
         self.languages = languages
         self._mask = RowMask(keys)
+        # Found once: looking a language up costs as much as analysing a short question.
+        self._analyzers = {language: analyzer(language) for language in languages}
         self._vocabulary = vocabulary
         self._bm25 = bm25s.BM25()
         self._bm25.scores = {**postings, "num_docs": len(keys)}
@@ -148,8 +150,26 @@ class LexicalIndex:
 
     def knows(self, word: str) -> bool:
         """Whether the word, by its stem in any of the languages, occurs or is a stop word."""
-        terms = question_terms(word, self.languages)
+        terms = distinct_terms(word, self._analyzers.values())
         return not terms or any(term in self._vocabulary for term in terms)
+
+    def coverage(self, question: str, key: int, language: str | None) -> float:
+        """The share of a question's distinct terms that occur in a document, from 0 to 1.
+
+        Args:
+            question: the words.
+            key: the document's.
+            language: the document's; the question is analysed by its rules.
+
+        Returns:
+            As `components.statutes.lexical.coverage` of the text; 0 for a question without terms.
+        """
+        terms = distinct_terms(question, [self._analyzers.get(language) or analyzer(language)])
+        row = np.flatnonzero(self.keys == key)
+        indices, indptr = self._bm25.scores["indices"], self._bm25.scores["indptr"]
+        known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
+        found = sum(bool((indices[indptr[t] : indptr[t + 1]] == row).any()) for t in known)
+        return found / len(terms) if terms else 0.0
 
     def to_bytes(self) -> bytes:
         """The index as an .npz file; text is JSON in it, nothing is pickled."""
@@ -201,5 +221,5 @@ class LexicalIndex:
         raise ValueError("the parts of the stored BM25 index do not fit together")
 
     def _term_rows(self, question: str) -> list[int]:
-        terms = question_terms(question, self.languages)
+        terms = distinct_terms(question, self._analyzers.values())
         return [self._vocabulary[term] for term in terms if term in self._vocabulary]

@@ -23,21 +23,11 @@ Similarity = Literal["cosine", "dot", "l2"]
 Floats = NDArray[np.float32]
 
 
-def scaled(vectors: Tensor, similarity: Similarity) -> Tensor:
-    """A model's output as it is compared and kept: of unit length for cosine, else unchanged.
-
-    Args:
-        vectors: `[n, dim]`.
-        similarity: Of the model.
-    """
-    return torch.nn.functional.normalize(vectors, dim=-1) if similarity == "cosine" else vectors
-
-
 def similarities(questions: Tensor, articles: Tensor, similarity: Similarity) -> Tensor:
     """The similarity of each question with each article, higher is nearer.
 
     Args:
-        questions: `[n_questions, dim]`, as `scaled` gives them.
+        questions: `[n_questions, dim]`, as `components.models.encoding.scaled` gives them.
         articles: `[n_articles, dim]`, likewise.
         similarity: Of the model.
 

@@ -106,25 +106,13 @@ def unranked(document: Document) -> Document:
     return document if meta == document.meta else replace(document, meta=meta)
 
 
-# How much work it takes to rank a candidate.
-
-
-class Work(NamedTuple):
-    """What two models have to read, in characters.
-
-    Attributes:
-        encoded: By the bi-encoder, so that passages can be chosen.
-        read: By the cross-encoder: passages, and the question with each.
-    """
-
-    encoded: int
-    read: int
+# Pace: which candidates can be ranked in the time that is left.
 
 
 def work_of(
     ranker: CrossEncoderRanker, chooser: PassageChooser | None, question: str, text: str
-) -> Work:
-    """The work for one candidate.
+) -> int:
+    """Characters that the models have to read for one candidate.
 
     Args:
         ranker: Cuts the text, and caches the cuts.
@@ -139,10 +127,7 @@ def work_of(
     encoded = 0
     if chooser is not None and len(spans) > most:
         encoded = chooser.unread([text[start:end] for start, end in spans])
-    return Work(encoded, sum(lengths) + len(question) * len(lengths))
-
-
-# Pace: which candidates can be ranked in the time that is left.
+    return encoded + sum(lengths) + len(question) * len(lengths)
 
 
 # A new portion counts twice as much as all earlier work of the same size.
@@ -156,37 +141,35 @@ class Portion(NamedTuple):
 
     Attributes:
         places: Their positions, ascending.
-        work: The work for all of them.
+        work: The characters to read for all of them.
     """
 
     places: list[int]
-    work: Work
+    work: int
 
 
 class Pace:
-    """Divides work into portions that end in time, by the speeds seen so far.
+    """Divides work into portions that end in time, by the speed seen so far.
 
     Each portion takes about half of the remaining time, so that a wrong guess is noticed while
-    there is time to correct it. A candidate that alone would take more waits until the others are
-    done: one long article does not cost the ranks of fifty. If several questions in a row have no
-    candidate that fits, one is tried alone, however long it takes. Thread-safe: at worst a speed is
-    one portion old.
+    there is time to correct it. A candidate that alone would take more is left out: one long
+    article does not cost the ranks of fifty. One candidate is always ranked, however long it takes,
+    so that a busy moment does not decide for ever. Thread-safe: at worst the speed is one portion
+    old.
     """
 
     def __init__(self) -> None:
-        self._speeds = _Speed(), _Speed()
-        # Doubled at each question for which every candidate seemed too slow.
-        self._leeway = 1.0
+        self._work = self._seconds = 0.0
 
     def portions(
-        self, n: int, work_of: Callable[[int], Work], seconds: float | None
+        self, n: int, work_of: Callable[[int], int], seconds: float | None
     ) -> Iterator[Portion]:
         """Portions of `n` candidates; the caller ranks one and reports it before taking the next.
 
         Args:
             n: How many candidates there are.
             work_of: The work for one of them; called when its turn comes, since the answer may take
-                time too, and again if it had to wait.
+                time too, and again if its portion was full.
             seconds: Time limit; None gives one portion of everything.
 
         Yields:
@@ -195,102 +178,39 @@ class Pace:
         """
         if seconds is None:
             if n:
-                yield _joined([(place, work_of(place)) for place in range(n)])
+                yield Portion(list(range(n)), sum(work_of(place) for place in range(n)))
             return
         end = time.perf_counter() + seconds
-        done = False
-        waiting: Sequence[int] = range(n)
-        for share in (_A_PORTION, 1.0):
-            later: list[int] = []
-            for portion in self._round(waiting, work_of, end, share, later):
-                done = True
-                yield portion
-            waiting = later
-        if waiting and not done:
-            self._leeway *= 2
-
-    def _round(
-        self,
-        places: Sequence[int],
-        work_of: Callable[[int], Work],
-        end: float,
-        share: float,
-        later: list[int],
-    ) -> Iterator[Portion]:
-        """Portions that take at most a share of the remaining time; other candidates wait."""
-        turn = 0
-        while turn < len(places) and time.perf_counter() < end:
-            taken: list[tuple[int, Work]] = []
-            expected = 0.0
-            while turn < len(places):
-                work = work_of(places[turn])
-                needed = self._seconds(work)
-                left = end - time.perf_counter()
-                if taken and (needed is None or expected + needed > left * _A_PORTION):
+        left_out: list[Portion] = []
+        place = n_ranked = 0
+        while place < n and time.perf_counter() < end:
+            places: list[int] = []
+            total = 0
+            while place < n and time.perf_counter() < end:
+                work = work_of(place)
+                room = (end - time.perf_counter()) * _A_PORTION
+                if places and not self._fits(total + work, room):
                     break
-                if left <= 0:
-                    break
-                if needed is None or needed <= left * share:
-                    taken.append((places[turn], work))
-                    expected += needed or 0.0
-                elif self._leeway > 1 and needed <= left * self._leeway:
-                    # A busy moment must not decide for ever: try one, to measure the speed again.
-                    self._forget(work)
-                    taken.append((places[turn], work))
-                    turn += 1
-                    break
+                if self._work and not self._fits(work, room):
+                    left_out.append(Portion([place], work))
                 else:
-                    later.append(places[turn])
-                turn += 1
-            if taken:
-                yield _joined(taken)
+                    places.append(place)
+                    total += work
+                place += 1
+            if places:
+                n_ranked += len(places)
+                yield Portion(places, total)
+        if left_out and not n_ranked:
+            yield min(left_out, key=lambda portion: portion.work)
 
-    def took(self, work: Work, encoding: float, reading: float) -> None:
-        """Learn from a portion.
+    def took(self, work: int, seconds: float) -> None:
+        """Learn from a portion."""
+        self._work = _KEPT * self._work + work
+        self._seconds = _KEPT * self._seconds + seconds
 
-        Args:
-            work: Of the portion.
-            encoding: Seconds that the choice of passages took.
-            reading: Seconds that the scores took.
-        """
-        self._leeway = 1.0
-        for speed, units, seconds in zip(self._speeds, work, (encoding, reading), strict=True):
-            if units:
-                speed.units = _KEPT * speed.units + units
-                speed.seconds = _KEPT * speed.seconds + seconds
-
-    def _forget(self, work: Work) -> None:
-        """Forget the speeds that doing some work will measure."""
-        for speed, units in zip(self._speeds, work, strict=True):
-            if units:
-                speed.units = speed.seconds = 0.0
-
-    def _seconds(self, work: Work) -> float | None:
-        """How long some work will take; None if nothing is known.
-
-        A model that has not run yet is assumed to be as fast as the other.
-        """
-        encoding, reading = (speed.of_a_unit for speed in self._speeds)
-        encoding, reading = encoding or reading, reading or encoding
-        if encoding is None or reading is None:
-            return None
-        return work.encoded * encoding + work.read * reading
-
-
-class _Speed:
-    """Work done and seconds spent on it; older work counts less."""
-
-    def __init__(self) -> None:
-        self.units = self.seconds = 0.0
-
-    @property
-    def of_a_unit(self) -> float | None:
-        return self.seconds / self.units if self.units else None
-
-
-def _joined(taken: list[tuple[int, Work]]) -> Portion:
-    encoded, read = (sum(each) for each in zip(*(work for _, work in taken), strict=True))
-    return Portion([place for place, _ in taken], Work(encoded, read))
+    def _fits(self, work: int, seconds: float) -> bool:
+        """Whether some work will take no longer; False as long as no speed is known."""
+        return bool(self._work) and work * self._seconds / self._work <= seconds
 
 
 # The cross-encoder that a ranker names, and the bi-encoder that chooses its passages.
@@ -369,7 +289,7 @@ def score_in_time(
         Those with a finite logit; others are left out with a warning.
     """
 
-    def work(place: int) -> Work:
+    def work(place: int) -> int:
         return work_of(ranker, chooser, question, candidates[place].text)
 
     scored: dict[int, Scored] = {}
@@ -378,9 +298,8 @@ def score_in_time(
         texts = [each.text for each in part]
         started = time.perf_counter()
         passages = ranker.chosen_passages(question, texts, chooser)
-        chosen = time.perf_counter()
         scores = ranker.score_articles(question, texts, passages)
-        pace.took(portion.work, chosen - started, time.perf_counter() - chosen)
+        pace.took(portion.work, time.perf_counter() - started)
         given = zip(part, scores.logits.tolist(), scores.best, scores.read, strict=True)
         scored |= zip(portion.places, (Scored(*each) for each in given), strict=True)
     found = [scored[place] for place in sorted(scored)]
@@ -453,8 +372,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
                 in the model's folder; None means: if the folder has a weight. Scores stay the
                 ranker's.
             time_budget_ms: time that ranking may take; candidates that do not fit are not ranked.
-                At the very first question, when no speed is known, one candidate is read however
-                long it takes; so is one after several questions that had time for none.
+                One candidate is always read, however long it takes.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
                 in the model's folder. Without one the first passages are read.
 

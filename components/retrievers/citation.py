@@ -14,11 +14,9 @@ from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
     Retriever,
-    expire_unless_new,
     matching_keys,
     resident_index,
-    state_of,
-    still_stored,
+    settled,
     validity_of,
 )
 from components.retrievers.validity import TODAY, Validity
@@ -125,27 +123,27 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        return self.find(question, *self._request(filters, top_k, as_of))
+        request = self._request(filters, top_k, as_of)
+        return settled(self._store, lambda state: self.find(state, question, *request))
 
     def find(
-        self, question: str, filters: dict[str, Any] | None, k: int, day: date | None
-    ) -> dict[str, Any]:
-        """`run` with a question, filters, number and day that were checked."""
-        for again in (True, False):
-            state = state_of(self._store)
-            resolver = self.current_index(state)
-            validity = validity_of(self._store, state)
-            cited, unread = resolver.resolve_question(question)
-            citations = by_wording(cited, validity, day or date.today())
-            keys = self._keys(citations)
-            allowed = self._allowed(keys, filters, validity.on(day).left_out)
-            scores = scores_of(question, citations, keys, allowed)
-            found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
-            whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
-            # If some are missing, a law was just published again, or a foreign store has changed.
-            if whole and not (again and missing(citations) and expire_unless_new(self._store)):
-                break
-        return {**outputs(citations, unread, found, k), "query": question}
+        self,
+        state: Hashable,
+        question: str,
+        filters: dict[str, Any] | None,
+        k: int,
+        day: date | None,
+    ) -> tuple[dict[str, Any], bool]:
+        """`run` in a state of the store, as `settled` takes it; all arguments were checked."""
+        cited, unread = self.current_index(state).resolve_question(question)
+        validity = validity_of(self._store, state)
+        citations = by_wording(cited, validity, day or date.today())
+        keys = self._keys(citations)
+        allowed = self._allowed(keys, filters, validity.on(day).left_out)
+        scores = scores_of(question, citations, keys, allowed)
+        found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
+        whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
+        return {**outputs(citations, unread, found, k), "query": question}, whole
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.
@@ -181,8 +179,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
 
     def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:
         ids = list(scores)[:k]
-        fetched = self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
-        return still_stored(self._store, fetched)
+        return self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
 
     def _shared_index(self) -> ResidentIndex[CitationResolver]:
         return citation_index(self._store)

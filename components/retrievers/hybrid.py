@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
-from components.converters.articles import headings_of, language_of, law_of, ranks_of
+from components.converters.articles import headings_of, language_of, law_of
 from components.embedders.text import StatuteTextEmbedder
+from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
 from components.models.learned_fusion import (
     BM25,
@@ -39,16 +41,16 @@ from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
     Retriever,
-    checked_query,
+    allowed_keys,
     readable,
     resident_index,
-    search_store,
+    settled,
     state_of,
+    validity_of,
 )
 from components.retrievers.validity import TODAY
-from components.statutes.article import indexed_text
 from components.statutes.fusion import FUSION_K
-from components.statutes.lexical import K1, B, analysis_version, coverage
+from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
 from components.statutes.spelling import Spelling, corrected
 from components.stores.sqlite import StatuteDocumentStore
@@ -191,8 +193,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.embedder = StatuteTextEmbedder(model, device, dtype)
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
+        self._encoder: BiEncoder | None = None
         self._fusion: LearnedFusion | None = None
-        self._answered: tuple[str | None, AnsweredQuestions | None] = (None, None)
+        self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
         self._is_warm = False
 
     def search_answered(self, questions: AnsweredQuestions) -> None:
@@ -201,7 +204,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         Args:
             questions: whose vectors are of the store's model.
         """
-        self._answered = (self._answered_record(), questions)
+        self._questions = (self._answered_record(), questions)
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -233,7 +236,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 store=getattr(self.document_store, "path", type(self.document_store).__name__),
             )
         else:
-            self.embedder.warm_up()
+            self._encoder = self.embedder.loaded()
             self.dense.warm_up()
             self._fusion = self._learned_fusion()
         self._is_warm = True
@@ -290,30 +293,82 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         question = clean_question(query)
         narrowed, n, day = self._request(filters, top_k, as_of)
         self.warm_up()
-        cited = self.citation.find(question, narrowed, _MOST_CITED, day)
+        return settled(
+            self._store,
+            lambda state: self._answered(state, question, narrowed, n, day, correct=correct),
+        )
+
+    def _answered(
+        self,
+        state: Hashable,
+        question: str,
+        filters: dict[str, Any] | None,
+        n: int,
+        day: date | None,
+        *,
+        correct: bool,
+    ) -> tuple[dict[str, Any], bool]:
+        """`run` in a state of the store, as `settled` takes it."""
+        law, words = self._law(state), self.bm25.current_index(state)
+        validity = validity_of(self._store, state)
+        allowed = allowed_keys(self._store, filters, validity.on(day))
+        cited, is_whole = self.citation.find(state, question, filters, _MOST_CITED, day)
+        lists = {CITATION: law.cited(cited)}
+        weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
+        if self._fusion is not None:
+            weights |= self._fusion.weights
         corrections: dict[str, str] = {}
-        vector = None
-        if self.model is not None:
+        if (encoder := self._encoder) is not None:
             if correct:
-                corrections = self._corrections(question)
+                # Words that neither the law nor the model's vocabulary has.
+                corrections = law.spelling.corrections(
+                    question,
+                    lambda word: words.knows(word) or encoder.query.tokenizer.is_whole(word),
+                )
                 question = corrected(question, corrections)
-            vector = checked_query(type(self).__name__, self.embedder.vector(question))
+            vector = encoder.encode_queries([question])[0].numpy()
+            vectors = self.dense.current_index(state)
+            lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
+            if (answered := self.answered_questions()) is not None:
+                lists[ANSWERED] = law.voted(answered.search(vector), allowed)
+                weights[ANSWERED] = answered.weight
+        lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
+        lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
+        lists = {stage: lists[stage] for stage in weights if stage in lists}
+        covered = 0.0
+        for first in lists[BM25].rows[:1].tolist():
+            covered = words.coverage(question, int(law.keys[first]), law.languages[first])
         pinned: list[Document] = cited["pinned"]
-        found: _Found | None = None
-
-        def search(
-            state: Hashable, allowed: NDArray[np.int64] | None
-        ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            nonlocal found
-            found = self._found(question, vector, cited, state, allowed)
-            rest = max(0, n - len(pinned))
-            return found.keys[:rest], found.scores[:rest]
-
-        documents = search_store(self._store, search, narrowed, day)
-        assert found is not None
-        top = [*(replace(each, score=1.0) for each in pinned), *documents][:n]
-        ranks = {each.id: found.ranks_of(each.id) for each in top}
-        rankings = found.rankings(self.depth)
+        above = law.rows_of(each.id for each in pinned)
+        rows, scores = self._fused(law, lists, weights, above, question, covered)
+        rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
+        firsts = {stage: lists[stage].rows[:1] for stage in (BM25, DENSE) if stage in lists and n}
+        keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
+        documents = {each.id: each for each in self._store.fetch(keys)}
+        evidence = [
+            replace(
+                documents[id_],
+                score=float(lists[stage].scores[0]),
+                meta={**documents[id_].meta, "ranks": {stage: 1}},
+            )
+            for stage, first in firsts.items()
+            for id_ in law.ids_of(first)
+            if id_ in documents
+        ]
+        fused = zip(law.ids_of(rows), scores.tolist(), strict=True)
+        below = [replace(documents[id_], score=score) for id_, score in fused if id_ in documents]
+        top = [*(replace(each, score=1.0) for each in pinned), *validity.with_wordings(below)][:n]
+        ranks = {each.id: law.ranks_of(each.id, lists) for each in top}
+        rankings = {
+            stage: dict(
+                zip(
+                    law.ids_of(each.rows[: self.depth]),
+                    each.ranks[: self.depth].tolist(),
+                    strict=True,
+                )
+            )
+            for stage, each in lists.items()
+        }
         for id_, own in ranks.items():
             for stage, rank in own.items():
                 rankings[stage].setdefault(id_, rank)
@@ -325,62 +380,29 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "left_out": cited["left_out"],
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
-            "evidence": found.evidence if n else [],
+            "evidence": evidence,
             "rankings": rankings,
             "corrections": corrections,
-        }
+        }, is_whole and len(documents) == len(keys)
 
-    def _corrections(self, question: str) -> dict[str, str]:
-        """Words that neither the law nor the model's vocabulary has, by words of the law."""
-        state = state_of(self._store)
-        words = self.bm25.current_index(state)
-        return self._law(state).spelling.corrections(
-            question, lambda word: words.knows(word) or self.embedder.knows(word)
-        )
-
-    def _found(
+    def _fused(
         self,
+        law: "LawIndex",
+        lists: dict[str, RankedList],
+        weights: dict[str, float],
+        above: list[int],
         question: str,
-        vector: NDArray[np.float32] | None,
-        cited: dict[str, Any],
-        state: Hashable,
-        allowed: NDArray[np.int64] | None,
-    ) -> "_Found":
-        """Search every list in the store's state, and fuse them."""
-        law = self._law(state)
-        # What the question cites is one list: first the pinned, then those in doubt.
-        above = law.rows_of(each.id for each in cited["pinned"])
-        named = dict.fromkeys([*above, *law.rows_of(each.id for each in cited["documents"])])
-        lists = {
-            CITATION: RankedList.of(np.array(list(named), dtype=np.int64), np.ones(len(named))),
-            BM25: law.listed(*self.bm25.current_index(state).search(question, self.depth, allowed)),
-            DIVISION: law.in_divisions(question, self.depth, allowed),
-        }
-        if vector is not None:
-            vectors = self.dense.current_index(state)
-            lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
-        evidence = [
-            replace(each, meta={**each.meta, "ranks": {stage: 1}})
-            for stage in (BM25, DENSE)
-            if stage in lists
-            for each in self._store.fetch(law.keys[lists[stage].rows[:1]], lists[stage].scores[:1])
-        ]
-        covered = _coverage(question, evidence)
-        weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
-        if self._fusion is not None:
-            weights |= self._fusion.weights
+        covered: float,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Rows and scores, 0 to 1, of the articles that are not pinned, best first."""
         weights = weights_for(weights, covered, self.full_coverage)
-        answered = self.answered_questions()
-        if vector is not None and answered is not None:
-            lists[ANSWERED] = law.voted(answered.search(vector), allowed)
-            weights[ANSWERED] = answered.weight
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
         # Where nothing has any weight, nothing is found.
         scores /= sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
         below = ~np.isin(rows, above)
         rows, scores = rows[below], scores[below]
         # The learned fusion knows nothing of citations in doubt.
-        if self._fusion is not None and len(named) == len(above):
+        if self._fusion is not None and len(lists[CITATION].rows) == len(above):
             first, learned = self._fusion.ranked(
                 law.arrays, lists, rows, question=question, coverage=covered
             )
@@ -388,7 +410,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             learned = 0.5 + 0.5 / (1 + np.exp(-learned))
             scores = np.concatenate([learned, 0.5 * scores[len(first) :]])
             rows = np.concatenate([first, rows[len(first) :]])
-        return _Found(law, law.keys[rows], scores, lists, evidence)
+        return rows, scores
 
     def answered_questions(self) -> AnsweredQuestions | None:
         """Those that are searched; None where there are none, or they do not help.
@@ -397,11 +419,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             StoreError: the store's are broken.
         """
         record = self._answered_record()
-        if record != self._answered[0]:
+        if record != self._questions[0]:
             assert isinstance(self.document_store, StatuteDocumentStore) or record is None
             questions = AnsweredQuestions.read(self.document_store, record) if record else None
-            self._answered = (record, questions)
-        questions = self._answered[1]
+            self._questions = (record, questions)
+        questions = self._questions[1]
         # A list without weight changes nothing, and would be shown as a reason.
         return questions if questions and questions.weight and self._fusion is None else None
 
@@ -433,43 +455,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         return self._resident_law.current(self._store, state)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What one search of a store's content found.
-
-    Attributes:
-        law: the law that was searched.
-        keys: of the articles that are not pinned, best first.
-        scores: of these, 0 to 1.
-        lists: what each search found.
-        evidence: the first article by words and by meaning, with its score there.
-    """
-
-    law: "LawIndex"
-    keys: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    lists: dict[str, RankedList]
-    evidence: list[Document]
-
-    def ranks_of(self, id_: str) -> dict[str, int]:
-        """The rank of an article in each list that has it."""
-        ranks = {}
-        for row in self.law.rows_of([id_]):
-            for stage, each in self.lists.items():
-                for place in np.flatnonzero(each.rows == row)[:1].tolist():
-                    ranks[stage] = int(each.ranks[place])
-        return ranks
-
-    def rankings(self, depth: int) -> dict[str, dict[str, int]]:
-        """The ranks of the first articles of each list, by id."""
-        return {
-            stage: dict(
-                zip(self.law.ids_of(each.rows[:depth]), each.ranks[:depth].tolist(), strict=True)
-            )
-            for stage, each in self.lists.items()
-        }
-
-
 _DIVISIONS_FORMAT = 1
 
 
@@ -482,6 +467,7 @@ class LawIndex:
     Args:
         keys: int64 `[n]`, of the articles in the order of the law.
         ids: of the same.
+        languages: of the same.
         arrays: where they stand; its rows are theirs.
         divisions: an index over the divisions of `arrays`.
         spelling: the words of the articles.
@@ -491,11 +477,13 @@ class LawIndex:
         self,
         keys: NDArray[np.int64],
         ids: list[str],
+        languages: list[str | None],
         arrays: LawArrays,
         divisions: LexicalIndex,
         spelling: Spelling,
     ) -> None:
         self.keys = keys
+        self.languages = languages
         self.arrays = arrays
         self.spelling = spelling
         self._divisions = divisions
@@ -521,8 +509,11 @@ class LawIndex:
         """
         # Before anything is read: newer content under this version is only indexed once more.
         version = f"{_DIVISIONS_FORMAT}/{analysis_version()}/{store.content_version()}"
-        articles = [(key, id_, law_of(meta), headings_of(meta)) for key, id_, meta in store.metas()]
-        headings = {key: above for key, _, _, above in articles}
+        articles = [
+            (key, id_, law_of(meta), headings_of(meta), language_of(meta))
+            for key, id_, meta in store.metas()
+        ]
+        headings = {key: above for key, _, _, above, _ in articles}
 
         def own_texts() -> Iterator[tuple[int, str, str | None]]:
             """The text of each article without its headings."""
@@ -530,11 +521,11 @@ class LawIndex:
                 yield key, text.removeprefix(" ".join(headings.get(key, ()))).lstrip(), language
 
         lengths = {key: len(text) for key, text, _ in own_texts()}
-        arrays = LawArrays((law, above, lengths.get(key, 0)) for key, _, law, above in articles)
+        arrays = LawArrays((law, above, lengths.get(key, 0)) for key, _, law, above, _ in articles)
 
         def build() -> LexicalIndex:
             texts = {key: (text, language) for key, text, language in own_texts()}
-            of_articles = ((above, *texts.pop(key, ("", None))) for key, _, _, above in articles)
+            of_articles = ((above, *texts.pop(key, ("", None))) for key, _, _, above, _ in articles)
             return LexicalIndex.build(division_texts(arrays, of_articles), k1=k1, b=b)
 
         divisions = kept_index(store, f"divisions/{k1}/{b}", version, LexicalIndex, build)
@@ -544,7 +535,11 @@ class LawIndex:
         spelling = kept_index(
             store, "words/", version, Spelling, lambda: Spelling.of(t for _, t, _ in store.texts())
         )
-        return cls(keys, [each[1] for each in articles], arrays, divisions, spelling)
+        ids = [each[1] for each in articles]
+        # One object for each language, whatever the number of articles.
+        tags: dict[str | None, str | None] = {}
+        languages = [tags.setdefault(each[4], each[4]) for each in articles]
+        return cls(keys, ids, languages, arrays, divisions, spelling)
 
     def listed(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> RankedList:
         """What a search found, by row; keys of other content are left out."""
@@ -587,6 +582,21 @@ class LawIndex:
             rows, scores = rows[mask[rows]], scores[mask[rows]]
         return RankedList.of(rows, scores)
 
+    def cited(self, cited: dict[str, Any]) -> RankedList:
+        """What a question cites as one list: first the pinned articles, then those in doubt."""
+        found = (each.id for name in ("pinned", "documents") for each in cited[name])
+        rows = np.array(list(dict.fromkeys(self.rows_of(found))), dtype=np.int64)
+        return RankedList.of(rows, np.ones(len(rows)))
+
+    def ranks_of(self, id_: str, lists: dict[str, RankedList]) -> dict[str, int]:
+        """The rank of an article in each list that has it."""
+        return {
+            stage: int(each.ranks[place])
+            for row in self.rows_of([id_])
+            for stage, each in lists.items()
+            for place in np.flatnonzero(each.rows == row)[:1].tolist()
+        }
+
     def rows_of(self, ids: Iterable[str]) -> list[int]:
         """Rows of the articles with these ids; unknown ones are left out."""
         return [self._row_of_id[id_] for id_ in ids if id_ in self._row_of_id]
@@ -594,15 +604,6 @@ class LawIndex:
     def ids_of(self, rows: NDArray[np.int64]) -> list[str]:
         """Ids of rows."""
         return [self._ids[row] for row in rows.tolist()]
-
-
-def _coverage(question: str, evidence: list[Document]) -> float:
-    """The share of a question's terms in the first article that words find; 0 where none is."""
-    for first in evidence:
-        if BM25 in ranks_of(first.meta):
-            text = indexed_text(headings_of(first.meta), first.content or "")
-            return coverage(question, text, language_of(first.meta))
-    return 0.0
 
 
 def _is_share(value: float) -> bool:

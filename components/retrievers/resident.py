@@ -5,7 +5,7 @@ There is one index for each store and kind, shared by every retriever of the pro
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import date
@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from haystack import Document, logging
-from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DocumentStore
 from haystack.errors import FilterError
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ from components.stores.filters import (
     ORDERINGS,
     check_filters,
     matches,
-    narrowed,
     plain_filters,
 )
 from components.stores.rows import embedding_blob, position_of
@@ -86,6 +84,7 @@ class ReadableStore(Protocol):
 
 
 Index = TypeVar("Index")
+Result = TypeVar("Result")
 
 _in_background = False
 
@@ -210,8 +209,8 @@ class StoreSnapshot:
     """The documents of a foreign store as they were when last read.
 
     Haystack's protocol does not report changes. The store is read again at the next use after
-    `refresh_seconds`, when the number of documents differs, when `confirmed` finds a document gone
-    or changed, and after `reload(store)`. Versions and keys stay where nothing has changed.
+    `refresh_seconds`, when the number of documents differs, and after `reload(store)`. Versions and
+    keys stay where nothing has changed.
     Documents stand in the order of `meta.position`, then as they were first read.
 
     Args:
@@ -229,10 +228,6 @@ class StoreSnapshot:
         self._row_of: dict[str, int] = {}
         self._count = -1
         self._read_at = -math.inf
-        self._took = 0.0
-        self._doubted_at = -math.inf
-        self._can_look_up = True
-        self._warned = False
         self._version = 0
         self._first_key = 0
 
@@ -249,38 +244,6 @@ class StoreSnapshot:
         """Read the store again at the next use."""
         with self._lock:
             self._read_at = -math.inf
-
-    def expire_unless_new(self) -> bool:
-        """Expire unless the store was read just now; return whether it did.
-
-        For an article that the snapshot lacks: its id is unknown, so it cannot be looked up.
-        """
-        with self._lock:
-            now = monotonic()
-            just_read = now - self._read_at < 2 * self._took
-            # Questions about articles that do not exist must not keep a large store busy: a read
-            # of more than 20 ms is repeated for them once in ten times its duration.
-            too_often = now - self._doubted_at < 10 * self._took - 0.2
-            if just_read or too_often:
-                return False
-            self._doubted_at = now
-            self.expire()
-            return True
-
-    def confirmed(self, documents: list[Document]) -> list[Document]:
-        """Those that the store still has, unchanged; if some are not, the snapshot expires.
-
-        All of them, if the store cannot be asked for documents by id.
-        """
-        if not documents or not self._can_look_up:
-            return documents
-        stored = self._stored([each.id for each in documents])
-        if stored is None:
-            return documents
-        kept = [each for each in documents if _same(each, stored.get(each.id))]
-        if len(kept) < len(documents):
-            self.expire()
-        return kept
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one.
@@ -358,33 +321,6 @@ class StoreSnapshot:
         with self._lock:
             return list(enumerate(self._documents, start=self._first_key))
 
-    def _stored(self, ids: list[str]) -> dict[str, Document] | None:
-        """The documents with these ids as the store has them now; None if it cannot be asked."""
-        lookup = self._store.filter_documents
-        if getattr(lookup, "__func__", None) is InMemoryDocumentStore.filter_documents:
-            # Its filter compares every document with every id: seconds for some hundred ids.
-            storage = cast("InMemoryDocumentStore", self._store).storage
-            found = ((id_, storage.get(id_)) for id_ in ids)
-            return {id_: each for id_, each in found if each is not None}
-        try:
-            listed = lookup({"field": "id", "operator": "in", "value": ids})
-        except Exception as error:  # noqa: BLE001 - each store has errors of its own
-            self._can_look_up = False  # until the store is read again
-            self._warn_of_ids(f"refused: {error}")
-            return None
-        return {each.id: each for each in listed}
-
-    def _warn_of_ids(self, what: str) -> None:
-        if not self._warned:
-            self._warned = True
-            logger.warning(
-                "{store} was asked for documents by id and {what}. Results cannot be checked "
-                "against it and may be up to {seconds} seconds old (refresh_seconds).",
-                store=type(self._store).__name__,
-                what=what,
-                seconds=self.refresh_seconds,
-            )
-
     def _read(self, count: int) -> None:
         started = monotonic()
         found = sorted(
@@ -409,28 +345,13 @@ class StoreSnapshot:
             self._documents, self._rows, self._matrix = documents, rows, matrix
             self._row_of = {each.id: row for row, each in enumerate(documents)}
             self._version += 1
-        self._count = count
-        self._read_at, self._took = started, monotonic() - started
-        self._try_ids()
+        self._count, self._read_at = count, started
 
     def _known(self, document: Document) -> Document | None:
         """The copy that was made at an earlier read, if it is the same."""
         row = self._row_of.get(document.id)
         known = None if row is None else self._documents[row]
         return known if _same(document, known) else None
-
-    def _try_ids(self) -> None:
-        """Find out whether the store can be asked for documents by id.
-
-        Haystack's own components do so, but its test kit for document stores does not require it.
-        """
-        self._can_look_up = True
-        for first in self._documents[:1]:
-            stored = self._stored([first.id])
-            if stored is None or _same(first, stored.get(first.id)):
-                return
-            self._can_look_up = False
-            self._warn_of_ids("did not find them")
 
 
 def _copy(document: Document) -> Document:
@@ -496,23 +417,6 @@ def readable(store: DocumentStore, refresh_seconds: float = math.inf) -> Readabl
             snapshot = _snapshots[id(store)] = StoreSnapshot(store)
         snapshot.refresh_seconds = min(snapshot.refresh_seconds, refresh_seconds)
         return snapshot
-
-
-def still_stored(store: ReadableStore, documents: list[Document]) -> list[Document]:
-    """Those of the documents fetched that are unchanged in a foreign store.
-
-    If some are not, the store is read again at its next use. Lexarbor's own store needs no check.
-    """
-    return store.confirmed(documents) if isinstance(store, StoreSnapshot) else documents
-
-
-def expire_unless_new(store: ReadableStore) -> bool:
-    """Read a foreign store again at its next use, unless that was done just now.
-
-    Returns:
-        Whether it will be read. False for Lexarbor's own store.
-    """
-    return isinstance(store, StoreSnapshot) and store.expire_unless_new()
 
 
 def reload(store: DocumentStore) -> None:
@@ -640,6 +544,19 @@ class StoreComponent(StatuteComponent):
             await close()
 
 
+def narrowed(
+    own: Mapping[str, Any] | None, filters: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Filters that all of a component's own filters and of a question's must hold for.
+
+    Args:
+        own: the component's.
+        filters: the question's.
+    """
+    given = [dict(each) for each in (own, filters) if each]
+    return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
+
+
 class Retriever(StoreComponent):
     """A component whose `top_k` and `as_of` hold unless `run` is given others.
 
@@ -725,51 +642,45 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
         filters: dict[str, Any] | None,
         day: date | None,
     ) -> list[Document]:
-        """`search_store` by the component's index."""
-        return search_store(
-            self._store,
-            lambda state, allowed: search(self.current_index(state), allowed),
-            filters,
-            day,
-        )
+        """Search the component's index and read what was found from the store.
+
+        Args:
+            search: from the index, and the keys that are allowed (None for all), to keys and
+                scores, best first.
+            filters: Haystack filters, or None.
+            day: leaves out what was not in force on it; None leaves out nothing.
+
+        Returns:
+            New documents with scores and without embeddings, best first, each with its other
+            wordings in `meta["wordings"]` where there are any.
+
+        Raises:
+            FilterError: the filters are malformed.
+        """
+
+        def find(state: Hashable) -> tuple[list[Document], bool]:
+            validity = validity_of(self._store, state)
+            allowed = allowed_keys(self._store, filters, validity.on(day))
+            keys, scores = search(self.current_index(state), allowed)
+            documents = self._store.fetch(keys, scores)
+            return validity.with_wordings(documents), len(documents) == len(keys)
+
+        return settled(self._store, find)
 
 
-def search_store(
-    store: ReadableStore,
-    search: Callable[
-        [Hashable, NDArray[np.int64] | None],
-        tuple[NDArray[np.int64], NDArray[np.float32] | NDArray[np.float64]],
-    ],
-    filters: dict[str, Any] | None,
-    day: date | None,
-) -> list[Document]:
-    """Search resident indexes and read what was found from the store.
+def settled(store: ReadableStore, find: Callable[[Hashable], tuple[Result, bool]]) -> Result:
+    """What is found in the store's present content; found once more if that changed meanwhile.
 
-    A law that is published again between the two has new keys, and a foreign store may have
-    changed since it was read: the search is then repeated once on the new content.
+    A law that is published again between a search and the reading of what it found has new keys.
 
     Args:
-        store: what the indexes are of.
-        search: from the store's state, and the keys that are allowed (None for all), to keys and
-            scores, best first.
-        filters: Haystack filters, or None.
-        day: leaves out what was not in force on it; None leaves out nothing.
-
-    Returns:
-        New documents with scores and without embeddings, best first, each with its other
-        wordings in `meta["wordings"]` where there are any.
-
-    Raises:
-        FilterError: the filters are malformed.
+        store: what is searched.
+        find: from the store's `state_of` to what was found, and whether all of it was still there.
     """
     for _ in range(2):
         state = state_of(store)
-        validity = validity_of(store, state)
-        allowed = allowed_keys(store, filters, validity.on(day))
-        keys, scores = search(state, allowed)
-        documents = still_stored(store, store.fetch(keys, scores))
-        whole = len(documents) == len(keys)
-        if whole and state_of(store) == state:
+        found, is_whole = find(state)
+        if is_whole and state_of(store) == state:
             break
     # What is still missing is being written just now; the rest is returned.
-    return validity.with_wordings(documents)
+    return found

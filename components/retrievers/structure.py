@@ -1,6 +1,6 @@
 """StructureExpander: found articles with their neighbours in the law."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Hashable, Iterable
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -17,8 +17,7 @@ from components.retrievers.resident import (
     ResidentIndex,
     matching_keys,
     resident_index,
-    state_of,
-    still_stored,
+    settled,
     validity_of,
 )
 from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
@@ -116,17 +115,19 @@ class StructureExpander(IndexReader[_Places]):
         """
         day = asked_day("StructureExpander", self.as_of if as_of is None else as_of)
         on = day or date.today()
-        for _ in range(2):
-            state = state_of(self._store)
-            places = self._index().current(self._store, state)
+
+        def find(
+            state: Hashable,
+        ) -> tuple[tuple[list[dict[str, str]], dict[str, Document]], bool]:
+            places = self.current_index(state)
             validity = validity_of(self._store, state)
             left_out = validity.on(day).left_out
             related = [self._related(each, places, validity, on, left_out) for each in documents]
             keys = self._keys({id_ for each in related for id_ in each}, filters)
-            neighbours = still_stored(self._store, self._store.fetch(keys))
-            if len(neighbours) == len(keys):
-                break  # else the store has changed just now
-        found = {neighbour.id: neighbour for neighbour in neighbours}
+            found = {each.id: each for each in self._store.fetch(keys)}
+            return (related, found), len(found) == len(keys)
+
+        related, found = settled(self._store, find)
         return {
             "documents": [
                 replace(

@@ -294,9 +294,15 @@ def question_terms(question: str, languages: Iterable[str | None]) -> list[str]:
     They are cut without regard to the law's vocabulary, which is unknown when asking an engine.
     """
     ordered = sorted(set(languages), key=lambda language: language or "")
+    return distinct_terms(question, map(analyzer, ordered))
+
+
+def distinct_terms(question: str, analyzers: Iterable[Callable[[str], list[str]]]) -> list[str]:
+    """`question_terms` by analysers, for a reader that keeps those of its languages."""
     # Languages may share an analyser ("fr", "fr-BE"): each runs once.
-    analyzers = dict.fromkeys(analyzer(language) for language in ordered)
-    terms = dict.fromkeys(term for analyze in analyzers for term in analyze(question))
+    terms = dict.fromkeys(
+        term for analyze in dict.fromkeys(analyzers) for term in analyze(question)
+    )
     return list(islice(terms, MAX_QUESTION_TERMS))
 
 

@@ -17,7 +17,6 @@ import math
 import re
 import sqlite3
 import threading
-from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, get_args
 
@@ -135,19 +134,6 @@ def _check_operator(kind: str, operator: Any, known: tuple[str, ...]) -> None:
         raise FilterError(
             f"Unknown {kind} operator '{operator}'. Valid operators are: {sorted(known)}"
         )
-
-
-def narrowed(
-    own: Mapping[str, Any] | None, filters: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
-    """Filters that all of a component's own filters and of a question's must hold for.
-
-    Args:
-        own: the component's.
-        filters: the question's.
-    """
-    given = [dict(each) for each in (own, filters) if each]
-    return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
 
 
 def plain_filters(condition: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from components.retrievers.resident import (
     ReadableStore,
     Retriever,
     matching_keys,
+    narrowed,
     resident_index,
     validity_of,
 )
@@ -23,7 +24,6 @@ from components.retrievers.structure import StructureExpander
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
 from components.statutes.citations.resolver import CitationResolver
-from components.stores.filters import narrowed
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import found_article
 from pipelines.audit import audit

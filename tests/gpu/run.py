@@ -180,27 +180,26 @@ def unit(rows: NDArray[Any]) -> NDArray[np.float32]:
 def check_index(
     checks: Checks, device: torch.device, sizes: Sequence[int] = (22_633, 500_000), dim: int = 768
 ) -> Measured:
-    """The certified scan against the CPU's exact search, twins included, and both speeds."""
+    """The search on the GPU against the one on the CPU, twins included, and its speed."""
     return {str(size): _check_index(checks, device, size, dim) for size in sizes}
 
 
 def _check_index(checks: Checks, device: torch.device, size: int, dim: int) -> Measured:
-    from components.models.dense_index import CertifiedScan, DenseIndex
+    from components.models.dense_index import DenseIndex
 
     rng = np.random.default_rng(0)
     matrix = unit(rng.standard_normal((size, dim), dtype=np.float32))
     queries = unit(rng.standard_normal((256, dim), dtype=np.float32))
-    # Identical rows in scattered places across the k-th: 200 of them, which the scan takes at once,
-    # and 800, for which it has to take more.
+    # Identical rows in scattered places across the k-th: 200 of them, and 800.
     places = rng.permutation(size)[:1_050]
     for query, group in ((0, places[:220]), (1, places[220:])):
         near = queries[query] + rng.standard_normal((31, dim)) / dim**0.5
         matrix[group] = unit(near[:1])
         matrix[group[:20]] = unit(queries[query] + 0.5 * (near[1:21] - queries[query]))
     allowed = rng.random(size) < 0.3
-    scan, cpu = CertifiedScan(matrix, device), DenseIndex(matrix, "cpu")
+    gpu, cpu = DenseIndex(matrix, str(device)), DenseIndex(matrix, "cpu")
     for name, k, mask in (("", K, None), (" of allowed rows", K, allowed), ("", 10 * K, None)):
-        found, expected = scan.search(queries, k, mask), cpu.search(queries, k, allowed=mask)
+        found, expected = (each.search(queries, k, allowed=mask) for each in (gpu, cpu))
         label = f"index: {size:,} rows, top-{k}{name}"
         checks(f"{label}, the same rows as on the CPU", np.array_equal(found[1], expected[1]))
         step = float(np.abs(found[0] - expected[0]).max())
@@ -208,8 +207,8 @@ def _check_index(checks: Checks, device: torch.device, size: int, dim: int) -> M
 
     rows, wanted = torch.from_numpy(matrix).to(device), torch.from_numpy(queries).to(device)
     ways: dict[str, Callable[[], object]] = {
-        "one_query": lambda: scan.search(queries[9:10], K, None),
-        "batch": lambda: scan.search(queries, K, None),
+        "one_query": lambda: gpu.search(queries[9:10], K),
+        "batch": lambda: gpu.search(queries, K),
         "float32_topk_one_query": lambda: torch.topk(wanted[9:10] @ rows.T, K)[1].cpu(),
         "float32_topk_batch": lambda: torch.topk(wanted @ rows.T, K)[1].cpu(),
     }

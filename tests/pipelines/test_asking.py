@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import json
+import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from haystack import Document, Pipeline, component
 
+import pipelines
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.validity import not_in_force_on
 from components.statutes.question import QuestionError
@@ -21,6 +23,7 @@ from pipelines.loading import load_pipeline
 from pipelines.serving.limits import MAX_TOP_K
 from pipelines.stages import parts_of
 
+ROOT = Path(pipelines.__file__).parent.parent
 PIPELINES = ["lexical", "dense", "hybrid"]
 
 
@@ -241,3 +244,24 @@ def test_what_another_writer_keeps_under_our_names_is_not_part_of_the_answer(for
     found = found_article(Document(id="x", content="Words.", meta=meta), date(2020, 1, 1))
     assert found["neighbours"] == []
     assert not {"passage", "passages_read"} & found.keys()
+
+
+def test_a_warm_question_passes_at_most_twenty_of_our_files(law_store):
+    """A reader who follows a question from `run` to the documents can hold its way in the head."""
+    pipeline = load_pipeline("hybrid", law_store)
+    pipeline.run({"retriever": {"query": "Which officer decides on wages?"}})
+    passed = set()
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(ROOT):
+            passed.add(str(path.relative_to(ROOT)))
+
+    sys.setprofile(note)
+    try:
+        pipeline.run({"retriever": {"query": "Who decides on the rent of a house?"}})
+    finally:
+        sys.setprofile(None)
+    ours = [each for each in passed if each.startswith(("components/", "pipelines/"))]
+    assert "components/retrievers/hybrid.py" in ours
+    assert len(ours) <= 20, sorted(ours)

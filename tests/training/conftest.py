@@ -14,7 +14,7 @@ from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import ATTENTION, BF16, LINEAR
+from components.models.devices import BF16, LINEAR
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.settings import AblationSettings, GridSettings
 from training.command_line import DONE
@@ -41,7 +41,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is taken up again settles what computes: for its test, not for the next."""
-    for way in (ATTENTION, LINEAR, BF16):
+    for way in (LINEAR, BF16):
         monkeypatch.setattr(way, "_settled", None)
 
 

@@ -21,7 +21,7 @@ from runs import of_aldermere, outcome, steady, work_of
 from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import ATTENTION, BF16, LINEAR, fast_bf16
+from components.models.devices import BF16, LINEAR, fast_bf16
 from training import checkpoint as checkpoints
 from training.checkpoint import (
     COMPLETE_FILE,
@@ -208,24 +208,24 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    for way in (ATTENTION, LINEAR, BF16):
+    for way in (LINEAR, BF16):
         monkeypatch.setattr(way, "gain", lambda: 1.0)
 
 
 @pytest.mark.parametrize(
     ("begun", "expected"),
     [
-        ({"dtype": "bfloat16", "products": "attention: plain"}, (True, "torch", "plain")),
-        ({"dtype": "float32", "products": "linear layers: onednn"}, (False, "onednn", "fused")),
-        ({"dtype": "float32", "linear": "onednn"}, (False, "onednn", "fused")),
-        ({}, (False, "torch", "fused")),
+        ({"dtype": "bfloat16", "products": "attention: fused"}, (True, "torch")),
+        ({"dtype": "float32", "products": "linear layers: onednn"}, (False, "onednn")),
+        ({"dtype": "float32", "linear": "onednn"}, (False, "onednn")),
+        ({}, (False, "torch")),
     ],
 )
 def test_a_run_goes_on_as_its_newest_checkpoint_says(neither_is_faster, tmp_path, begun, expected):
     write_checkpoint(tmp_path / "step-2", {}, {"fixed": {"dtype": "bfloat16"}})
     write_checkpoint(tmp_path / "step-10", {}, {"fixed": begun})
     compute_as_begun(tmp_path)
-    assert (fast_bf16(CPU), LINEAR.on(CPU), ATTENTION.on(CPU)) == expected
+    assert (fast_bf16(CPU), LINEAR.on(CPU)) == expected
 
 
 # Resumed in the same process

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from components.statutes.citations.hints import (
     LawReference,
@@ -24,16 +24,72 @@ from components.statutes.citations.hints import (
 )
 from components.statutes.citations.patterns import (
     CHINESE_NUMERAL,
+    KINDS_BY_MARKER,
     LATIN_SUFFIX,
+    LEADS_TO_SHORT,
     LISTED_PARAGRAPH,
+    MARKER,
     NUMBER,
+    PLURAL,
+    ROMANCE,
     CitationKind,
-    Marker,
     any_language,
     canonical_core,
     chinese_integer,
-    next_marker,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A unit of law before a number.
+
+    Attributes:
+        start: Of the unit.
+        end: Where the number begins.
+        kind: The unit.
+        plural: Whether several numbers are to come: "sections", "ss", "§§".
+        sign: Whether it is "§".
+        doubtful: Whether it is so short that something else must say that it cites: "s", "reg".
+        bracket: Whether the number stands in brackets: "Article (5)".
+        romance: Whether it is Spanish, Italian or Portuguese: "artículo", "artt.", "artigos".
+    """
+
+    start: int
+    end: int
+    kind: CitationKind
+    plural: bool = False
+    sign: bool = False
+    doubtful: bool = False
+    bracket: bool = False
+    romance: bool = False
+
+
+def next_marker(text: str, position: int) -> Marker | None:
+    """The first marker from a position on."""
+    while match := MARKER.search(text, position):
+        name = match.lastgroup or ""
+        # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
+        position = max(match.end(), match.start() + 1)
+        kind = KINDS_BY_MARKER.get(name) or cast(CitationKind, name)
+        between = text[match.end(name) : match.end()]
+        before = max(0, match.start() - 12)
+        if "(" in between and kind != "article":
+            continue  # "sections (2) and (3)" are paragraphs
+        if ":" in between and kind not in ("article", "section"):
+            continue
+        short = name.startswith("short")
+        return Marker(
+            start=match.start(),
+            end=match.end(),
+            kind=kind,
+            plural=PLURAL.search(match[name]) is not None,
+            sign=match[name].startswith("§"),
+            doubtful=short and LEADS_TO_SHORT.search(text, before, match.start()) is None,
+            bracket="(" in between,
+            romance=ROMANCE.match(match[name]) is not None,
+        )
+    return None
+
 
 # The numbers after one marker, "articles 12, 13-1 and 15 to 18", and their levels, "§ 1er".
 

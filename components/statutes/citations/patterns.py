@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, cast
+from typing import Literal
 
 # The numbers of articles, brought to one form so that "L. 1221-1" finds the printed "L1221-1".
 
@@ -285,7 +285,7 @@ def any_language(kind: str) -> str:
 # "I" and "V" count where nothing but the law follows: "the article I read" cites nothing. Behind
 # "of this article." a paragraph "II." begins.
 _ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
-_MARKER = re.compile(
+MARKER = re.compile(
     r"(?=[adđlprs§])(?<![\w-])(?:"
     r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo|t)?[sn]?\b\.?|điều)"
     r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
@@ -312,68 +312,16 @@ NUMBER = re.compile(
     rf"|{_ROMAN}"
 )
 """The number of an article, as its marker or the list before it leads to it."""
-_KINDS: dict[str, CitationKind] = {
+KINDS_BY_MARKER: dict[str, CitationKind] = {
     "code": "article",
     "short_section": "section",
     "short_regulation": "regulation",
 }
-_PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
-_ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
+PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
+ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
 # What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
-_LEADS_TO_SHORT = re.compile(
+LEADS_TO_SHORT = re.compile(
     r"(?:^|[\n(,;:]\s?|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
     r"|says?|breach)\s)$",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """A unit of law before a number.
-
-    Attributes:
-        start: Of the unit.
-        end: Where the number begins.
-        kind: The unit.
-        plural: Whether several numbers are to come: "sections", "ss", "§§".
-        sign: Whether it is "§".
-        doubtful: Whether it is so short that something else must say that it cites: "s", "reg".
-        bracket: Whether the number stands in brackets: "Article (5)".
-        romance: Whether it is Spanish, Italian or Portuguese: "artículo", "artt.", "artigos".
-    """
-
-    start: int
-    end: int
-    kind: CitationKind
-    plural: bool = False
-    sign: bool = False
-    doubtful: bool = False
-    bracket: bool = False
-    romance: bool = False
-
-
-def next_marker(text: str, position: int) -> Marker | None:
-    """The first marker from a position on."""
-    while match := _MARKER.search(text, position):
-        name = match.lastgroup or ""
-        # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
-        position = max(match.end(), match.start() + 1)
-        kind = _KINDS.get(name) or cast(CitationKind, name)
-        between = text[match.end(name) : match.end()]
-        before = max(0, match.start() - 12)
-        if "(" in between and kind != "article":
-            continue  # "sections (2) and (3)" are paragraphs
-        if ":" in between and kind not in ("article", "section"):
-            continue
-        short = name.startswith("short")
-        return Marker(
-            start=match.start(),
-            end=match.end(),
-            kind=kind,
-            plural=_PLURAL.search(match[name]) is not None,
-            sign=match[name].startswith("§"),
-            doubtful=short and _LEADS_TO_SHORT.search(text, before, match.start()) is None,
-            bracket="(" in between,
-            romance=_ROMANCE.match(match[name]) is not None,
-        )
-    return None

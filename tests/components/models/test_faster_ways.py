@@ -1,4 +1,4 @@
-"""What computes on a CPU: number formats, linear layers, attention, and the races between them."""
+"""What computes on a CPU: number formats, linear layers, and the races between them."""
 
 import threading
 from contextlib import nullcontext
@@ -11,10 +11,8 @@ from components.models import devices
 from components.models.devices import (
     LINEAR,
     _OneDnnLinear,
-    fast_attention,
     fast_linear,
     inference,
-    plain_attention,
 )
 from components.models.errors import ModelError
 
@@ -132,98 +130,6 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     assert LINEAR.on(torch.device("cpu")) == ("onednn" if taken else "torch")
     assert LINEAR.on(on_gpu) == "torch"
     assert isinstance(fast_linear(on_gpu), nullcontext)
-
-
-# Attention
-
-fused = torch.nn.functional.scaled_dot_product_attention
-
-
-def parts(n=5, tokens=9, others=9, width=8):
-    generator = torch.Generator().manual_seed(0)
-    shapes = [(n, 3, tokens, width), (n, 3, others, width), (n, 3, others, width)]
-    return [torch.randn(shape, generator=generator).bfloat16() for shape in shapes]
-
-
-def by_hand(parts, looked_at, scale):
-    """In float64, text by text and head by head."""
-    query, key, value = (part.double() for part in parts)
-    found = torch.zeros_like(query)
-    for text in range(len(query)):
-        for head in range(query.shape[1]):
-            for token in range(query.shape[2]):
-                kept = looked_at[text, token]
-                scores = (key[text, head, kept] @ query[text, head, token]) * scale
-                found[text, head, token] = torch.softmax(scores, 0) @ value[text, head, kept]
-    return found
-
-
-ALL = torch.ones(5, 1, 9, 7, dtype=torch.bool)
-SEEN = (torch.arange(7) < torch.tensor([7, 3, 7, 1, 5])[:, None])[:, None, None].expand_as(ALL)
-FOUR = (torch.arange(7) < 4).expand_as(ALL)
-MASKS = {
-    "none": (None, ALL),
-    "bool": (SEEN.clone(), SEEN),
-    "bool of one row": (SEEN, SEEN),
-    "added": (torch.zeros(5, 1, 9, 7).masked_fill(~SEEN, -1e30), SEEN),
-    "of one text": (FOUR[:1].clone(), FOUR),
-}
-
-
-@pytest.mark.parametrize("chunk", [1, 2**20])
-@pytest.mark.parametrize(("mask", "seen"), MASKS.values(), ids=MASKS)
-def test_it_is_attention(monkeypatch, chunk, mask, seen):
-    monkeypatch.setattr(devices, "_CHUNK_BYTES", chunk)
-    given = parts(others=7)
-    found = plain_attention(*given, mask, 0.2)
-    assert found.dtype == torch.bfloat16
-    assert (found.double() - by_hand(given, seen[:, 0], 0.2)).abs().max() < 0.03
-    # Laid out as PyTorch lays it out: heads side by side, token after token.
-    assert found.transpose(1, 2).is_contiguous()
-
-
-def test_a_text_that_looks_at_nothing_gives_numbers():
-    found = plain_attention(*parts(), torch.zeros(5, 1, 9, 9, dtype=torch.bool), None)
-    assert found.isfinite().all()
-
-
-@pytest.fixture
-def plain_calls(monkeypatch):
-    """A processor on which the plain way is the faster, and the calls that it got."""
-    calls = []
-
-    def spy(*given):
-        calls.append(given)
-        return plain_attention(*given)
-
-    monkeypatch.setattr(devices.ATTENTION, "_settled", None)
-    monkeypatch.setattr(devices.ATTENTION, "gain", lambda: 2.0)
-    monkeypatch.setattr(devices, "plain_attention", spy)
-    return calls
-
-
-def test_the_block_takes_what_an_encoder_asks_for(plain_calls):
-    mask = torch.ones(5, 1, 9, 9, dtype=torch.bool)
-    with torch.no_grad(), fast_attention(CPU):
-        found = torch.nn.functional.scaled_dot_product_attention(*parts(), attn_mask=mask)
-    assert len(plain_calls) == 1
-    assert (found.float() - fused(*parts()).float()).abs().max() < 0.03
-
-
-@pytest.mark.parametrize(
-    ("given", "options"),
-    [
-        ([each.float() for each in parts()], {}),
-        (parts(others=257), {}),
-        (parts(), {"is_causal": True}),
-        (parts(), {"dropout_p": 0.5}),
-        (parts(), {"attn_mask": torch.ones(5, 3, 9, 9, dtype=torch.bool)}),
-    ],
-)
-def test_all_else_goes_the_fused_way(plain_calls, given, options):
-    with torch.no_grad(), fast_attention(CPU):
-        torch.nn.functional.scaled_dot_product_attention(*given, **options)
-    assert not plain_calls
 
 
 # Races

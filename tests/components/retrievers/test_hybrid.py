@@ -7,6 +7,7 @@ import logging
 
 import numpy as np
 import pytest
+import torch
 from haystack import Document
 
 from components.joiners.rank_fusion import StatuteRankFuser
@@ -60,18 +61,21 @@ def law(n=60, dated=False, vectors=True, seed=0):
 class Embedder:
     """Embeds each question as a vector of its own, without a model."""
 
-    def warm_up(self):
-        pass
+    def __init__(self):
+        self.query = self.tokenizer = self  # as far as a model is asked for its vocabulary
 
-    def vector(self, question):
-        rng = np.random.default_rng(len(question))
-        return rng.normal(size=8).astype(np.float32)
+    def loaded(self):
+        return self
 
-    def knows(self, word):
+    def encode_queries(self, questions):
+        rng = np.random.default_rng(len(questions[0]))
+        return torch.from_numpy(rng.normal(size=(1, 8)).astype(np.float32))
+
+    def is_whole(self, word):
         return word == "notize"
 
     def run(self, text):
-        return {"embedding": self.vector(text).tolist()}
+        return {"embedding": self.encode_queries([text])[0].tolist()}
 
 
 def over(store, **options):
@@ -259,7 +263,7 @@ def test_documents_are_made_of_the_last_ten_only(store, monkeypatch):
 
     monkeypatch.setattr(type(store), "fetch", counting)
     assert len(retriever.run("roof repair")["documents"]) == 10
-    assert sum(fetched) == 12  # and the evidence
+    assert 10 <= sum(fetched) <= 12  # and the evidence, where it is not among them
 
 
 class Reversing:
