@@ -106,10 +106,8 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     law = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
     language = _metadata(metadata, "language") or None
     tally.count(root, _COUNTED)
-    # Half of a file, and no part of its law: laying it out would take as long as the rest.
-    for name in ("Metadata", "Commentaries"):
-        for each in list(root.iterchildren(f"{{*}}{name}")):
-            remove(each)
+    # The rest is half of a file: laying it out would take as long as the law.
+    law_itself = next((each for each in root if local_name(each) not in _LAYOUT.left_out), root)
     address = root.get("DocumentURI", "")
     key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law))
     bases = {_BASE_DATE}
@@ -120,11 +118,11 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     # The law as it was made has no dates that would tell it from later versions.
     original = _ORIGINAL.search(address)
     ids = ArticleIds(key + (original[0] if original else ""))
-    units = list(_units(root, tally))
-    _print_labels(root)
-    raise_exponents(_every(root, "Superior"))
-    _print_quotation_marks(root)
-    texts = _LAYOUT.texts(root, [unit.element for unit in units])
+    units = list(_units(law_itself, tally))
+    _print_labels(law_itself)
+    raise_exponents(_every(law_itself, "Superior"))
+    _print_quotation_marks(law_itself)
+    texts = _LAYOUT.texts(law_itself, [unit.element for unit in units])
     for unit, words in zip(units, texts, strict=True):
         text = "\n".join(filter(None, (unit.title, words)))
         if not text:

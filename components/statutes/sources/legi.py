@@ -51,8 +51,8 @@ _LAYOUT = Layout(
     cells=("td", "th"),
 )
 _BORN_DEAD = "MORT_NE"
-# In escapes or in bytes: a character outside the 16 bits, or half of one.
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+# A character outside the 16 bits, or half of one.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SITE = "https://www.legifrance.gouv.fr"
 _HTML = etree.HTMLParser(encoding="utf-8", no_network=True)
 
@@ -154,8 +154,9 @@ def _in_tree(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[_Wor
     if content is None:
         return
     try:
-        tree = json.loads(content)
-        if _SURROGATE.search(content):
+        text = content.decode("utf-8-sig")
+        tree = json.loads(text)
+        if _SURROGATE.search(text):
             json.dumps(tree, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         message = f"is not JSON at line {error.lineno}, column {error.colno} ({error.msg})"

@@ -44,7 +44,6 @@ from components.statutes.sources.records import (
 LARGEST = 200 * 10**6
 """Bytes that one file of law may hold when unpacked: a parsed tree takes several times as much."""
 
-_CHUNK = 2**16
 # How formats write a day that is not known or never comes.
 _ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
 
@@ -63,27 +62,17 @@ def read_whole(path: Path, problems: list[Problem]) -> bytes | None:
     Raises:
         CorpusError: The file cannot be opened.
     """
-    parts = list(_chunks(path, problems))
-    return None if None in parts else b"".join(part for part in parts if part)
-
-
-def _chunks(path: Path, problems: list[Problem]) -> Iterator[bytes | None]:
-    """A file's content in pieces; None, after a report, where it breaks off or is too large."""
-    size = 0
     with open_unpacked(path) as stream:
         try:
-            while part := stream.read(_CHUNK):
-                size += len(part)
-                if size > LARGEST:
-                    message = f"holds more than {LARGEST // 10**6:,} MB"
-                    repair = "Split it into files of one law each."
-                    problems.append(Problem(str(path), None, None, message, repair))
-                    yield None
-                    return
-                yield part
+            content = stream.read(LARGEST + 1)
         except GZIP_ERRORS as error:
             problems.append(cut_short(Place(str(path), 1), error))
-            yield None
+            return None
+    if len(content) <= LARGEST:
+        return content
+    message = f"holds more than {LARGEST // 10**6:,} MB"
+    problems.append(Problem(str(path), None, None, message, "Split it into files of one law each."))
+    return None
 
 
 def parse(path: Path, problems: list[Problem]) -> Element | None:
@@ -105,18 +94,16 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         remove_comments=True,
         remove_pis=True,
     )
+    content = read_whole(path, problems)
+    if content is None:
+        return None
+    if not content:
+        problems.append(Problem(str(path), None, None, "is empty", "Copy or download it again."))
+        return None
     try:
-        for part in _chunks(path, problems):
-            if part is None:
-                return None
-            parser.feed(part)
-        root = parser.close()
+        root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         line, column = error.position
-        if not line:  # the parser was never given a byte
-            repair = "Copy or download it again."
-            problems.append(Problem(str(path), None, None, "is empty", repair))
-            return None
         what = (error.msg or "no XML").split(", line ")[0].strip()
         message = f"is not well-formed XML at line {line}, column {column} ({what})"
         repair = "Download the file again; if it stays so, its publisher must fix it."
@@ -194,7 +181,7 @@ def child(element: Element, name: str) -> Element | None:
 
 def is_within(element: Element, tags: frozenset[str]) -> bool:
     """Whether an element stands inside one of these tags (full names, as `named` gives them)."""
-    return any(above.tag in tags for above in element.iterancestors())
+    return next(element.iterancestors(*tags), None) is not None
 
 
 def one_line(text: str | None) -> str:
