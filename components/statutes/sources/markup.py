@@ -13,7 +13,7 @@ without articles yields nothing: `opening.py` reports it.
 
 An XML reader goes five steps: `parse` the file; find the units (articles), their divisions and
 quoted material with lxml; `take` each unit's number and heading out of the tree; lay out the
-units' texts with one `Layout`; append the tally's `notices`.
+units' texts with one `Layout`; hand law, units and texts to `articles_of`.
 
 The ids of articles are `ArticleIds`: law, article, and the first day in force where the format
 says it, so that two wordings of one article never have the same id.
@@ -28,11 +28,12 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
+from components.statutes.article import Article
 from components.statutes.sources.records import (
     GZIP_ERRORS,
     Place,
@@ -456,6 +457,92 @@ class ArticleIds:
         self._given[found] += 1
         again = self._given[found]
         return found if again == 1 else f"{found}~{again}"
+
+
+# Articles.
+
+
+class Law(NamedTuple):
+    """What a file says of its law.
+
+    Attributes:
+        key: What the ids of its articles begin with.
+        name: What a citation calls it.
+        language: BCP 47 tag, where known.
+        address: The official text, for articles without a page of their own.
+    """
+
+    key: str
+    name: str
+    language: str | None = None
+    address: str | None = None
+
+
+class Unit(NamedTuple):
+    """What becomes an article if it has words.
+
+    Attributes:
+        key: As for `ArticleIds.of`.
+        number: As printed.
+        line: Where it starts in the file.
+        title: Its own, which begins its text; may be empty.
+        headings: The divisions above it, from the top.
+        since: The first day of this wording, which stands in the id.
+        valid_from: First day in force.
+        valid_to: Last day in force.
+        address: Its page.
+        printed: Stands for its text where there is neither a title nor a word.
+    """
+
+    key: str
+    number: str
+    line: int | None
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    since: date | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    address: str | None = None
+    printed: str = ""
+
+
+def articles_of(
+    path: Path,
+    law: Law,
+    units: Iterable[tuple[Unit, str]],
+    tally: Tally,
+    problems: list[Problem],
+    kind: str,
+) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles of one law; then put what the tally counted into `problems`.
+
+    Args:
+        path: The file.
+        law: Its law.
+        units: Each with the words below its number and title.
+        tally: Also counts the units without words, which are left out.
+        problems: Gets the tally's notices.
+        kind: What the format calls a unit.
+    """
+    ids = ArticleIds(law.key)
+    for unit, words in units:
+        text = "\n".join(filter(None, (unit.title, words))) or unit.printed
+        if not text:
+            tally.add("left out", f"{kind} without words")
+            continue
+        article = Article(
+            id=ids.of(unit.key, unit.since),
+            law=law.name,
+            number=unit.number,
+            headings=unit.headings,
+            text=text,
+            language=law.language,
+            valid_from=unit.valid_from,
+            valid_to=unit.valid_to,
+            source_url=unit.address or law.address,
+        )
+        yield Place(str(path), unit.line or 1), article
+    problems.extend(tally.notices(str(path)))
 
 
 # What is not in the articles as it was in the file.
