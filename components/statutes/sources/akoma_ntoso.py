@@ -34,10 +34,12 @@ from components.statutes.sources.divisions import DivisionPath, division, headin
 from components.statutes.sources.markup import (
     LINE_BREAK,
     RAISED_DIGITS,
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     child,
     day,
     is_within,
@@ -118,7 +120,8 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     headings = _headings(body, units, act, tally)
     heads = [_head(unit, act) for unit in units]
     texts = LAYOUT.texts(body, units)
-    ids = ArticleIds(act.id)
+    law = Law(act.id, act.title, act.language, act.url)
+    found: list[tuple[Unit, str]] = []
     for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
         start, end = act.days(unit)
         if start and end and end < start:
@@ -128,21 +131,19 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             text = head.note()
             tally.add("without words but a title or note", "article")
         number = head.number or unit.get("eId") or local_name(unit)
-        yield (
-            Place(str(path), unit.sourceline),
-            Article(
-                id=ids.of(unit.get("eId") or unit.get("id") or number, start),
-                law=act.title,
-                number=number,
-                headings=above,
-                text="\n".join(filter(None, (head.title, text))) or head.printed or number,
-                language=act.language,
-                valid_from=start,
-                valid_to=end,
-                source_url=act.url,
-            ),
+        of_unit = Unit(
+            unit.get("eId") or unit.get("id") or number,
+            number,
+            unit.sourceline,
+            head.title,
+            above,
+            since=start,
+            valid_from=start,
+            valid_to=end,
+            printed=head.printed or number,
         )
-    problems.extend(tally.notices(str(path)))
+        found.append((of_unit, text))
+    yield from articles_of(path, law, found, tally, problems, "article")
 
 
 def _units(body: Element) -> list[Element]:

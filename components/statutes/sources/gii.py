@@ -101,7 +101,8 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     found: list[tuple[Unit, str]] = []
     for (unit, _, is_division), text in zip(norms, texts, strict=True):
         words = "" if text == "-" else text
-        if is_division and (not words or _REPEALED.fullmatch(words)):
+        whole = "\n".join(filter(None, (unit.title, words)))
+        if is_division and (not whole or _REPEALED.fullmatch(whole)):
             tally.add("left out", "division without words")
             continue
         page = _page(folder, "" if numbers[unit.number] > 1 else unit.number)
