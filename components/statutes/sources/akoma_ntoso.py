@@ -20,7 +20,6 @@ and Italy give, says of no article since when it reads so: it stands in the ids 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -42,6 +41,7 @@ from components.statutes.sources.markup import (
     articles_of,
     child,
     day,
+    headings_above,
     is_within,
     local_name,
     named,
@@ -71,13 +71,14 @@ _NOTES = Layout(paragraphs=("p",))
 
 _BODIES = ("body", "mainBody", "portionBody", "amendmentBody", "debateBody")
 _QUOTING = ("quotedStructure", "quotedText", "embeddedStructure", "embeddedText")
-_LEFT_OUT = {
-    "authorialNote": "footnote",
-    "attachment": "annex",
-    "signature": "signature",
-    "recital": "recital",
-    "toc": "table of contents",
-}
+_COUNTED = (
+    ("authorialNote", "left out", "footnote"),
+    ("attachment", "left out", "annex"),
+    ("signature", "left out", "signature"),
+    ("recital", "left out", "recital"),
+    ("toc", "left out", "table of contents"),
+    ("table", "kept as text", "table"),
+)
 _ARTICLE_WORD = re.compile(
     r"(?:arts?(?:icles?|icolo|[íi]culo|igo|ikel)?)\b\.?\s*(?=\S)", re.IGNORECASE
 )
@@ -107,11 +108,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     units = _units(body)
     act = _Act.of(document, path)
     tally = Tally()
-    counted = (*_LEFT_OUT, "table")
-    counts = Counter(local_name(each) for each in document.iter(*named(root, counted)))
-    for name, thing in _LEFT_OUT.items():
-        tally.add("left out", thing, counts[name])
-    tally.add("kept as text", "table", counts["table"])
+    tally.count(document, _COUNTED)
     _count_text(body, units, tally)
     _number_lists(body)
     raise_exponents(body.iter(*named(root, ("sup",))))
@@ -167,7 +164,9 @@ def _units(body: Element) -> list[Element]:
     return found
 
 
-_NO_PASSAGE = frozenset({*_LEFT_OUT, "num", "heading", "subheading", "crossHeading", "meta"})
+_NO_PASSAGE = {name for name, action, _ in _COUNTED if action == "left out"} | {
+    *("num", "heading", "subheading", "crossHeading", "meta")
+}
 
 
 def _passages(element: Element, units: set[Element]) -> int:
@@ -252,14 +251,7 @@ def _headings(
     if _is_flattened(body, act):
         return _rebuilt(body, units, act, tally)
     known: dict[Element, tuple[str, ...]] = {body: ()}
-
-    def above(element: Element) -> tuple[str, ...]:
-        if element not in known:
-            title = _division_title(element)
-            known[element] = above(element.getparent()) + ((title,) if title else ())
-        return known[element]
-
-    return [above(unit.getparent()) for unit in units]
+    return [headings_above(unit.getparent(), _division_title, known) for unit in units]
 
 
 def _division_title(element: Element) -> str:
