@@ -31,6 +31,7 @@ from components.statutes.replies.citations import (
     doubt_of,
     doubt_of_name,
     is_name,
+    is_paragraph,
     lacks,
     more_of_name,
     name_goes_on,
@@ -167,9 +168,8 @@ class _Audit:
         """The law of a citation, or why it is unknown; and whether it is named nearby."""
         citation = resolved.citation
         start, end = citation.group
-        if citation.kind == "paragraph" or (
-            self._plain[start] == "§" and self._is_french(resolved)
-        ):
+        fitting = [self._laws.articles[id_] for id_ in resolved.ids[:1]]
+        if citation.kind == "paragraph" or is_paragraph(citation, self._plain, fitting):
             return None, "it is a part of an article", False
         if resolved.laws:
             return (resolved.laws[0] if len(resolved.laws) == 1 else None), _WHICH_LAW, True
@@ -192,12 +192,6 @@ class _Audit:
         text = _IN_CAPITALS.sub("\n", self._plain)
         named = self._named if text == self._plain else _Named(text, self._names)
         return named.within(0, len(text))[0]
-
-    def _is_french(self, resolved: ResolvedCitation) -> bool:
-        languages = (self._laws.articles[id_].language or "" for id_ in resolved.ids[:1])
-        return resolved.citation.reference == "none" and any(
-            each.lower().startswith("fr") for each in languages
-        )
 
     def _misnamed(self, resolved: ResolvedCitation, law: str) -> str:
         """What suggests that a citation means another law or another text; "" if nothing does."""

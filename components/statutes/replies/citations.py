@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -315,7 +315,7 @@ def _named(
         state, why = state_of_named(resolved, plain, of, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
-        if _is_paragraph(citation, ids, plain, of):
+        if is_paragraph(citation, plain, [of[id_] for id_ in ids] or sources):
             ids = _ids_of_next_mark(citation.end, marks, plain) or _ids_before(
                 citation.start, [*marks, *found]
             )
@@ -488,13 +488,16 @@ def doubt_of_name(plain: str, start: int, end: int, law: str, language: str | No
     return ""
 
 
-def _is_paragraph(
-    citation: Citation, ids: tuple[str, ...], plain: str, of: dict[str, Article]
-) -> bool:
-    """Whether "§ 2" is a paragraph, as in French, of an article that is named elsewhere."""
+def is_paragraph(citation: Citation, plain: str, meant: Iterable[Article]) -> bool:
+    """Whether "§ 2" is a paragraph, as in French, of an article that is named elsewhere.
+
+    Args:
+        citation: In words.
+        plain: What was written.
+        meant: The articles that it can be read to name.
+    """
     if plain[citation.group[0]] != "§" or citation.reference != "none":
         return False
-    meant = [of[id_] for id_ in ids] or list(of.values())
     return any((each.language or "").lower().startswith("fr") for each in meant)
 
 

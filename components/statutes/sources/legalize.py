@@ -32,7 +32,7 @@ from components.statutes.sources.divisions import (
     division,
     numbered_division,
 )
-from components.statutes.sources.markup import ArticleIds, Tally, read_whole
+from components.statutes.sources.markup import RAISED_DIGITS, ArticleIds, Tally, read_whole
 from components.statutes.sources.records import (
     LONGEST_LINE,
     Place,
@@ -82,7 +82,6 @@ _FOOTNOTE = re.compile(r"\[\^[^\[\]]+\]:")
 _SUPERSCRIPT = re.compile(r"<sup>([^<]{0,100})</sup>")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\[\]]{1,100}\]")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)")
-_TO_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INDENTED = " " * 8  # a line that goes on with the one before
 
 # The number at the start of an article's heading: "Artículo 12 bis.", "§ 1-1.", "Art. 5 a",
@@ -552,7 +551,7 @@ def _cleaned(text: str) -> str:
     """A line without the marks of Markdown and its few HTML elements."""
     if "<sup>" in text:
         text = re.sub(r"^\s*<sup>(\d+[a-z]?\.?)</sup>\s*", r"\1 ", text)
-        text = _SUPERSCRIPT.sub(lambda found: found[1].translate(_TO_SUPERSCRIPT), text)
+        text = _SUPERSCRIPT.sub(lambda found: found[1].translate(RAISED_DIGITS), text)
     if "[" in text:
         text = _LINK.sub(r"\1", _FOOTNOTE_MARK.sub("", text))
     if "*" in text:

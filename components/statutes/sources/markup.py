@@ -116,11 +116,13 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         repair = "Take it from its publisher, or replace each entity by its text."
         problems.append(Problem(str(path), None, None, message, repair))
         return None
-    # Those of a DTD elsewhere, which is not read, would vanish from the text.
-    for entity in root.iter(etree.Entity):
-        message = f"uses the XML entity &{entity.name}; without declaring it"
+    # Those of a DTD elsewhere, which is not read, would vanish from text and attributes.
+    undeclared = parser.error_log.filter_types(etree.ErrorTypes.WAR_UNDECLARED_ENTITY)
+    if undeclared:
+        name = undeclared[0].message.split("'")[1]  # "Entity 'nbsp' not defined"
+        message = f"uses the XML entity &{name}; without declaring it"
         repair = "Replace each entity by its character."
-        problems.append(Problem(str(path), entity.sourceline, None, message, repair))
+        problems.append(Problem(str(path), undeclared[0].line, None, message, repair))
         return None
     return root
 
