@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -219,33 +218,16 @@ _NULLS = ("null", "Null", "NULL", "~")
 def _fields(front: str) -> dict[str, str]:
     """The fields whose values are scalars, as they are written: "no" and "007" stay text.
 
-    Read event by event, so that nothing is resolved, expanded or nested in memory.
-
     Raises:
-        yaml.YAMLError: It is not YAML, or has aliases.
+        yaml.YAMLError: It is not YAML.
     """
-    found: dict[str, str] = {}
-    name: str | None = None
-    depth = 0
-    for event in yaml.parse(front, Loader=_LOADER):
-        if isinstance(event, yaml.AliasEvent):
-            mark: Any = event.start_mark
-            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=mark)
-        if isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is None:
-            name = event.value
-            continue
-        if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is not None:
-            null = event.style is None and event.value in _NULLS
-            found[name] = "" if null else " ".join(event.value.split())
-        if depth == 1:  # a value, or the end of one, has been passed
-            name = None if not isinstance(event, yaml.CollectionStartEvent) else name
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth == 1 and isinstance(event, yaml.SequenceStartEvent):
-                return {}
-    return found
+    loaded = yaml.load(front, Loader=_LOADER)  # noqa: S506 - it makes texts, lists and dicts only
+    fields = loaded.items() if isinstance(loaded, dict) else ()
+    return {
+        name: "" if value in _NULLS else " ".join(value.split())
+        for name, value in fields
+        if isinstance(value, str)
+    }
 
 
 @lru_cache(maxsize=1024)
