@@ -145,9 +145,9 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
         number = _RANGE_MARK.sub("", _words(data.get("enbez")))
         own = title = ""
         if "gliederungseinheit" in data:
-            unit = _children(data["gliederungseinheit"])
-            own, title = _words(unit.get("gliederungsbez")), _words(unit.get("gliederungstitel"))
-            current = _words(unit.get("gliederungskennzahl"))
+            place = _children(data["gliederungseinheit"])
+            own, title = _words(place.get("gliederungsbez")), _words(place.get("gliederungstitel"))
+            current = _words(place.get("gliederungskennzahl"))
             divisions[current] = heading("" if own == "-" else own, title)
         frame = _FRAME.match(number)
         if frame:
