@@ -39,13 +39,15 @@ class _Articles(Mapping[str, Article]):
 
     def __init__(self, store: ReadableStore) -> None:
         self._store = store
+        self._articles: dict[str, Article] = {}
         self.documents: dict[str, Document] = {}
 
     def __getitem__(self, id_: str) -> Article:
-        if id_ not in self.documents:
+        if id_ not in self._articles:
             for document in self._store.fetch(self._store.keys_of([id_])):
                 self.documents[id_] = document
-        return article_of(self.documents[id_])
+            self._articles[id_] = article_of(self.documents[id_])
+        return self._articles[id_]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.documents)

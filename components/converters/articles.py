@@ -82,26 +82,26 @@ def ranks_of(meta: Mapping[str, Any]) -> dict[str, int]:
 
 def neighbours_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The neighbours that an expander attached to an article; [] for another writer's field."""
-    neighbours = meta.get("neighbours")
     return [
         each
-        for each in (neighbours if isinstance(neighbours, list) else [])
-        if isinstance(each, Mapping)
-        and isinstance(each.get("id"), str)
-        and isinstance(each.get("content", 0), str | None)
+        for each in _identified(meta.get("neighbours"))
+        if isinstance(each.get("content", 0), str | None)
     ]
 
 
 def wordings_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The other wordings that a retriever attached to an article; [] for another writer's field."""
-    wordings = meta.get("wordings")
     return [
         each
-        for each in (wordings if isinstance(wordings, list) else [])
-        if isinstance(each, Mapping)
-        and isinstance(each.get("id"), str)
-        and all(day_of(each.get(name)) or each.get(name) is None for name in DAY_FIELDS)
+        for each in _identified(meta.get("wordings"))
+        if all(day_of(each.get(name)) or each.get(name) is None for name in DAY_FIELDS)
     ]
+
+
+def _identified(listed: object) -> list[Mapping[str, Any]]:
+    """The entries of a list that are mappings with an id."""
+    entries = listed if isinstance(listed, list) else []
+    return [e for e in entries if isinstance(e, Mapping) and isinstance(e.get("id"), str)]
 
 
 def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -638,7 +638,7 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
         start = before.start()
     group = (start, items[-1].end)
     division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
-    hint, reference = law_hint(text, start, end)
+    hint, reference = law_hint(text, start, end, taken)
     if marker.doubtful and reference == "none" and items[0].paragraph is None:
         return
     for index, item in enumerate(items):

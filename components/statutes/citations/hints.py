@@ -151,11 +151,14 @@ def after_divisions(text: str, end: int) -> tuple[int, bool]:
     return (division.end(), True) if division else (end, False)
 
 
-def law_hint(text: str, start: int, end: int) -> tuple[str | None, LawReference]:
-    """The words that name the law of the citation text[start:end], and the kind of reference."""
+def law_hint(text: str, start: int, end: int, since: int = 0) -> tuple[str | None, LawReference]:
+    """The words that name the law of the citation text[start:end], and the kind of reference.
+
+    Nothing before `since` belongs to it.
+    """
     if following := hint_after(text, end):
         return following
-    opening = max(0, start - _NEXT_LINE)
+    opening = max(since, start - _NEXT_LINE)
     for pattern in (_PRIVATE_BEFORE, *_NAMED_BEFORE):
         if match := pattern.search(text, opening, start):
             name = match["law"].strip()
@@ -195,9 +198,8 @@ def is_of_something(text: str, end: int) -> bool:
 
     "Section 13 of the consent form" is; "of the Act" and "of the PDPA" name a law.
     """
-    if hint_after(text, end) is not None:
-        return False
-    return _OF_SOMETHING.match(text, after_divisions(text, end)[0]) is not None
+    found = _OF_SOMETHING.match(text, after_divisions(text, end)[0])
+    return found is not None and hint_after(text, end) is None
 
 
 _SOURCE = (

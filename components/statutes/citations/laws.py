@@ -200,9 +200,9 @@ class LawNames:
                     return NamedLaws(laws, sure)
         return NamedLaws()
 
-    def before(self, text: str, position: int) -> NamedLaws:
-        """The laws whose name ends at a position."""
-        begin = max(0, position - _REACH)
+    def before(self, text: str, position: int, since: int = 0) -> NamedLaws:
+        """The laws whose name ends at a position and does not begin before another."""
+        begin = max(since, position - _REACH)
         if (
             _SENTENCE_ENDED.search(text, begin, position)
             and text[position : position + 1].isupper()
@@ -225,15 +225,25 @@ class LawNames:
 
     def anywhere(self, text: str) -> set[str]:
         """All laws that a text names."""
-        found: set[str] = set()
+        return {law for _, _, laws in self.places(text) for law in laws}
+
+    def places(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Where a text names laws: start and end of a name, and the laws that it can mean.
+
+        Of a Chinese name the start is not known; its end stands for it.
+        """
         tokens = list(tokens_of(text, 0, len(text)))
-        for index, (_, start, _) in enumerate(tokens):
-            laws, _ = self._beginning(text, start, tokens[index : index + LONGEST_NAME])
-            found.update(laws)
+        for index, (word, start, end) in enumerate(tokens):
+            if word in self._first or text[start:end] in self._initials:
+                following = tokens[index : index + LONGEST_NAME]
+                laws, end = self._beginning(text, start, following)
+                if laws:
+                    yield start, end, laws
         if self._chinese and _CHINESE.search(text):
             for end in range(2, len(text) + 1):
-                found.update(self._chinese_suffix(text[max(0, end - _LONGEST_CHINESE) : end]))
-        return found
+                laws = self._chinese_suffix(text[max(0, end - _LONGEST_CHINESE) : end])
+                if laws:
+                    yield end, end, laws
 
     def _ending(self, text: str, begin: int, end: int) -> NamedLaws:
         """The laws with the longest name that ends at text[end], from text[begin] on."""
@@ -242,9 +252,9 @@ class LawNames:
             tokens[-1][0] not in self._last and text[tokens[-1][1] : end] not in self._initials
         ):
             return NamedLaws()
+        compared = tuple(word for word, _, _ in tokens)
         for index, (_, start, _) in enumerate(tokens):
-            compared = tuple(word for word, _, _ in tokens[index:])
-            if laws := self._named(compared, text[start:end]):
+            if laws := self._named(compared[index:], text[start:end]):
                 laws = of_place(laws, place_before(text, start))
                 words, firm = words_before(text, start, end)
                 if own := with_words(laws, words):

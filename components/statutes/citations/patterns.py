@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -112,6 +113,7 @@ def parse_number(printed: str) -> ArticleNumber | None:
     return ArticleNumber(canonical_core(core[0]), paragraphs, division)
 
 
+@lru_cache(maxsize=4096)  # most laws have the same numbers
 def canonical_core(number: str) -> str:
     """One form for a cited or printed number without its paragraphs.
 

@@ -110,6 +110,7 @@ def is_place_of(law: str, words: str) -> bool:
     return territory is not None and territory in _territories(law)
 
 
+@lru_cache(maxsize=4096)
 def is_of(law: str, place: str) -> bool:
     """Whether a law's full name contains a place: "Code civil (Belgique)" is "belge"."""
     sought = re.findall(r"[\w-]+", folded(place).casefold())

@@ -349,6 +349,8 @@ class _Context:
         lookups: How many more laws and articles may be looked at.
         previous: The laws of the last citation that named one; () if the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
+        group: Span of the last enumeration.
+        since: Where the enumeration before it ends: what is before is not said of this one.
         spoken: The laws named anywhere in the text; None until it is searched for them.
         foreign: Whether a law that the corpus lacks is named next to a citation.
         found: What was already looked up: a text with ten thousand "art. 1" needs one search.
@@ -361,6 +363,8 @@ class _Context:
     lookups: float = inf
     previous: tuple[str, ...] = ()
     previous_end: int = 0
+    group: tuple[int, int] = (0, 0)
+    since: int = 0
     spoken: tuple[str, ...] | None = None
     foreign: bool = False
     found: dict[tuple[object, ...], _Found] = field(default_factory=dict)
@@ -454,6 +458,8 @@ class CitationResolver:
     def _resolved(self, cited: list[Citation], context: _Context) -> list[ResolvedCitation]:
         read: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
         for citation in cited:
+            if citation.group != context.group:
+                context.since, context.group = context.group[1], citation.group
             named = self._named_laws(citation, context)
             laws = self._supposed_laws(context) if named is None else named.laws
             if named is not None or citation.reference == "own":
@@ -497,7 +503,7 @@ class CitationResolver:
             return None
         after, _ = after_divisions(context.text, end)
         following = self.names.after(context.text, after)
-        before = self.names.before(context.text, start)
+        before = self.names.before(context.text, start, context.since)
         # "Housing Code § 12, Work Code § 13": the name after the comma is the next citation's.
         joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
         if (

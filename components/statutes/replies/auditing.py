@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
+from typing import Any, TypeVar
 
 from components.statutes.article import Article
 from components.statutes.citations.finding import Citation
@@ -30,10 +31,11 @@ from components.statutes.replies.citations import (
     doubt_of,
     doubt_of_name,
     is_name,
+    is_paragraph,
+    lacks,
     more_of_name,
     name_goes_on,
     speaks_of_another_law,
-    state_of_named,
 )
 from components.statutes.replies.quotations import find_quotations
 from components.statutes.replies.text import sentence_spans
@@ -129,7 +131,7 @@ class _Audit:
         self._sentences = sentence_spans(self._plain, [*self._quoted, *cited], cited)
         self._starts = [start for start, _ in self._sentences]
         self._cited = [each.citation.start for each in self._resolved]
-        self._named: dict[tuple[int, int], tuple[str | None, bool]] = {}
+        self._named = _Named(self._plain, self._names)
         self._statements: dict[tuple[int, int], tuple[str, int]] = {}
         self._paragraphs = [0, *(each.end() for each in _EMPTY_LINE.finditer(self._plain))]
 
@@ -166,9 +168,8 @@ class _Audit:
         """The law of a citation, or why it is unknown; and whether it is named nearby."""
         citation = resolved.citation
         start, end = citation.group
-        if citation.kind == "paragraph" or (
-            self._plain[start] == "§" and self._is_french(resolved)
-        ):
+        fitting = [self._laws.articles[id_] for id_ in resolved.ids[:1]]
+        if citation.kind == "paragraph" or is_paragraph(citation, self._plain, fitting):
             return None, "it is a part of an article", False
         if resolved.laws:
             return (resolved.laws[0] if len(resolved.laws) == 1 else None), _WHICH_LAW, True
@@ -180,31 +181,17 @@ class _Audit:
             return None, _WHICH_LAW, False
         begin = self._paragraphs[bisect_right(self._paragraphs, start) - 1]
         stop = self._sentence(citation)[1]
-        law, names_any = self._named_within(max(begin, stop - _NEARBY), stop)
+        law, names_any = self._named.within(max(begin, stop - _NEARBY), stop)
         if law is not None:
             return law, "", True
         return (None if names_any else self._law_of_the_text), _WHICH_LAW, False
 
-    def _named_within(self, start: int, end: int) -> tuple[str | None, bool]:
-        """The only law that a part of the text names, and whether it names any."""
-        # The citations of one sentence share it.
-        if (start, end) not in self._named:
-            part = self._plain[start:end]
-            names_any = bool(self._names.anywhere(part) or _names_of_laws(part))
-            law = _only_law(part, self._names) if names_any else None
-            self._named[start, end] = law, names_any
-        return self._named[start, end]
-
     @cached_property
     def _law_of_the_text(self) -> str | None:
         # A title in capitals does not name a law by its initials.
-        return _only_law(_IN_CAPITALS.sub("\n", self._plain), self._names)
-
-    def _is_french(self, resolved: ResolvedCitation) -> bool:
-        languages = (self._laws.articles[id_].language or "" for id_ in resolved.ids[:1])
-        return resolved.citation.reference == "none" and any(
-            each.lower().startswith("fr") for each in languages
-        )
+        text = _IN_CAPITALS.sub("\n", self._plain)
+        named = self._named if text == self._plain else _Named(text, self._names)
+        return named.within(0, len(text))[0]
 
     def _misnamed(self, resolved: ResolvedCitation, law: str) -> str:
         """What suggests that a citation means another law or another text; "" if nothing does."""
@@ -245,13 +232,11 @@ class _Audit:
         if citation.through is None and not resolved.certain and not self._are_one_section(ids):
             return "not checked", "it fits several articles of the law", ids
         if citation.through is None:
-            state, why = state_of_named(
-                replace(resolved, ids=ids[:1]), self._plain, self._laws.articles, law_known=True
-            )
+            why = lacks(self._laws.articles[ids[0]], citation, self._plain)
             if why == NO_PARAGRAPH and (last := self._last_paragraph(ids[0], citation)):
                 lacked = f"({last[0]}); its last is ({last[1]})"
                 return "does not exist", f"the article has no paragraph {lacked}", ids
-            if state != "verified":
+            if why:
                 return "not checked", why, ids
         if self._on is not None:
             for id_ in (ids[0], ids[-1]):
@@ -318,19 +303,41 @@ class _Audit:
         return self._sentences[place]
 
 
-def _only_law(text: str, names: LawNames) -> str | None:
-    """The law that a text names, if it names one and no law that is not known."""
-    laws = names.anywhere(text)
-    if len(laws) != 1:
-        return None
-    (law,) = laws
-    sure = all(law in names.anywhere(name) and is_name(name, law) for name in _names_of_laws(text))
-    return law if sure and not doubt_of_name(text, 0, len(text), law) else None
+class _Named:
+    """The laws that a text names, with their places, found once for all of its citations."""
+
+    def __init__(self, text: str, names: LawNames) -> None:
+        self._text, self._names = text, names
+        self._known = sorted(names.places(text))
+        found = (match.span() for match in NAME_OF_A_LAW.finditer(text))
+        self._written = [span for span in found if text[slice(*span)] not in GENERIC_NAMES]
+        self._is_sure = cache(self._means)
+
+    def within(self, start: int, end: int) -> tuple[str | None, bool]:
+        """The only law that text[start:end] names for sure, and whether it names any."""
+        known = _inside(self._known, start, end)
+        written = _inside(self._written, start, end)
+        laws = {law for _, _, of_name in known for law in of_name}
+        if len(laws) != 1:
+            return None, bool(laws or written)
+        (law,) = laws
+        return law if all(self._is_sure(*span, law) for span in written) else None, True
+
+    def _means(self, start: int, end: int, law: str) -> bool:
+        """Whether the name text[start:end] means a law, and no other one."""
+        name = self._text[start:end]
+        if law not in self._names.anywhere(name) or not is_name(name, law):
+            return False
+        return not doubt_of_name(self._text, start, end, law)
 
 
-def _names_of_laws(text: str) -> list[str]:
-    found = (match[0] for match in NAME_OF_A_LAW.finditer(text))
-    return [name for name in found if name not in GENERIC_NAMES]
+_Span = TypeVar("_Span", bound=tuple[Any, ...])
+
+
+def _inside(spans: Sequence[_Span], start: int, end: int) -> list[_Span]:
+    """Those of some spans in order, each (start, end, ...), that lie within another."""
+    first = bisect_left(spans, (start,))
+    return [each for each in spans[first : bisect_left(spans, (end,))] if each[1] <= end]
 
 
 def _not_in_force(article: Article, on: date) -> str:

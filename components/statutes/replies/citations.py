@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -86,10 +86,13 @@ def has_paragraph(number: str, text: str, named: str) -> bool:
         text: The article's.
         named: From the outside in: "(2)(a)".
     """
+    levels = re.findall(r"\w+", named.lower())
+    if not levels:
+        return True
     printed = parse_number(number)
     own = [level.lower() for level in printed.paragraphs] if printed else []
     marks = iter([*own, *paragraph_marks(text)])
-    return all(level in marks for level in re.findall(r"\w+", named.lower()))
+    return all(level in marks for level in levels)
 
 
 def paragraphs_in_front(text: str, start: int) -> list[str]:
@@ -312,7 +315,7 @@ def _named(
         state, why = state_of_named(resolved, plain, of, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
-        if _is_paragraph(citation, ids, plain, of):
+        if is_paragraph(citation, plain, [of[id_] for id_ in ids] or sources):
             ids = _ids_of_next_mark(citation.end, marks, plain) or _ids_before(
                 citation.start, [*marks, *found]
             )
@@ -382,10 +385,15 @@ def state_of_named(
         named = is_name(citation.law_hint, source.law) and name_goes_on(more, source.law)
         if not resolved.certain or not named:
             return "not checked", "it names the law otherwise"
+    why = doubt_of(citation, plain, source.law, source.language, source.number)
+    why = why or lacks(source, citation, plain)
+    return ("not checked", why) if why else ("verified", "")
+
+
+def lacks(source: Article, citation: Citation, plain: str) -> str:
+    """Which unit or paragraph that a citation names an article does not print; "" if none."""
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
-        return "not checked", f"the law has no {citation.kind}s"
-    if doubt := doubt_of(citation, plain, source.law, source.language, source.number):
-        return "not checked", doubt
+        return f"the law has no {citation.kind}s"
     # A 款 is printed without any number.
     paragraph = citation.paragraph or ""
     paragraphs = [  # "Point (a) of Article 6(1)"
@@ -394,8 +402,8 @@ def state_of_named(
     if "款" in citation.text or not all(
         has_paragraph(source.number, source.text, each) for each in paragraphs
     ):
-        return "not checked", NO_PARAGRAPH
-    return "verified", ""
+        return NO_PARAGRAPH
+    return ""
 
 
 # What makes another text of a citation than the article of that number: "former section 12",
@@ -462,30 +470,34 @@ def doubt_of(
     for place in _PLACE_BEFORE.finditer(plain, begin, start):
         if name := foreign_place(place["place"], law, language):
             return f"it speaks of {name}"
-    return doubt_of_name(plain, max(0, start - _NEAR), end + _NEAR, law, language)
+    near = NAME_OF_A_LAW.finditer(plain, max(0, start - _NEAR), end + _NEAR)
+    doubts = (doubt_of_name(plain, *name.span(), law, language) for name in near)
+    return next(filter(None, doubts), "")
 
 
 def doubt_of_name(plain: str, start: int, end: int, law: str, language: str | None = None) -> str:
-    """What tells the law that is named there from the law of the same name; "" if nothing does."""
-    for name in NAME_OF_A_LAW.finditer(plain, start, end):
-        ahead = plain[max(0, name.start() - _NEAR) : name.start()]
-        if _FORMER.search(ahead) or _NEW.search(ahead):
-            return "it may mean an earlier law, or a later one"
-        apart = _NAME_TOLD_APART.match(plain, name.end())
-        if apart and apart["place"] and (place := foreign_place(apart["place"], law, language)):
-            return f"it speaks of {place}"
-        if apart and apart["number"] and apart["number"] not in _words(law):
-            return f"it names another law, {' '.join((name[0] + apart[0]).split())}"
+    """What tells the law named plain[start:end] from the law of that name; "" if nothing does."""
+    ahead = plain[max(0, start - _NEAR) : start]
+    if _FORMER.search(ahead) or _NEW.search(ahead):
+        return "it may mean an earlier law, or a later one"
+    apart = _NAME_TOLD_APART.match(plain, end)
+    if apart and apart["place"] and (place := foreign_place(apart["place"], law, language)):
+        return f"it speaks of {place}"
+    if apart and apart["number"] and apart["number"] not in _words(law):
+        return f"it names another law, {' '.join(plain[start : apart.end()].split())}"
     return ""
 
 
-def _is_paragraph(
-    citation: Citation, ids: tuple[str, ...], plain: str, of: dict[str, Article]
-) -> bool:
-    """Whether "§ 2" is a paragraph, as in French, of an article that is named elsewhere."""
+def is_paragraph(citation: Citation, plain: str, meant: Iterable[Article]) -> bool:
+    """Whether "§ 2" is a paragraph, as in French, of an article that is named elsewhere.
+
+    Args:
+        citation: In words.
+        plain: What was written.
+        meant: The articles that it can be read to name.
+    """
     if plain[citation.group[0]] != "§" or citation.reference != "none":
         return False
-    meant = [of[id_] for id_ in ids] or list(of.values())
     return any((each.language or "").lower().startswith("fr") for each in meant)
 
 

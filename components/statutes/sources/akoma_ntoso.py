@@ -20,7 +20,6 @@ and Italy give, says of no article since when it reads so: it stands in the ids 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -34,12 +33,15 @@ from components.statutes.sources.divisions import DivisionPath, division, headin
 from components.statutes.sources.markup import (
     LINE_BREAK,
     RAISED_DIGITS,
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     child,
     day,
+    headings_above,
     is_within,
     local_name,
     named,
@@ -69,13 +71,14 @@ _NOTES = Layout(paragraphs=("p",))
 
 _BODIES = ("body", "mainBody", "portionBody", "amendmentBody", "debateBody")
 _QUOTING = ("quotedStructure", "quotedText", "embeddedStructure", "embeddedText")
-_LEFT_OUT = {
-    "authorialNote": "footnote",
-    "attachment": "annex",
-    "signature": "signature",
-    "recital": "recital",
-    "toc": "table of contents",
-}
+_COUNTED = (
+    ("authorialNote", "left out", "footnote"),
+    ("attachment", "left out", "annex"),
+    ("signature", "left out", "signature"),
+    ("recital", "left out", "recital"),
+    ("toc", "left out", "table of contents"),
+    ("table", "kept as text", "table"),
+)
 _ARTICLE_WORD = re.compile(
     r"(?:arts?(?:icles?|icolo|[íi]culo|igo|ikel)?)\b\.?\s*(?=\S)", re.IGNORECASE
 )
@@ -105,11 +108,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     units = _units(body)
     act = _Act.of(document, path)
     tally = Tally()
-    counted = (*_LEFT_OUT, "table")
-    counts = Counter(local_name(each) for each in document.iter(*named(root, counted)))
-    for name, thing in _LEFT_OUT.items():
-        tally.add("left out", thing, counts[name])
-    tally.add("kept as text", "table", counts["table"])
+    tally.count(document, _COUNTED)
     _count_text(body, units, tally)
     _number_lists(body)
     raise_exponents(body.iter(*named(root, ("sup",))))
@@ -118,7 +117,8 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     headings = _headings(body, units, act, tally)
     heads = [_head(unit, act) for unit in units]
     texts = LAYOUT.texts(body, units)
-    ids = ArticleIds(act.id)
+    law = Law(act.id, act.title, act.language, act.url)
+    found: list[tuple[Unit, str]] = []
     for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
         start, end = act.days(unit)
         if start and end and end < start:
@@ -128,21 +128,19 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             text = head.note()
             tally.add("without words but a title or note", "article")
         number = head.number or unit.get("eId") or local_name(unit)
-        yield (
-            Place(str(path), unit.sourceline),
-            Article(
-                id=ids.of(unit.get("eId") or unit.get("id") or number, start),
-                law=act.title,
-                number=number,
-                headings=above,
-                text="\n".join(filter(None, (head.title, text))) or head.printed or number,
-                language=act.language,
-                valid_from=start,
-                valid_to=end,
-                source_url=act.url,
-            ),
+        of_unit = Unit(
+            unit.get("eId") or unit.get("id") or number,
+            number,
+            unit.sourceline,
+            head.title,
+            above,
+            since=start,
+            valid_from=start,
+            valid_to=end,
+            printed=head.printed or number,
         )
-    problems.extend(tally.notices(str(path)))
+        found.append((of_unit, text))
+    yield from articles_of(path, law, found, tally, problems, "article")
 
 
 def _units(body: Element) -> list[Element]:
@@ -166,7 +164,9 @@ def _units(body: Element) -> list[Element]:
     return found
 
 
-_NO_PASSAGE = frozenset({*_LEFT_OUT, "num", "heading", "subheading", "crossHeading", "meta"})
+_NO_PASSAGE = {name for name, action, _ in _COUNTED if action == "left out"} | {
+    *("num", "heading", "subheading", "crossHeading", "meta")
+}
 
 
 def _passages(element: Element, units: set[Element]) -> int:
@@ -251,14 +251,7 @@ def _headings(
     if _is_flattened(body, act):
         return _rebuilt(body, units, act, tally)
     known: dict[Element, tuple[str, ...]] = {body: ()}
-
-    def above(element: Element) -> tuple[str, ...]:
-        if element not in known:
-            title = _division_title(element)
-            known[element] = above(element.getparent()) + ((title,) if title else ())
-        return known[element]
-
-    return [above(unit.getparent()) for unit in units]
+    return [headings_above(unit.getparent(), _division_title, known) for unit in units]
 
 
 def _division_title(element: Element) -> str:

@@ -29,10 +29,12 @@ from typing import NamedTuple
 from components.statutes.article import Article
 from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     child,
     day,
     is_within,
@@ -101,17 +103,15 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     root = parse(path, problems)
     if root is None:
         return
-    file, tally = str(path), Tally()
+    tally = Tally()
     metadata = child(root, "Metadata")
-    law = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
+    name = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
     language = _metadata(metadata, "language") or None
     tally.count(root, _COUNTED)
-    # Half of a file, and no part of its law: laying it out would take as long as the rest.
-    for name in ("Metadata", "Commentaries"):
-        for each in list(root.iterchildren(f"{{*}}{name}")):
-            remove(each)
+    # The rest is half of a file: laying it out would take as long as the law.
+    law_itself = next((each for each in root if local_name(each) not in _LAYOUT.left_out), root)
     address = root.get("DocumentURI", "")
-    key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", law))
+    key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", name))
     bases = {_BASE_DATE}
     if _NORTHERN_IRISH.match(key):
         bases.add(_NORTHERN_IRISH_BASE_DATE)
@@ -119,18 +119,20 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         key += f"/{language}"  # both languages of Wales share one address
     # The law as it was made has no dates that would tell it from later versions.
     original = _ORIGINAL.search(address)
-    ids = ArticleIds(key + (original[0] if original else ""))
-    units = list(_units(root, tally))
-    _print_labels(root)
-    raise_exponents(_every(root, "Superior"))
-    _print_quotation_marks(root)
-    texts = _LAYOUT.texts(root, [unit.element for unit in units])
-    for unit, words in zip(units, texts, strict=True):
-        text = "\n".join(filter(None, (unit.title, words)))
-        if not text:
-            tally.add("left out", "provision without words")
-            continue
-        since, until = unit.dates
+    law = Law(
+        key + (original[0] if original else ""),
+        name,
+        language,
+        address or None,
+    )
+    units = list(_units(law_itself, tally))
+    _print_labels(law_itself)
+    raise_exponents(_every(law_itself, "Superior"))
+    _print_quotation_marks(law_itself)
+    texts = _LAYOUT.texts(law_itself, [element for element, _ in units])
+    found: list[tuple[Unit, str]] = []
+    for (_, unit), words in zip(units, texts, strict=True):
+        since, until = unit.valid_from, unit.valid_to
         if since and until and until <= since:
             tally.add("left out", "wording that never was in force")
             continue
@@ -139,19 +141,8 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             first, last = None, since and since - timedelta(days=1)
         else:
             first, last = since, until and until - timedelta(days=1)
-        article = Article(
-            id=ids.of(unit.key, since),
-            law=law,
-            number=unit.number,
-            headings=unit.headings,
-            text=text,
-            language=language,
-            valid_from=first,
-            valid_to=last,
-            source_url=unit.address or address or None,
-        )
-        yield Place(file, unit.line), article
-    problems.extend(tally.notices(file))
+        found.append((unit._replace(since=since, valid_from=first, valid_to=last), words))
+    yield from articles_of(path, law, found, tally, problems, "provision")
 
 
 def _is_repealed(words: str) -> bool:
@@ -159,21 +150,8 @@ def _is_repealed(words: str) -> bool:
     return ". . . ." in words and all(_DOTS.fullmatch(line) for line in words.splitlines())
 
 
-class _Unit(NamedTuple):
-    """A provision that becomes an article.
-
-    Attributes:
-        dates: The first day of this wording, and that of the next one.
-    """
-
-    element: Element
-    key: str
-    number: str
-    title: str
-    headings: tuple[str, ...]
-    dates: tuple[date | None, date | None]
-    address: str | None
-    line: int
+# A provision, whose days are the first one of its wording and that of the next wording.
+_Provision = tuple[Element, Unit]
 
 
 class _Above(NamedTuple):
@@ -205,7 +183,7 @@ def _every(root: Element, *names: str) -> Iterator[Element]:
     return found
 
 
-def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
+def _units(root: Element, tally: Tally) -> Iterator[_Provision]:
     quotes = frozenset(named(root, _QUOTES))
     quoted = sum(1 for quote in _every(root, *_QUOTES) for _ in _every(quote, "P1"))
     tally.add("kept as text", "quoted provision", quoted)
@@ -216,7 +194,7 @@ def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
             yield from _numbered(schedule, _Above(is_schedule=True), tally)
 
 
-def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
+def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Provision]:
     """The provisions of a division and of those in it."""
     for each in division:
         name = local_name(each)
@@ -239,7 +217,7 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
             tally.add("left out", "unnumbered paragraph")
 
 
-def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]:
+def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Provision]:
     """The provisions of a schedule, part or chapter; of one without any, the whole."""
     number, title = _labels(division)
     places = (*above.places, number) if above.is_schedule else ()
@@ -259,7 +237,7 @@ def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Unit]
     yield _unit(division, key, ", ".join(places), whole)
 
 
-def _provision(element: Element, above: _Above) -> _Unit:
+def _provision(element: Element, above: _Above) -> _Provision:
     key = element.get("id", "")
     number = _LAYOUT.take(element, "Pnumber")
     if above.is_schedule:
@@ -272,16 +250,17 @@ def _provision(element: Element, above: _Above) -> _Unit:
     return _unit(element, key or number, number, above)
 
 
-def _unit(element: Element, key: str, number: str, above: _Above) -> _Unit:
-    return _Unit(
-        element=element,
-        key=key,
-        number=number,
-        title=above.title,
-        headings=above.headings,
-        dates=_dates(element, above),
+def _unit(element: Element, key: str, number: str, above: _Above) -> _Provision:
+    since, until = _dates(element, above)
+    return element, Unit(
+        key,
+        number,
+        element.sourceline,
+        above.title,
+        above.headings,
+        valid_from=since,
+        valid_to=until,
         address=element.get("DocumentURI"),
-        line=element.sourceline or 1,
     )
 
 

@@ -17,10 +17,12 @@ from pathlib import Path
 from components.statutes.article import Article
 from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     child,
     headings_above,
     is_within,
@@ -86,33 +88,31 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     tally = Tally()
     tally.count(root, _COUNTED)
     number = one_line(root.findtext("HEADER//IDNO"))
-    law = f"Title {number}, Code of Federal Regulations"
-    ids = ArticleIds(f"us/cfr/t{number}")
-    units = [each for each in root.iter(*_UNITS) if not is_within(each, frozenset(_UNITS))]
+    law = Law(f"us/cfr/t{number}", f"Title {number}, Code of Federal Regulations", "en")
+    elements = [each for each in root.iter(*_UNITS) if not is_within(each, frozenset(_UNITS))]
     raise_exponents(root.iter("SU"))
-    texts = _LAYOUT.texts(root, units)
     above: dict[Element, tuple[str, ...]] = {}
-    for unit, words in zip(units, texts, strict=True):
-        printed = _LAYOUT.line(child(unit, "HEAD"))
-        form = _SECTION if unit.tag == "DIV8" else _APPENDIX
-        label = form.match(printed)
-        named, title = label.groups() if label else (one_line(unit.get("N")), printed)
-        text = "\n".join(filter(None, (title, words))) or printed
-        key = one_line(unit.get("N")).lstrip("§ ")
-        if not text or not named:
-            tally.add("left out", "section without words")
-            continue
-        article = Article(
-            id=ids.of(f"s{key}" if unit.tag == "DIV8" else key),
-            law=law,
-            number=named.rstrip("."),
-            headings=headings_above(unit.getparent(), _heading, above),
-            text=text,
-            language="en",
-            source_url=f"{_SITE}/title-{number}" + (f"/section-{key}" if key[:1].isdigit() else ""),
-        )
-        yield Place(str(path), unit.sourceline or 1), article
-    problems.extend(tally.notices(str(path)))
+    units = [_unit(each, f"{_SITE}/title-{number}", above) for each in elements]
+    found = zip(units, _LAYOUT.texts(root, elements), strict=True)
+    yield from articles_of(path, law, found, tally, problems, "section")
+
+
+def _unit(element: Element, page: str, above: dict[Element, tuple[str, ...]]) -> Unit:
+    """A section or appendix of the title that stands on a page of the site."""
+    printed = _LAYOUT.line(child(element, "HEAD"))
+    name = one_line(element.get("N"))
+    key = name.lstrip("§ ")
+    label = (_SECTION if element.tag == "DIV8" else _APPENDIX).match(printed)
+    number, title = label.groups() if label else (name, printed)
+    return Unit(
+        f"s{key}" if element.tag == "DIV8" else key,
+        number.rstrip(".") or "Section",
+        element.sourceline,
+        title,
+        headings_above(element.getparent(), _heading, above),
+        address=page + (f"/section-{key}" if key[:1].isdigit() else ""),
+        printed=printed,
+    )
 
 
 def _heading(element: Element) -> str:

@@ -19,15 +19,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from components.statutes.article import Article
 from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     headings_above,
     is_within,
     one_line,
@@ -118,42 +119,17 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         return
     tally = Tally()
     tally.count(root, _COUNTED)
-    law = _law_of(root, path)
-    ids = ArticleIds(law.key)
     units = list(_units(root, tally))
     _print_signs(root)
-    texts = _LAYOUT.texts(root, [unit.element for unit in units])
-    for unit, words in zip(units, texts, strict=True):
-        text = "\n".join(filter(None, (unit.title, words)))
-        if not text:
-            tally.add("left out", "article without words")
-            continue
-        article = Article(
-            id=ids.of(unit.key),
-            law=law.name,
-            number=unit.number,
-            headings=unit.headings,
-            text=text,
-            language=law.language,
-            source_url=law.address,
-        )
-        yield Place(str(path), unit.line), article
-    problems.extend(tally.notices(str(path)))
+    texts = _LAYOUT.texts(root, [element for element, _ in units])
+    found = zip((unit for _, unit in units), texts, strict=True)
+    yield from articles_of(path, _law_of(root, path), found, tally, problems, "article")
 
 
 # The act.
 
 
-class _Law(NamedTuple):
-    """What the file, or the index of its package, says of the act."""
-
-    key: str
-    name: str
-    language: str | None
-    address: str | None
-
-
-def _law_of(root: Element, path: Path) -> _Law:
+def _law_of(root: Element, path: Path) -> Law:
     about = next(root.iter("BIB.INSTANCE"), root)
     file = about.find("DOCUMENT.REF")
     name = "" if file is None else file.get("FILE", "")
@@ -163,7 +139,7 @@ def _law_of(root: Element, path: Path) -> _Law:
     if title is None and file is not None:
         title = _title_in_package(file, path)
     language = one_line(about.findtext("LG.DOC"))
-    return _Law(key, _name(title) or key, language.lower() or None, _address(file))
+    return Law(key, _name(title) or key, language.lower() or None, _address(file))
 
 
 def _title_in_package(file: Element, path: Path) -> Element | None:
@@ -220,18 +196,7 @@ def _address(file: Element | None) -> str | None:
 # Its articles and annexes.
 
 
-class _Unit(NamedTuple):
-    """An article or annex."""
-
-    element: Element
-    key: str
-    number: str
-    title: str
-    headings: tuple[str, ...]
-    line: int
-
-
-def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
+def _units(root: Element, tally: Tally) -> Iterator[tuple[Element, Unit]]:
     headings: dict[Element, tuple[str, ...]] = {}
     for each in list(root.iter(*_UNITS)):
         if is_within(each, _QUOTES):
@@ -239,19 +204,19 @@ def _units(root: Element, tally: Tally) -> Iterator[_Unit]:
         elif is_within(each, _UNITS):
             tally.add("kept as text", f"{each.tag.lower()} of an annex")
         elif each.tag == "ANNEX":
-            yield _annex(each)
+            yield each, _annex(each)
         else:
-            yield _article(each, headings_above(each.getparent(), _heading, headings))
+            yield each, _article(each, headings_above(each.getparent(), _heading, headings))
 
 
-def _article(element: Element, headings: tuple[str, ...]) -> _Unit:
+def _article(element: Element, headings: tuple[str, ...]) -> Unit:
     number = _LAYOUT.take(element, "TI.ART")
     title = _LAYOUT.take(element, "STI.ART")
     key = element.get("IDENTIFIER") or number
-    return _Unit(element, key, number or key or "Article", title, headings, element.sourceline or 1)
+    return Unit(key, number or key or "Article", element.sourceline, title, headings)
 
 
-def _annex(element: Element) -> _Unit:
+def _annex(element: Element) -> Unit:
     label = title = ""
     block = element.find("TITLE")
     if block is not None:
@@ -259,7 +224,7 @@ def _annex(element: Element) -> _Unit:
         remove(block)
     key = one_line(element.findtext("BIB.INSTANCE/NO.SEQ")) or label
     number = in_small_letters(label) or "Annex"
-    return _Unit(element, f"annex-{key}", number, title, (), element.sourceline or 1)
+    return Unit(f"annex-{key}", number, element.sourceline, title)
 
 
 def _heading(element: Element) -> str:

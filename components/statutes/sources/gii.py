@@ -27,10 +27,12 @@ from components.statutes.article import Article
 from components.statutes.sources.divisions import heading
 from components.statutes.sources.markup import (
     RAISED_DIGITS,
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     one_line,
     parse,
     raise_exponents,
@@ -89,70 +91,49 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     if root is None:
         return
     tally = Tally()
-    norms = list(_norms(root, tally))
+    law, folder = _law_of(root, path)
+    norms = list(_norms(root, law.key, tally))
     _show_sentence_numbers(root)
     raise_exponents(root.iter("SUP"))
     texts = _LAYOUT.texts(root, [norm.text for norm in norms])
-    law = _law_of(root, path)
-    key = root.get("doknr", law.name)
     # A law whose sections start again in each of its articles has other pages, by other rules.
-    several = {number for number, n in Counter(norm.number for norm in norms).items() if n > 1}
-    ids = ArticleIds(key)
-    for norm, text in zip(norms, texts, strict=True):
-        words = "\n".join(line for line in (norm.title, text) if line not in ("", "-"))
-        if not words or (norm.is_division and _REPEALED.fullmatch(words)):
-            tally.add("left out", f"{'division' if norm.is_division else 'article'} without words")
+    numbers = Counter(norm.unit.number for norm in norms)
+    found: list[tuple[Unit, str]] = []
+    for (unit, _, is_division), text in zip(norms, texts, strict=True):
+        words = "" if text == "-" else text
+        whole = "\n".join(filter(None, (unit.title, words)))
+        if is_division and (not whole or _REPEALED.fullmatch(whole)):
+            tally.add("left out", "division without words")
             continue
-        article = Article(
-            id=ids.of(norm.key.removeprefix(key)),
-            law=law.name,
-            number=norm.number,
-            headings=norm.headings,
-            text=words,
-            language="de",
-            source_url=_page(law.folder, "" if norm.number in several else norm.number),
-        )
-        yield Place(str(path), norm.line), article
-    problems.extend(tally.notices(str(path)))
+        page = _page(folder, "" if numbers[unit.number] > 1 else unit.number)
+        found.append((unit._replace(address=page), words))
+    yield from articles_of(path, law, found, tally, problems, "article")
 
 
-class _Law(NamedTuple):
-    """What the first norm says.
-
-    Attributes:
-        name: The short title, else the long one, with its abbreviation in brackets.
-        folder: Where the law stands on the site.
-    """
-
-    name: str
-    folder: str
-
-
-def _law_of(root: Element, path: Path) -> _Law:
+def _law_of(root: Element, path: Path) -> tuple[Law, str]:
+    """The law by its short title, or else its long one, and its folder on the site."""
     data = root.find("norm/metadaten")
     if data is None:
-        return _Law(root.get("doknr", path.stem), "")
+        key = root.get("doknr", path.stem)
+        return Law(key, key, "de"), ""
     index = one_line(data.findtext("jurabk"))
     short = one_line(data.findtext("amtabk")) or index
     title = one_line(data.findtext("kurzue")) or one_line(data.findtext("langue")) or short
     name = title if not short or short in title else f"{title} ({short})"
+    name = name or path.stem
     # The site names its folders by the index, letters and digits of ASCII only.
-    return _Law(name or path.stem, re.sub(r"[^a-z0-9]", "_", index.lower()))
+    return Law(root.get("doknr", name), name, "de"), re.sub(r"[^a-z0-9]", "_", index.lower())
 
 
 class _Norm(NamedTuple):
     """A norm that becomes an article if it has words."""
 
-    key: str
-    number: str
-    title: str
-    headings: tuple[str, ...]
+    unit: Unit
     text: Element
-    line: int
     is_division: bool
 
 
-def _norms(root: Element, tally: Tally) -> Iterator[_Norm]:
+def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
     """The norms that hold rules, each with the divisions above it; others are counted."""
     divisions: dict[str, str] = {}  # by gliederungskennzahl
     current = ""
@@ -164,9 +145,9 @@ def _norms(root: Element, tally: Tally) -> Iterator[_Norm]:
         number = _RANGE_MARK.sub("", _words(data.get("enbez")))
         own = title = ""
         if "gliederungseinheit" in data:
-            unit = _children(data["gliederungseinheit"])
-            own, title = _words(unit.get("gliederungsbez")), _words(unit.get("gliederungstitel"))
-            current = _words(unit.get("gliederungskennzahl"))
+            place = _children(data["gliederungseinheit"])
+            own, title = _words(place.get("gliederungsbez")), _words(place.get("gliederungstitel"))
+            current = _words(place.get("gliederungskennzahl"))
             divisions[current] = heading("" if own == "-" else own, title)
         frame = _FRAME.match(number)
         if frame:
@@ -182,9 +163,14 @@ def _norms(root: Element, tally: Tally) -> Iterator[_Norm]:
             title = _LAYOUT.line(data.get("titel"))
         else:
             headings = headings[:-1]
-        line = norm.sourceline or 1
-        label = number or own or title or "-"
-        yield _Norm(norm.get("doknr", ""), label, title, headings, text, line, not number)
+        unit = Unit(
+            norm.get("doknr", "").removeprefix(key),
+            number or own or title or "-",
+            norm.sourceline,
+            "" if title == "-" else title,
+            headings,
+        )
+        yield _Norm(unit, text, not number)
 
 
 def _children(element: Element | None) -> dict[str, Element]:

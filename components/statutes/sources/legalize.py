@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -32,7 +31,7 @@ from components.statutes.sources.divisions import (
     division,
     numbered_division,
 )
-from components.statutes.sources.markup import ArticleIds, Tally, read_whole
+from components.statutes.sources.markup import RAISED_DIGITS, ArticleIds, Tally, read_whole
 from components.statutes.sources.records import (
     LONGEST_LINE,
     Place,
@@ -82,7 +81,6 @@ _FOOTNOTE = re.compile(r"\[\^[^\[\]]+\]:")
 _SUPERSCRIPT = re.compile(r"<sup>([^<]{0,100})</sup>")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\[\]]{1,100}\]")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)")
-_TO_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _INDENTED = " " * 8  # a line that goes on with the one before
 
 # The number at the start of an article's heading: "Artículo 12 bis.", "§ 1-1.", "Art. 5 a",
@@ -220,33 +218,16 @@ _NULLS = ("null", "Null", "NULL", "~")
 def _fields(front: str) -> dict[str, str]:
     """The fields whose values are scalars, as they are written: "no" and "007" stay text.
 
-    Read event by event, so that nothing is resolved, expanded or nested in memory.
-
     Raises:
-        yaml.YAMLError: It is not YAML, or has aliases.
+        yaml.YAMLError: It is not YAML.
     """
-    found: dict[str, str] = {}
-    name: str | None = None
-    depth = 0
-    for event in yaml.parse(front, Loader=_LOADER):
-        if isinstance(event, yaml.AliasEvent):
-            mark: Any = event.start_mark
-            raise yaml.MarkedYAMLError(problem="aliases are not read", problem_mark=mark)
-        if isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is None:
-            name = event.value
-            continue
-        if depth == 1 and isinstance(event, yaml.ScalarEvent) and name is not None:
-            null = event.style is None and event.value in _NULLS
-            found[name] = "" if null else " ".join(event.value.split())
-        if depth == 1:  # a value, or the end of one, has been passed
-            name = None if not isinstance(event, yaml.CollectionStartEvent) else name
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth == 1 and isinstance(event, yaml.SequenceStartEvent):
-                return {}
-    return found
+    loaded = yaml.load(front, Loader=_LOADER)  # noqa: S506 - it makes texts, lists and dicts only
+    fields = loaded.items() if isinstance(loaded, dict) else ()
+    return {
+        name: "" if value in _NULLS else " ".join(value.split())
+        for name, value in fields
+        if isinstance(value, str)
+    }
 
 
 @lru_cache(maxsize=1024)
@@ -552,7 +533,7 @@ def _cleaned(text: str) -> str:
     """A line without the marks of Markdown and its few HTML elements."""
     if "<sup>" in text:
         text = re.sub(r"^\s*<sup>(\d+[a-z]?\.?)</sup>\s*", r"\1 ", text)
-        text = _SUPERSCRIPT.sub(lambda found: found[1].translate(_TO_SUPERSCRIPT), text)
+        text = _SUPERSCRIPT.sub(lambda found: found[1].translate(RAISED_DIGITS), text)
     if "[" in text:
         text = _LINK.sub(r"\1", _FOOTNOTE_MARK.sub("", text))
     if "*" in text:

@@ -24,17 +24,19 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lxml import etree
 
 from components.statutes.article import Article
 from components.statutes.sources.divisions import heading
 from components.statutes.sources.markup import (
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     day,
     one_line,
     parse,
@@ -51,8 +53,8 @@ _LAYOUT = Layout(
     cells=("td", "th"),
 )
 _BORN_DEAD = "MORT_NE"
-# In escapes or in bytes: a character outside the 16 bits, or half of one.
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+# A character outside the 16 bits, or half of one.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SITE = "https://www.legifrance.gouv.fr"
 _HTML = etree.HTMLParser(encoding="utf-8", no_network=True)
 
@@ -73,51 +75,16 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     """
     tally = Tally()
     read_wordings = _in_tree if _is_json(_beginning(path)) else _in_fragment
-    wordings = list(read_wordings(path, tally, problems))
+    law, wordings = read_wordings(path, tally, problems)
     whole = etree.Element("whole")
-    whole.extend(wording.text for wording in wordings)
+    whole.extend(text for _, text in wordings)
     texts = _LAYOUT.texts(whole, list(whole))
-    ids: dict[str, ArticleIds] = {}
-    for wording, text in zip(wordings, texts, strict=True):
-        if not text:
-            tally.add("left out", "article without words")
-            continue
-        law_ids = ids.setdefault(wording.code, ArticleIds(wording.code))
-        article = Article(
-            id=law_ids.of(wording.id),
-            law=wording.law,
-            number=wording.number or wording.id or "-",
-            headings=wording.headings,
-            text=text,
-            language="fr",
-            valid_from=wording.since,
-            valid_to=wording.until and wording.until - timedelta(days=1),
-            source_url=wording.address,
-        )
-        yield Place(str(path), wording.line), article
-    problems.extend(tally.notices(str(path)))
+    found = zip((unit for unit, _ in wordings), texts, strict=True)
+    yield from articles_of(path, law, found, tally, problems, "article")
 
 
-class _Wording(NamedTuple):
-    """An article as it was worded from one day to another.
-
-    Attributes:
-        code: Id of the law, "LEGITEXT...".
-        text: An element that holds the words.
-        since: First day in force.
-        until: First day no longer in force.
-    """
-
-    id: str
-    code: str
-    law: str
-    number: str
-    headings: tuple[str, ...]
-    text: Element
-    since: date | None
-    until: date | None
-    address: str
-    line: int = 1
+_Wording = tuple[Unit, Element]  # an article as it was worded for a time, and what holds its words
+_NOTHING: tuple[Law, list[_Wording]] = (Law("", ""), [])
 
 
 def _is_json(content: bytes) -> bool:
@@ -140,6 +107,26 @@ def _was_in_force(state: str, since: date | None, until: date | None, tally: Tal
     return not never
 
 
+def _unit(
+    id_: str,
+    number: str,
+    headings: tuple[str, ...],
+    since: date | None,
+    until: date | None,
+    shelf: str,
+) -> Unit:
+    """An article on a shelf of the site; `until` is the first day on which it is not in force."""
+    return Unit(
+        id_,
+        number or id_ or "-",
+        1,
+        headings=headings,
+        valid_from=since,
+        valid_to=until and until - timedelta(days=1),
+        address=f"{_SITE}/{shelf}/article_lc/{id_}",
+    )
+
+
 def _heading(title: str) -> str:
     """A title as a heading: "Livre Ier : Les demandes" is "Livre Ier. Les demandes"."""
     label, colon, name = one_line(title).partition(" : ")
@@ -149,36 +136,38 @@ def _heading(title: str) -> str:
 # The tree of a code, in JSON.
 
 
-def _in_tree(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[_Wording]:
+def _in_tree(path: Path, tally: Tally, problems: list[Problem]) -> tuple[Law, list[_Wording]]:
     content = read_whole(path, problems)
     if content is None:
-        return
+        return _NOTHING
     try:
-        tree = json.loads(content)
-        if _SURROGATE.search(content):
+        text = content.decode("utf-8-sig")
+        tree = json.loads(text)
+        if _SURROGATE.search(text):
             json.dumps(tree, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         message = f"is not JSON at line {error.lineno}, column {error.colno} ({error.msg})"
         problems.append(Problem(str(path), error.lineno, None, message, _DOWNLOAD))
-        return
+        return _NOTHING
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         message = f"holds half a character (\\u{ord(half):x})"
         problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
-        return
+        return _NOTHING
     except (UnicodeDecodeError, RecursionError) as error:
         message = f"is not JSON that can be read ({error})"
         problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
-        return
+        return _NOTHING
     code = _data(tree)
     key = one_line(str(code.get("cid") or code.get("id") or path.name.partition(".")[0]))
-    law = _Code(key, one_line(str(code.get("title") or key)))
+    law = Law(key, one_line(str(code.get("title") or key)), "fr")
+    wordings: list[_Wording] = []
     waiting: list[tuple[Any, tuple[str, ...]]] = [(tree, ())]
     while waiting:
         node, headings = waiting.pop()
         data = _data(node)
         if node.get("type") == "article":
-            yield from _in_node(data, law, headings, tally)
+            wordings.extend(_in_node(data, headings, tally))
             continue
         if node.get("type") == "section":
             title = _heading(str(data.get("title") or ""))
@@ -187,16 +176,10 @@ def _in_tree(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[_Wor
         if isinstance(children, list):
             inner = (each for each in reversed(children) if isinstance(each, dict))
             waiting.extend((each, headings) for each in inner)
+    return law, wordings
 
 
 _DOWNLOAD = "Download the file again."
-
-
-class _Code(NamedTuple):
-    """A code's id, or what stands for it, and its name."""
-
-    key: str
-    name: str
 
 
 def _data(node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -205,7 +188,7 @@ def _data(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _in_node(
-    data: Mapping[str, Any], code: _Code, headings: tuple[str, ...], tally: Tally
+    data: Mapping[str, Any], headings: tuple[str, ...], tally: Tally
 ) -> Iterator[_Wording]:
     since, until = _json_day(data.get("dateDebut")), _json_day(data.get("dateFin"))
     tally.add("left out", "note", int(bool(data.get("nota"))))
@@ -214,17 +197,8 @@ def _in_node(
     tally.add("left out", "other wording without words", max(0, others))
     if _was_in_force(str(data.get("etat")), since, until, tally):
         id_ = str(data.get("id", ""))
-        yield _Wording(
-            id=id_,
-            code=code.key,
-            law=code.name,
-            number=one_line(str(data.get("num") or "")),
-            headings=headings,
-            text=_html(str(data.get("texteHtml") or data.get("texte") or "")),
-            since=since,
-            until=until,
-            address=f"{_SITE}/codes/article_lc/{id_}",
-        )
+        unit = _unit(id_, one_line(str(data.get("num") or "")), headings, since, until, "codes")
+        yield unit, _html(str(data.get("texteHtml") or data.get("texte") or ""))
 
 
 def _json_day(value: object) -> date | None:
@@ -248,38 +222,30 @@ def _html(fragment: str) -> Element:
 # One article, in XML.
 
 
-def _in_fragment(path: Path, tally: Tally, problems: list[Problem]) -> Iterator[_Wording]:
+def _in_fragment(path: Path, tally: Tally, problems: list[Problem]) -> tuple[Law, list[_Wording]]:
     root = parse(path, problems)
     if root is None:
-        return
+        return _NOTHING
     words = root.find("BLOC_TEXTUEL/CONTENU")
     about = root.find("META/META_SPEC/META_ARTICLE")
     if words is None or about is None:
-        return
+        return _NOTHING
     since, until = day(about.findtext("DATE_DEBUT")), day(about.findtext("DATE_FIN"))
     tally.add("left out", "note", int(bool(one_line(root.findtext("NOTA/CONTENU")))))
     law = root.find("CONTEXTE/TEXTE")
     state = one_line(about.findtext("ETAT"))
     if law is None or not _was_in_force(state, since, until, tally):
-        return
+        return _NOTHING
     title = _newest(law.findall("TITRE_TXT"))
     key = law.get("cid") or ("" if title is None else title.get("id_txt", ""))
     key = key or path.name.partition(".")[0]
     name = "" if title is None else title.get("c_titre_court") or title.text
     id_ = one_line(root.findtext("META/META_COMMUN/ID"))
     place = "codes" if law.get("nature") == "CODE" else "loda"
-    yield _Wording(
-        id=id_,
-        code=key,
-        law=one_line(name) or key,
-        number=one_line(about.findtext("NUM")),
-        headings=tuple(_headings(law, since)),
-        text=words,
-        since=since,
-        until=until,
-        address=f"{_SITE}/{place}/article_lc/{id_}",
-        line=words.sourceline or 1,
-    )
+    number = one_line(about.findtext("NUM"))
+    unit = _unit(id_, number, tuple(_headings(law, since)), since, until, place)
+    wording = unit._replace(line=words.sourceline), words
+    return Law(key, one_line(name) or key, "fr"), [wording]
 
 
 def _headings(law: Element, since: date | None) -> Iterator[str]:

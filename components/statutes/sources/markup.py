@@ -13,7 +13,7 @@ without articles yields nothing: `opening.py` reports it.
 
 An XML reader goes five steps: `parse` the file; find the units (articles), their divisions and
 quoted material with lxml; `take` each unit's number and heading out of the tree; lay out the
-units' texts with one `Layout`; append the tally's `notices`.
+units' texts with one `Layout`; hand law, units and texts to `articles_of`.
 
 The ids of articles are `ArticleIds`: law, article, and the first day in force where the format
 says it, so that two wordings of one article never have the same id.
@@ -28,11 +28,12 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
+from components.statutes.article import Article
 from components.statutes.sources.records import (
     GZIP_ERRORS,
     Place,
@@ -44,7 +45,6 @@ from components.statutes.sources.records import (
 LARGEST = 200 * 10**6
 """Bytes that one file of law may hold when unpacked: a parsed tree takes several times as much."""
 
-_CHUNK = 2**16
 # How formats write a day that is not known or never comes.
 _ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
 
@@ -63,27 +63,17 @@ def read_whole(path: Path, problems: list[Problem]) -> bytes | None:
     Raises:
         CorpusError: The file cannot be opened.
     """
-    parts = list(_chunks(path, problems))
-    return None if None in parts else b"".join(part for part in parts if part)
-
-
-def _chunks(path: Path, problems: list[Problem]) -> Iterator[bytes | None]:
-    """A file's content in pieces; None, after a report, where it breaks off or is too large."""
-    size = 0
     with open_unpacked(path) as stream:
         try:
-            while part := stream.read(_CHUNK):
-                size += len(part)
-                if size > LARGEST:
-                    message = f"holds more than {LARGEST // 10**6:,} MB"
-                    repair = "Split it into files of one law each."
-                    problems.append(Problem(str(path), None, None, message, repair))
-                    yield None
-                    return
-                yield part
+            content = stream.read(LARGEST + 1)
         except GZIP_ERRORS as error:
             problems.append(cut_short(Place(str(path), 1), error))
-            yield None
+            return None
+    if len(content) <= LARGEST:
+        return content
+    message = f"holds more than {LARGEST // 10**6:,} MB"
+    problems.append(Problem(str(path), None, None, message, "Split it into files of one law each."))
+    return None
 
 
 def parse(path: Path, problems: list[Problem]) -> Element | None:
@@ -105,18 +95,16 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         remove_comments=True,
         remove_pis=True,
     )
+    content = read_whole(path, problems)
+    if content is None:
+        return None
+    if not content:
+        problems.append(Problem(str(path), None, None, "is empty", "Copy or download it again."))
+        return None
     try:
-        for part in _chunks(path, problems):
-            if part is None:
-                return None
-            parser.feed(part)
-        root = parser.close()
+        root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         line, column = error.position
-        if not line:  # the parser was never given a byte
-            repair = "Copy or download it again."
-            problems.append(Problem(str(path), None, None, "is empty", repair))
-            return None
         what = (error.msg or "no XML").split(", line ")[0].strip()
         message = f"is not well-formed XML at line {line}, column {column} ({what})"
         repair = "Download the file again; if it stays so, its publisher must fix it."
@@ -128,11 +116,13 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         repair = "Take it from its publisher, or replace each entity by its text."
         problems.append(Problem(str(path), None, None, message, repair))
         return None
-    # Those of a DTD elsewhere, which is not read, would vanish from the text.
-    for entity in root.iter(etree.Entity):
-        message = f"uses the XML entity &{entity.name}; without declaring it"
+    # Those of a DTD elsewhere, which is not read, would vanish from text and attributes.
+    undeclared = parser.error_log.filter_types(etree.ErrorTypes.WAR_UNDECLARED_ENTITY)
+    if undeclared:
+        name = undeclared[0].message.split("'")[1]  # "Entity 'nbsp' not defined"
+        message = f"uses the XML entity &{name}; without declaring it"
         repair = "Replace each entity by its character."
-        problems.append(Problem(str(path), entity.sourceline, None, message, repair))
+        problems.append(Problem(str(path), undeclared[0].line, None, message, repair))
         return None
     return root
 
@@ -194,7 +184,7 @@ def child(element: Element, name: str) -> Element | None:
 
 def is_within(element: Element, tags: frozenset[str]) -> bool:
     """Whether an element stands inside one of these tags (full names, as `named` gives them)."""
-    return any(above.tag in tags for above in element.iterancestors())
+    return next(element.iterancestors(*tags), None) is not None
 
 
 def one_line(text: str | None) -> str:
@@ -469,6 +459,92 @@ class ArticleIds:
         self._given[found] += 1
         again = self._given[found]
         return found if again == 1 else f"{found}~{again}"
+
+
+# Articles.
+
+
+class Law(NamedTuple):
+    """What a file says of its law.
+
+    Attributes:
+        key: What the ids of its articles begin with.
+        name: What a citation calls it.
+        language: BCP 47 tag, where known.
+        address: The official text, for articles without a page of their own.
+    """
+
+    key: str
+    name: str
+    language: str | None = None
+    address: str | None = None
+
+
+class Unit(NamedTuple):
+    """What becomes an article if it has words.
+
+    Attributes:
+        key: As for `ArticleIds.of`.
+        number: As printed.
+        line: Where it starts in the file.
+        title: Its own, which begins its text; may be empty.
+        headings: The divisions above it, from the top.
+        since: The first day of this wording, which stands in the id.
+        valid_from: First day in force.
+        valid_to: Last day in force.
+        address: Its page.
+        printed: Stands for its text where there is neither a title nor a word.
+    """
+
+    key: str
+    number: str
+    line: int | None
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    since: date | None = None
+    valid_from: date | None = None
+    valid_to: date | None = None
+    address: str | None = None
+    printed: str = ""
+
+
+def articles_of(
+    path: Path,
+    law: Law,
+    units: Iterable[tuple[Unit, str]],
+    tally: Tally,
+    problems: list[Problem],
+    kind: str,
+) -> Iterator[tuple[Place, Article]]:
+    """Yield the articles of one law; then put what the tally counted into `problems`.
+
+    Args:
+        path: The file.
+        law: Its law.
+        units: Each with the words below its number and title.
+        tally: Also counts the units without words, which are left out.
+        problems: Gets the tally's notices.
+        kind: What the format calls a unit.
+    """
+    ids = ArticleIds(law.key)
+    for unit, words in units:
+        text = "\n".join(filter(None, (unit.title, words))) or unit.printed
+        if not text:
+            tally.add("left out", f"{kind} without words")
+            continue
+        article = Article(
+            id=ids.of(unit.key, unit.since),
+            law=law.name,
+            number=unit.number,
+            headings=unit.headings,
+            text=text,
+            language=law.language,
+            valid_from=unit.valid_from,
+            valid_to=unit.valid_to,
+            source_url=unit.address or law.address,
+        )
+        yield Place(str(path), unit.line or 1), article
+    problems.extend(tally.notices(str(path)))
 
 
 # What is not in the articles as it was in the file.

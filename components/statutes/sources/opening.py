@@ -191,7 +191,8 @@ _ARCHIVES = (
     (b"(\xb5/\xfd", "Zstandard"),
     (b"Rar!\x1a\x07", "RAR"),
 )
-_DOCUMENTS = (b"<", b"#", b"---", b"%PDF", b"{\\rtf")  # no line of JSON begins so
+# No line of JSON begins so, and no such file holds any.
+_DOCUMENTS, _DOCUMENT_NAMES = (b"<", b"#", b"---", b"%PDF", b"{\\rtf"), (".md", ".xml")
 _TAR = slice(257, 262)  # where "ustar" stands
 
 
@@ -236,7 +237,10 @@ def _file(
     module = next((each for each in modules if named or each.matches(head, path)), None)
     if module is not None:
         yield from _law(module, path, problems)
-    elif head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_DOCUMENTS):
+    elif (
+        head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_DOCUMENTS)
+        or path.suffix.lower() in _DOCUMENT_NAMES
+    ):
         message = "is a document in none of the formats that are read"
         repair = f"The formats are {', '.join(FORMATS)}."
         problems.append(Problem(str(path), None, None, message, repair))

@@ -18,15 +18,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from components.statutes.article import Article
 from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
-    ArticleIds,
     Element,
+    Law,
     Layout,
     Tally,
+    Unit,
+    articles_of,
     child,
     headings_above,
     is_within,
@@ -103,48 +104,25 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         return
     tally = Tally()
     law = _law_of(root)
-    name = law.name or path.stem
-    language = root.get("{http://www.w3.org/XML/1998/namespace}lang")
     sections = list(_sections(root, tally))
     _tidy(root, tally)
-    ids = ArticleIds("us")
     above: dict[Element, tuple[str, ...]] = {}
-    law_key = law.citation or path.name.partition(".")[0]
-    units = [_unit(section, above, law_key) for section in sections]
-    texts = _LAYOUT.texts(root, sections)
-    for unit, words in zip(units, texts, strict=True):
-        text = "\n".join(filter(None, (unit.title, words)))
-        if not text:
-            tally.add("left out", "section without words")
-            continue
-        article = Article(
-            id=ids.of(unit.key.removeprefix("/us/")),
-            law=name,
-            number=unit.number,
-            headings=unit.headings,
-            text=text,
-            language=language,
-            source_url=_address(unit.key) or law.address,
-        )
-        yield Place(str(path), unit.line), article
-    problems.extend(tally.notices(str(path)))
+    key = law.key or path.name.partition(".")[0]
+    units = [_unit(section, above, key) for section in sections]
+    found = zip(units, _LAYOUT.texts(root, sections), strict=True)
+    law = law._replace(
+        key="us",
+        name=law.name or path.stem,
+        language=root.get("{http://www.w3.org/XML/1998/namespace}lang"),
+    )
+    yield from articles_of(path, law, found, tally, problems, "section")
 
 
-class _Law(NamedTuple):
-    """What the metadata say of a law.
+def _law_of(root: Element) -> Law:
+    """What the metadata call the law: "Title 1, United States Code", an act by its short title.
 
-    Attributes:
-        address: The official one, where its sections have none of their own.
-        citation: "Public Law 118-1"; may be empty.
+    Its key is the citation, "Public Law 118-1"; it may be empty.
     """
-
-    name: str
-    address: str | None
-    citation: str = ""
-
-
-def _law_of(root: Element) -> _Law:
-    """What the metadata call the law: "Title 1, United States Code", an act by its short title."""
     meta = child(root, "meta")
     fields: dict[str, str] = {}
     for each in () if meta is None else meta:
@@ -153,20 +131,20 @@ def _law_of(root: Element) -> _Law:
     number = fields.get("docNumber", "")
     kind = local_name(root)
     if kind == "uscDoc":
-        return _Law(f"Title {number}, United States Code", None)
+        return Law("", f"Title {number}, United States Code")
     if kind == "cfrDoc":
-        return _Law(f"Title {number}, Code of Federal Regulations", None)
+        return Law("", f"Title {number}, Code of Federal Regulations")
     title = fields.get("title", "")
     if kind == "statuteCompilation":
         if title.isupper():
             title = fields.get("containsShortTitle", title)
         file = fields.get("fileId")
         address = file and f"https://www.govinfo.gov/app/details/COMPS-{file}"
-        return _Law(title, address, fields.get("citableAs", ""))
+        return Law(fields.get("citableAs", ""), title, address=address)
     cited = fields.get("citableAs", title)
     short = next((e for e in root.iter("{*}shortTitle") if e.get("role") == "act"), None)
     name = cited if short is None else f"{_LAYOUT.line(short)} ({cited})"
-    return _Law(name, None, fields.get("citableAs", ""))
+    return Law(fields.get("citableAs", ""), name)
 
 
 def _address(key: str) -> str | None:
@@ -180,16 +158,6 @@ def _address(key: str) -> str | None:
         case ["us", "pl", congress, number, *_]:
             return f"https://www.govinfo.gov/link/plaw/{congress}/public/{number}"
     return None
-
-
-class _Unit(NamedTuple):
-    """A section that becomes an article."""
-
-    key: str
-    number: str
-    title: str
-    headings: tuple[str, ...]
-    line: int
 
 
 def _sections(root: Element, tally: Tally) -> Iterator[Element]:
@@ -219,14 +187,21 @@ def _tidy(root: Element, tally: Tally) -> None:
         each.tag = f"{{{space}}}{local_name(each)}"
 
 
-def _unit(section: Element, above: dict[Element, tuple[str, ...]], law: str) -> _Unit:
+def _unit(section: Element, above: dict[Element, tuple[str, ...]], law: str) -> Unit:
     number = _END_OF_LABEL.sub("", _LAYOUT.take(section, "num"))
     if number.isupper() and number[:1].isalpha():
         number = number.capitalize()
     title = _LAYOUT.take(section, "heading")
     headings = headings_above(section.getparent(), _heading, above)
     key = section.get("identifier") or f"{law}/{section.get('id') or number}"
-    return _Unit(key, number or "Section", title, headings, section.sourceline or 1)
+    return Unit(
+        key.removeprefix("/us/"),
+        number or "Section",
+        section.sourceline,
+        title,
+        headings,
+        address=_address(key),
+    )
 
 
 def _heading(element: Element) -> str:

@@ -122,6 +122,10 @@ BAD = {
         b'<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;&x;">]>' + LAW.replace(b"floats", b"&z;"),
         "entities",
     ),
+    "undeclared-entity": (
+        b'<!DOCTYPE a SYSTEM "a.dtd">' + LAW.replace(b"<article", b"<article class='&x;'", 1),
+        "&x; without declaring it",
+    ),
     "no-articles": (akn("bad").encode(), "no articles"),
     "newer-spec": (
         MARKDOWN.format(name="NEW", more="").replace("country", 'spec_version: "9"\ncountry', 1),
@@ -136,6 +140,7 @@ BAD = {
     "too-large": (LAW, "MB"),
     "html": (b"<!DOCTYPE html><html><body>Article 1</body></html>", "in none of the formats"),
     "readme": (b"# Boats\n\nWhat this folder holds.\n", "in none of the formats"),
+    "plain-text": (b"Boats\n=====\n\nWhat this folder holds.\n", "in none of the formats"),
     "pdf": (b"%PDF-1.7\n", "in none of the formats"),
 }
 
@@ -154,7 +159,7 @@ def test_a_bad_file_is_one_clear_line(tmp_path, monkeypatch, name):
         assert "\n" not in str(raised.value)
 
 
-NO_LAW = {"html", "readme", "pdf"}  # skipped in a folder
+NO_LAW = {"html", "readme", "plain-text", "pdf"}  # skipped in a folder
 
 
 @pytest.mark.parametrize("name", [name for name in BAD if name not in NO_LAW])
