@@ -8,6 +8,7 @@ import httpx
 import pytest
 from browsing import ask, check_look
 from haystack.dataclasses import ChatMessage
+from slow_cases import slow
 from tiny_site import JOIN, on_a_port
 
 from components.builders.cited_answer import CitedAnswerBuilder
@@ -67,7 +68,7 @@ def asked(page: Any) -> Any:
     return panel
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), *slow(("dark", 390))])
 def test_axe_finds_no_violation_in_an_answer(open_page, page_of, scheme, width):
     look = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
     for name, reply in (("written", WRITTEN), ("verbatim", None)):

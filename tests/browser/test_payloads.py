@@ -8,6 +8,7 @@ from browsing import words
 from indexed import indexed
 from law_files import article
 from payloads import PAYLOADS
+from slow_cases import slow
 
 from ui.language import article_link, division_link, picture_link
 
@@ -38,7 +39,7 @@ def ask(page, number: int, question: str) -> None:
     assert page.locator(".asked q").text_content() == question
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [16, *slow(4)])
 def test_payloads_show_as_text_everywhere(chromium, hostile, every):
     page = chromium.new_context().new_page()
     foreign: list[str] = []

@@ -1,12 +1,12 @@
 """The whole way: a law and its questions, a trained model, a store, an answer."""
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from law_files import housing_code
 
 from components.models.biencoder import BiEncoder
 from components.statutes.article import indexed_text
@@ -17,24 +17,13 @@ from pipelines.evaluate import main as evaluate
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def law(
-    tmp_path_factory: pytest.TempPathFactory, aldermere_articles: Path, aldermere_questions: Path
-) -> Path:
-    """The demo's Housing Code, 58 articles, and questions of `housing-q` that it alone answers."""
-    folder = tmp_path_factory.mktemp("law")
-    articles = aldermere_articles.read_text(encoding="utf-8").splitlines(keepends=True)
-    housing = [line for line in articles if json.loads(line)["law"].startswith("Housing")]
-    ids = {json.loads(line)["id"] for line in housing}
-    questions = aldermere_questions.read_text(encoding="utf-8").splitlines(keepends=True)
-    records = [(line, json.loads(line)) for line in questions if '"housing-q' in line]
-    asked = [line for line, record in records if set() < set(record["relevant"]) <= ids]
-    (folder / "articles.jsonl").write_text("".join(housing), encoding="utf-8")
-    (folder / "questions.jsonl").write_text("".join(asked), encoding="utf-8")
-    return folder
+def law(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return housing_code(tmp_path_factory.mktemp("demo") / "law")
 
 
 @pytest.fixture(scope="module")

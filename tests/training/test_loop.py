@@ -181,27 +181,6 @@ def test_max_steps_ends_within_an_epoch_and_the_curriculum_still_reaches_its_end
     assert drawn[0][0] > drawn[0][2] and drawn[-1][2] > drawn[-1][0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"negatives_per_question": 0},
-        {"views": ("bm25",), "schedule": "fixed"},
-        {"views": (), "buckets": 1},
-        {"views": ("tree", "sequence", "bm25")},
-        {"permute_tree": True, "schedule": "reversed", "ties": "permutation"},
-        {"in_batch": False, "reduction": "question_sum"},
-        {"pooling": "cls", "dtype": "bfloat16"},
-        {"schedule": "constant", "cross_law": "path", "text_rule": "text"},
-    ],
-)
-def test_every_arm_trains(train, fields):
-    _, state = train(**fields)
-    losses = [loss for record in state.records for loss in record.get("losses", ())]
-    assert len(losses) == 6 and all(0 < loss < 100 for loss in losses)
-    assert state.finished
-
-
 # Between epochs
 
 
