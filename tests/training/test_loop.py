@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from slow_cases import slow
 
 from components.statutes.question import Question
 from training import cusines
@@ -82,7 +83,7 @@ def test_frozen_layers_stay_bit_for_bit_and_the_others_move(train, start, no_dev
     assert {name for name in before if "layer.1." in name and "key.bias" not in name} <= moved
 
 
-@pytest.mark.parametrize(("head", "caching"), [("identity", True), ("paper", False)])
+@pytest.mark.parametrize(("head", "caching"), [("identity", True), *slow(("paper", False))])
 def test_a_head_is_trained_at_its_own_rate(train, start, no_dev, head, caching):
     fields = {
         "head": head, "passage_tokens": 16, "max_passages": 3, "head_lr": 1e-2,
@@ -134,7 +135,7 @@ def test_an_epoch_is_each_pair_once_in_the_order_that_negatives_are_drawn_for(
     assert seen[:3] != seen[3:6]
 
 
-@pytest.mark.parametrize("view", ["length", "rarity", "agreement", "spread", "loss"])
+@pytest.mark.parametrize("view", ["length", "loss", *slow("rarity", "agreement", "spread")])
 def test_easier_questions_are_asked_first(train, monkeypatch, view):
     seen: list[list[int]] = []
     difficulties: list[np.ndarray] = []
@@ -255,7 +256,7 @@ def test_a_record_of_an_epoch_says_what_it_did(train):
     json.dumps(state.records)
 
 
-@pytest.mark.parametrize("similarity", ["dot", "l2"])
+@pytest.mark.parametrize("similarity", ["dot", *slow("l2")])
 def test_lengths_count_where_they_are_compared(train, start, no_dev, similarity):
     fields = {"similarity": similarity, "dropout": 0.0, "epochs": 8, "temperature": 0.5}
     model, state = train(**no_dev, **fields)
