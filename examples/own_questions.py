@@ -1,10 +1,11 @@
-"""How good is it on questions of your own? `python examples/own_questions.py`, offline.
+"""How good is it on questions of your own? `python examples/own_questions.py [STORE]`, offline.
 
 On the command line it is `python -m pipelines.evaluate --questions FILE --store law.db --pipeline
 hybrid --compare lexical`, which also prints what each stage adds.
 """
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -32,8 +33,11 @@ with tempfile.TemporaryDirectory() as folder:
             question = {"id": f"q{number}", "text": text, "relevant": relevant, "split": "test"}
             lines.write(json.dumps(question) + "\n")
 
-    store = Path(folder, "law.db")
-    index_corpus("aldermere", store)
+    if len(sys.argv) > 1:
+        store = Path(sys.argv[1])
+    else:
+        store = Path(folder, "law.db")
+        index_corpus("aldermere", store)
     questions = list(read_questions(str(path)))
     measured = {
         name: measure(name, questions, store=store, model=None, depth=50)

@@ -66,6 +66,19 @@ def minilm() -> str:
 
 
 @pytest.fixture(scope="session")
+def demo_home(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
+    """Lexarbor's home with the demo store, built once for all workers; not written to."""
+    base = tmp_path_factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "demo-home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LEXARBOR_HOME", str(home))
+        from pipelines.home import ensure_demo_store
+
+        ensure_demo_store()  # the first worker builds it, the others wait
+    return home
+
+
+@pytest.fixture(scope="session")
 def aldermere_articles() -> Path:
     """The demo law, native format."""
     return REPOSITORY / "pipelines" / "demo" / "articles.jsonl"

@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
 
-def ran(name: str, folder: Path) -> str:
+def ran(name: str, folder: Path, *arguments: Path) -> str:
     """What an example prints, run in an empty folder."""
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py")],
+        [sys.executable, str(EXAMPLES / f"{name}.py"), *map(str, arguments)],
         env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
         cwd=folder,
         capture_output=True,
@@ -87,19 +87,20 @@ def test_the_wrapper_answers_in_hayhooks(tmp_path: Path) -> None:
     assert refused.startswith("422 ")
 
 
-def test_the_other_examples_print_what_they_promise(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_other_examples_print_what_they_promise(tmp_path: Path, demo_home: Path) -> None:
     own = ran("own_pipeline", tmp_path)
     assert own.startswith("Parks Act (invented), 2: Dogs are kept on a lead")
     assert "section 2: verified" in own
     assert "section 9: does not exist the Parks Act (invented) has no section 9" in own
 
-    agent = ran("agent", tmp_path)
+    agent = ran("agent", tmp_path, demo_home / "demo.db")
     calls = re.findall(r"^-> (\w+)", agent, re.M)
     assert calls == ["find_articles", "read_article", "check_citations"]
     assert "does not exist" in agent
     assert agent.rstrip().endswith("Within 30 days (Article 14 of the Housing Code).")
 
-    questions = ran("own_questions", tmp_path)
+    questions = ran("own_questions", tmp_path, demo_home / "demo.db")
     recall = re.search(r"^R@10 +([\d.]+) ", questions, re.M)
     assert recall and float(recall[1]) >= 0.5
     assert "Not among the first five:" in questions

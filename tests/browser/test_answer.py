@@ -8,6 +8,7 @@ import httpx
 import pytest
 from browsing import ask, check_look
 from haystack.dataclasses import ChatMessage
+from slow_cases import slow
 from tiny_site import JOIN, on_a_port
 
 from components.builders.cited_answer import CitedAnswerBuilder
@@ -67,7 +68,7 @@ def asked(page: Any) -> Any:
     return panel
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), *slow(("dark", 390))])
 def test_axe_finds_no_violation_in_an_answer(open_page, page_of, scheme, width):
     look = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
     for name, reply in (("written", WRITTEN), ("verbatim", None)):
@@ -242,7 +243,7 @@ def fill_the_queue(site: str, path: str, page: Any) -> None:
     raise AssertionError("the queue was never full")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["en", *slow("fr")])
 def test_where_everyone_asks_at_once_one_is_asked_to_try_again(
     chromium, site, pages, unblocked, language
 ):
@@ -270,7 +271,7 @@ def test_where_everyone_asks_at_once_one_is_asked_to_try_again(
     context.close()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["en", *slow("fr")])
 def test_a_site_that_cannot_be_reached_is_reported(chromium, site, language):
     context = chromium.new_context()
     page = context.new_page()

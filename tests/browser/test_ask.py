@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from browsing import ask, check_look, every_look, measure, tabbed, violations
+from slow_cases import slow
 
 from ui.ask import EXAMPLES
 from ui.language import address
@@ -214,7 +215,7 @@ def test_who_reads_an_article_and_comes_back_finds_the_search_again(open_page, a
     assert page.url == aldermere_page
 
 
-@pytest.mark.parametrize("path", ["", "fr"])
+@pytest.mark.parametrize("path", ["", *slow("fr")])
 def test_a_link_leads_to_the_same_search_and_is_never_sent(open_page, aldermere_page, path):
     page = open_page(aldermere_page + path, permissions=["clipboard-read", "clipboard-write"])
     open_filters(page, "Filters" if path == "" else "Filtres")

@@ -8,10 +8,13 @@ from browsing import words
 from indexed import indexed
 from law_files import article
 from payloads import PAYLOADS
+from slow_cases import slow
 
 from ui.language import article_link, division_link, picture_link
 
 pytestmark = pytest.mark.browser
+# tests/ui/test_payloads.py has them all, without a browser.
+CHOSEN = list(enumerate(PAYLOADS))[::4]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,7 @@ def hostile(serve_store, tmp_path_factory, minilm) -> str:
             headings=[f"Book {payload}", f"Title {payload}"],
             text=f"(1) keyword{number}: {payload}\n{payload}",
         )
-        for number, payload in enumerate(PAYLOADS)
+        for number, payload in CHOSEN
     ]
     store = indexed(tmp_path_factory.mktemp("hostile"), articles, minilm)
     return serve_store(store, "hybrid").rstrip("/")
@@ -38,14 +41,14 @@ def ask(page, number: int, question: str) -> None:
     assert page.locator(".asked q").text_content() == question
 
 
-@pytest.mark.parametrize("every", [8, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [4, *slow(1)])
 def test_payloads_show_as_text_everywhere(chromium, hostile, every):
     page = chromium.new_context().new_page()
     foreign: list[str] = []
     page.on("request", lambda request: foreign.append(request.url))
     page.on("dialog", lambda dialog: foreign.append(dialog.message))
     title = page.get_by_role("heading", level=1)
-    chosen = list(enumerate(PAYLOADS))[::every]
+    chosen = CHOSEN[::every]
 
     page.goto(hostile)
     for number, payload in chosen:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from browsing import check_look
 from run_records import an_example, records
+from slow_cases import slow
 from small_law import small_law
 
 pytestmark = pytest.mark.browser
@@ -80,7 +81,9 @@ def test_a_reader_walks_the_view(open_page: Callable[..., Any], site: str):
     assert [url for url in requests if not url.startswith(site)] == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (320, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), *slow((390, "dark"), (320, "light"))]
+)
 def test_the_page_fits_and_axe_finds_no_violation(
     open_page: Callable[..., Any], site: str, width: int, scheme: str
 ):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from browsing import ask, check_look, every_look, measure, tabbed, violations, words
+from slow_cases import slow
 
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
@@ -46,7 +47,7 @@ def test_axe_finds_no_violation_in_the_law(open_page, site, language, scheme, wi
         assert violations(page) == []
 
 
-@pytest.mark.parametrize("language", ["en", "fr"])
+@pytest.mark.parametrize("language", ["en", *slow("fr")])
 def test_a_walk_from_an_article_through_its_divisions_and_back(open_page, site, language):
     page = open_page(site + article_link(ARTICLE, language), wait=False)
     main = page.get_by_role("main")
@@ -189,7 +190,15 @@ def compare(page: Any, question: str, wait_for: str = COMPARISON) -> None:
     ("path", "left", "right", "moved", "caption"),
     [
         ("/compare", "Left", "Right", r"(Up|Down) \d+, from place \d+ on the left", "Time of each"),
-        ("/fr/compare", "Gauche", "Droite", r"(Monte|Descend) de \d+, depuis", "Durée de chaque"),
+        *slow(
+            (
+                "/fr/compare",
+                "Gauche",
+                "Droite",
+                r"(Monte|Descend) de \d+",
+                "Durée de chaque",
+            )
+        ),
     ],
 )
 def test_a_reader_sees_what_moved_why_and_the_times(open_view, path, left, right, moved, caption):
@@ -315,7 +324,7 @@ def capitals() -> StatuteCorpus:
 
 @pytest.mark.parametrize(
     ("source", "article_id"),
-    [("aldermere", "housing-12"), ("pdpa_en", "PDPA-48-5-157"), ("capitals", "a20")],
+    [("aldermere", "housing-12"), ("capitals", "a20"), *slow(("pdpa_en", "PDPA-48-5-157"))],
 )
 def test_no_line_leaves_its_frame_or_covers_another(
     open_page, tmp_path, real_data, source, article_id

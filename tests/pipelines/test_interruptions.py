@@ -22,12 +22,12 @@ from pipelines.indexing import index_corpus
 Start = Callable[..., multiprocessing.Process]
 ROOT = Path(__file__).resolve().parents[2]
 LAWS = 5
-ARTICLES = 3_000
+ARTICLES = 1_500
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
-    """Five laws, interleaved, of 600 articles each."""
+    """Five laws, interleaved, of 300 articles each."""
     words = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "officer")
     choose = random.Random(1)
     lines = []
@@ -97,7 +97,7 @@ def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(start, tmp_path
         process = start(path)
         # While encoding, each process may do some blocks; then each has half as much time again as
         # the one before to publish, so that a slow machine ends too.
-        goal = kept + moment.randrange(200, 1_200)
+        goal = kept + moment.randrange(100, 600)
         while kept < ARTICLES and process.is_alive() and known_in(path, store) < goal:
             time.sleep(0.001)
         if kept == ARTICLES:

@@ -20,6 +20,7 @@ import uvicorn
 from chat_server import chat_server
 from waiting import until
 
+from pipelines.asking import ask
 from pipelines.files import pipeline_file
 from pipelines.serve import _loaded, _parse
 from pipelines.serve import main as serve_main
@@ -191,8 +192,8 @@ with listen("127.0.0.1", 0) as listening:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_what_is_in_flight_ends_and_nothing_new_begins(start, tmp_path, how):
+# By SIGTERM above.
+def test_what_is_in_flight_ends_and_nothing_new_begins(start, tmp_path):
     process, url, _ = start("-c", HOLDING, tmp_path)
     until(lambda: httpx.get(f"{url}ready").status_code == 200)
     answers = []
@@ -203,7 +204,7 @@ def test_what_is_in_flight_ends_and_nothing_new_begins(start, tmp_path, how):
     asking = threading.Thread(target=ask)
     asking.start()
     until((tmp_path / "entered").exists)
-    process.send_signal(how)
+    process.send_signal(signal.SIGINT)
 
     def is_refused() -> bool:
         try:
@@ -220,18 +221,12 @@ def test_what_is_in_flight_ends_and_nothing_new_begins(start, tmp_path, how):
     assert process.wait(timeout=60) == 0
 
 
-def test_answers_are_written_by_the_generator_that_is_named(start, law_store):
+def test_answers_are_written_by_the_generator_that_is_named(law_store):
     with chat_server() as server:
         server.reply = 'The "officer decides" [1]. So says section 99 of the Work Code.'
-        written = ("--generator", server.url, "--generator-model", "scripted")
-        _, url, _ = start("-m", "pipelines.serve", "--store", law_store, "--port", 0, *written)
-        asked = {"query": "Who decides on custody?"}
-        answer = httpx.post(f"{url}answer_hybrid/run", json=asked, timeout=60)
-        while answer.status_code == 503:  # models are being loaded
-            time.sleep(0.1)
-            answer = httpx.post(f"{url}answer_hybrid/run", json=asked, timeout=60)
-    assert answer.status_code == 200
-    given = answer.json()["answer"]
+        written = ["--generator", server.url, "--generator-model", "scripted"]
+        loaded = _loaded(_parse(["--store", str(law_store), *written]))
+        given = ask(loaded["answer_hybrid"], "Who decides on custody?")["answer"]
     assert given["state"] == "generated"
     assert [each["state"] for each in given["statements"][1]["citations"]] == ["not found"]
 

@@ -662,9 +662,6 @@ def test_only_this_machines_own_names_are_ours():
     assert not is_named(Headers(raw=[(b"host", b"localhost"), (b"host", b"evil")]), LOOPBACK)
 
 
-HERE = "http://localhost:7860"
-
-
 def test_a_page_of_another_site_is_recognised():
     here = "http://localhost:7860"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
 from components.models.folder import model_digest, read_manifest
@@ -20,7 +21,7 @@ from pipelines.loading import load_pipeline
 QUESTION = "Who decides on custody in chapter 3?"
 
 
-@pytest.fixture(scope="module", params=["cosine", "dot", "l2"])
+@pytest.fixture(scope="module", params=["dot", *slow("cosine", "l2")])
 def similarity(request) -> str:
     return str(request.param)
 

@@ -16,7 +16,6 @@ from pipelines.indexing import IndexReport
 
 Article = dict[str, Any]
 Index = Callable[..., IndexReport]
-MakeArticle = Callable[..., Article]
 LAWS = 3
 
 

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from components.statutes.sources.opening import articles_path, questions_path
+
 
 def article(id_: Any = "a1", **fields: Any) -> dict[str, Any]:
     record = {
@@ -32,3 +34,19 @@ def write(path: Path, *lines: bytes) -> Path:
     content = b"".join(lines)
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
     return path
+
+
+def housing_code(folder: Path) -> Path:
+    """The demo's Housing Code, 58 articles, and the questions that it alone answers."""
+    articles = articles_path().read_bytes().splitlines(keepends=True)
+    housing = [each for each in articles if json.loads(each)["law"].startswith("Housing")]
+    ids = {json.loads(each)["id"] for each in housing}
+    asked = [
+        each
+        for each in questions_path().read_bytes().splitlines(keepends=True)
+        if set() < set(json.loads(each)["relevant"]) <= ids
+    ]
+    folder.mkdir()
+    write(folder / "articles.jsonl", *housing)
+    write(folder / "questions.jsonl", *asked)
+    return folder

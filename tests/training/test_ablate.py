@@ -94,6 +94,7 @@ def test_a_grid_is_run_written_down_tabled_and_drawn(grid, small_law, tmp_path, 
     }
 
 
+@pytest.mark.slow
 def test_a_grid_taken_up_again_ends_as_one_left_alone(
     grid, tmp_path, monkeypatch, no_pictures, capsys
 ):
@@ -150,6 +151,7 @@ def law(write_law: Any, question: Any, tmp_path_factory: pytest.TempPathFactory)
     return folder
 
 
+@pytest.mark.slow
 def test_a_grid_is_run_written_down_tabled_and_drawn_ranker(
     any_grid, tiny_bert, law, tmp_path, monkeypatch, capsys
 ):

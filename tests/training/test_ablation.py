@@ -16,19 +16,14 @@ from accelerate import Accelerator
 from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_bm25 import BM25Okapi
 
 from components.joiners.rank_fusion import StatuteRankFuser
-from components.models.learned_fusion import FUSED_FROM
 from components.models.locks import folder_lock
-from components.statutes.article import indexed_text
 from components.statutes.fusion import fuse_ranks
-from components.statutes.lexical import analyzer
 from components.statutes.question import Question
 from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, GRAPH_ARMS, METRICS
 from training.ablation.dataset import Dataset, folds_of
 from training.ablation.grid import Outcome, Results, make_missing, runs_of
-from training.ablation.plots import plot_arms
 from training.ablation.report import LEARNERS, tables
 from training.ablation.runs import Run, measure
 from training.ablation.settings import GridSettings
@@ -177,21 +172,6 @@ def test_the_folds_of_a_seed_measure_every_question_once(aldermere):
         assert split.data.dev == [aldermere.questions[row] for row in split.rows]
         assert len(split.data.train) + len(split.data.dev) == len(aldermere.questions)
     assert len({split.sha256 for split in splits}) == 5
-
-
-def test_bm25_ranks_as_rank_bm25_does(aldermere):
-    rankings = aldermere.lexical(k1=1.2, b=0.6, text_rule="headings_text")
-    analyse = analyzer("en")
-    oracle = BM25Okapi(
-        [analyse(indexed_text(a.headings, a.text)) for a in aldermere.given.corpus], k1=1.2, b=0.6
-    )
-    assert len(rankings) == len(aldermere.questions)
-    for question, found in list(zip(aldermere.questions, rankings, strict=True))[::9]:
-        scores = oracle.get_scores(analyse(question.text))
-        assert len(found) == min(FUSED_FROM, int((scores > 0).sum()))
-        assert np.all(np.diff(scores[found]) <= 1e-5)
-        left = np.delete(scores, found)
-        assert left.max() <= scores[found].min() + 1e-5
 
 
 def asked(texts: list[str]) -> list[Question]:
@@ -468,21 +448,3 @@ def test_means_costs_and_a_table_a_metric(runs):
 
 
 # Plots
-
-
-def test_arms_schedules_and_buckets_are_drawn_the_same_each_time(runs, tmp_path):
-    arms = ("bm25_fixed", "constant", "static", "cusines", "buckets_2", "buckets_4")
-    lines = {run.arm: [line(run)] for run in runs(arms=arms)}
-    files = plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path, "bm25_fixed")
-    stems = ("law-arms", "law-schedules", "law-dynamics", "law-buckets")
-    assert [file.name for file in files] == [
-        f"{stem}.{x}" for stem in stems for x in ("png", "svg")
-    ]
-    assert all(file.stat().st_size > 1_000 for file in files)
-    svg = (tmp_path / "law-arms.svg").read_text(encoding="utf-8")
-    assert all(arm in svg for arm in arms)
-    # What is measured by epoch is the first metric that has epochs.
-    assert "MAP" in (tmp_path / "law-schedules.svg").read_text(encoding="utf-8")
-    before = [file.read_bytes() for file in files if file.suffix == ".svg"]
-    plot_arms("law", lines, ("fused R@10", "MAP"), tmp_path, "bm25_fixed")
-    assert [file.read_bytes() for file in files if file.suffix == ".svg"] == before

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi, BM25Plus
 
-from components.statutes import Article, Question, StatuteCorpus, read_questions
+from components.statutes import Article, Question
 from components.statutes.significance import bootstrap_interval
 from training.bm25 import VARIANTS, CountedLaw, Variant
 from training.bm25_table import main
@@ -64,19 +64,6 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 )
 def test_rankings_are_rank_bm25s(passages, sought, variant, depth):
     check(variant, passages, sought, depth)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", [VARIANTS[0], VARIANTS[1], VARIANTS[-1]])
-def test_real_law_is_ranked_as_rank_bm25_does(real_data, variant):
-    folder = real_data("pdpa_en")
-
-    def words(text: str) -> str:
-        return " ".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
-
-    articles = [words(article.text) for article in StatuteCorpus.read(folder).articles]
-    questions = [words(each.text) for each in read_questions(folder)][:40]
-    check(variant, articles, questions, 90)
 
 
 def test_the_variants_are_those_of_the_paper():

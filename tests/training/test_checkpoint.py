@@ -461,10 +461,12 @@ def command(arguments: list[str]) -> None:
     sys.exit(main(arguments))
 
 
-@pytest.mark.parametrize("kills", [1, *slow(5)])
+# The moments that matter are those of `killed_at`; here it is a process that dies.
+@pytest.mark.slow
 def test_killed_at_random_moments_a_run_ends_with_the_same_weights_bit_for_bit(
-    start_command, tiny_bert, tmp_path, kills
+    start_command, tiny_bert, tmp_path
 ):
+    kills = 3
     start_command(["--help"]).join(120)  # the first start is the one that imports
     began = time.monotonic()
     alone = start_command(of_aldermere(tiny_bert, tmp_path / "alone"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from slow_cases import slow
 
 from components.statutes.question import Question
 from training import cusines
@@ -82,7 +83,7 @@ def test_frozen_layers_stay_bit_for_bit_and_the_others_move(train, start, no_dev
     assert {name for name in before if "layer.1." in name and "key.bias" not in name} <= moved
 
 
-@pytest.mark.parametrize(("head", "caching"), [("identity", True), ("paper", False)])
+@pytest.mark.parametrize(("head", "caching"), [("identity", True), *slow(("paper", False))])
 def test_a_head_is_trained_at_its_own_rate(train, start, no_dev, head, caching):
     fields = {
         "head": head, "passage_tokens": 16, "max_passages": 3, "head_lr": 1e-2,
@@ -134,7 +135,7 @@ def test_an_epoch_is_each_pair_once_in_the_order_that_negatives_are_drawn_for(
     assert seen[:3] != seen[3:6]
 
 
-@pytest.mark.parametrize("view", ["length", "rarity", "agreement", "spread", "loss"])
+@pytest.mark.parametrize("view", ["length", "loss", *slow("rarity", "agreement", "spread")])
 def test_easier_questions_are_asked_first(train, monkeypatch, view):
     seen: list[list[int]] = []
     difficulties: list[np.ndarray] = []
@@ -179,27 +180,6 @@ def test_max_steps_ends_within_an_epoch_and_the_curriculum_still_reaches_its_end
     assert rates == pytest.approx([0.5, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2])
     drawn = [record["negatives"]["buckets"] for record in state.records[:-1]]
     assert drawn[0][0] > drawn[0][2] and drawn[-1][2] > drawn[-1][0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"negatives_per_question": 0},
-        {"views": ("bm25",), "schedule": "fixed"},
-        {"views": (), "buckets": 1},
-        {"views": ("tree", "sequence", "bm25")},
-        {"permute_tree": True, "schedule": "reversed", "ties": "permutation"},
-        {"in_batch": False, "reduction": "question_sum"},
-        {"pooling": "cls", "dtype": "bfloat16"},
-        {"schedule": "constant", "cross_law": "path", "text_rule": "text"},
-    ],
-)
-def test_every_arm_trains(train, fields):
-    _, state = train(**fields)
-    losses = [loss for record in state.records for loss in record.get("losses", ())]
-    assert len(losses) == 6 and all(0 < loss < 100 for loss in losses)
-    assert state.finished
 
 
 # Between epochs
@@ -276,7 +256,7 @@ def test_a_record_of_an_epoch_says_what_it_did(train):
     json.dumps(state.records)
 
 
-@pytest.mark.parametrize("similarity", ["dot", "l2"])
+@pytest.mark.parametrize("similarity", ["dot", *slow("l2")])
 def test_lengths_count_where_they_are_compared(train, start, no_dev, similarity):
     fields = {"similarity": similarity, "dropout": 0.0, "epochs": 8, "temperature": 0.5}
     model, state = train(**no_dev, **fields)

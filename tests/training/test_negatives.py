@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -176,7 +171,6 @@ def test_what_is_excluded_and_where_the_others_stand_is_what_plain_loops_find(ca
 
 # CurriculumNegatives
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 STATIC = ("tree", "sequence", "bm25")
 
 
@@ -242,32 +236,6 @@ def test_neither_block_nor_threads_change_what_is_drawn(aldermere, monkeypatch, 
         assert drawn(1, 1) == drawn(len(corpus) * 7, 2) == whole
     finally:
         torch.set_num_threads(1)
-
-
-@pytest.mark.slow
-def test_the_processs_hash_seed_changes_nothing(aldermere):
-    program = """
-import json, sys
-from components.statutes import StatuteCorpus, read_questions
-from training.negatives import CurriculumNegatives
-questions = [each for each in read_questions("aldermere", split="train") if each.answerable][:85]
-negatives = CurriculumNegatives(
-    StatuteCorpus.read("aldermere"), questions, views=("tree", "sequence", "bm25"), seed=5
-)
-json.dump([negatives.draw(epoch, 0.5).articles.tolist() for epoch in (0, 1)], sys.stdout)
-"""
-    output = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "1"},
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    negatives = CurriculumNegatives(*aldermere, views=STATIC, seed=5)
-    first, second = (negatives.draw(epoch, 0.5).articles.tolist() for epoch in (0, 1))
-    assert json.loads(output) == [first, second]
-    assert first != second, "another epoch, other draws"
 
 
 def test_an_epochs_shares_are_the_schedules(aldermere):

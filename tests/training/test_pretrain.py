@@ -287,23 +287,6 @@ def tokenizer(
     return train_tokenizer(texts, kind, vocabulary, max_tokens=64)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_texts_give_the_same_tokenizer_in_every_process(kind):
-    code = (
-        "from components.statutes.corpus import StatuteCorpus\n"
-        "from training.pretraining import train_tokenizer\n"
-        "texts = [article.text for article in StatuteCorpus.read('aldermere')]\n"
-        f"trained = train_tokenizer(texts, {kind!r}, 900, max_tokens=64)\n"
-        "print(trained.backend_tokenizer.to_str())"
-    )
-    elsewhere = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    here = tokenizer([article.text for article in StatuteCorpus.read("aldermere")], kind, 900)
-    assert here.backend_tokenizer.to_str() == elsewhere.stdout.strip()
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("texts", [FRENCH, CHINESE], ids=["french", "chinese"])
 def test_no_word_of_the_corpus_is_unknown(kind, texts):

@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 from components.models.biencoder import BiEncoder
 from training.cusines import main
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("steps_of_one_run.py")
 # What both runs of the command have in common; without dropout, which processes draw apart.

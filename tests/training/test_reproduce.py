@@ -100,6 +100,7 @@ def test_an_interrupted_training_goes_on(flags, small_law, tmp_path, monkeypatch
     assert rows(captured.out)["G-DSR"][0] == "1/1"
 
 
+@pytest.mark.slow
 def test_soict_in_the_competitions_format(flags, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(reproduce, "_preset", shorter(reproduce._preset))
     data = tmp_path / "soict_data"

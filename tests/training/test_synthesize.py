@@ -151,6 +151,7 @@ def tiny_t5(small_law, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_sequence_to_sequence_model_writes_questions_that_find_their_articles(
     small_law, tiny_t5, tiny_bert, tmp_path
 ):

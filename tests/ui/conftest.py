@@ -13,6 +13,7 @@ from haystack import Document
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from small_law import in_order
 
+from components.models.folder import Manifest, write_model_folder
 from components.retrievers.resident import ReadableStore, readable
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.home import TrainedDemo
@@ -21,9 +22,8 @@ from pipelines.home import TrainedDemo
 SCRIPT = """
 import json, os, shutil, sys, time
 from pathlib import Path
-from components.models.folder import Manifest, write_model_folder
 
-folder = Path(sys.argv[1])
+folder, ready = map(Path, sys.argv[1:])
 model, work = folder / "model", folder / "model.work"
 goes_on = work.exists()
 work.mkdir(exist_ok=True)
@@ -39,11 +39,8 @@ def wait_for(name):
         time.sleep(0.01)
 
 def finish():
-    part = "biencoder/query"
-    manifest = Manifest(("biencoder", "graph"), "base", {"query": part, "passage": part}, 4)
-    def write(place):
-        (place / "weights").write_text("learnt")
-    write_model_folder(model, manifest, {part: write, "graph": write})
+    shutil.copytree(ready, work / "model")
+    (work / "model").replace(model)
     shutil.rmtree(work)
 
 """
@@ -55,13 +52,15 @@ class StubbedDemo(TrainedDemo):
 
     Attributes:
         does: Python that calls `progress(step, steps)`, `wait_for(name)` and `finish()`.
+        ready: the complete model that `finish` puts where it belongs.
     """
 
     does: str = "finish()"
+    ready: Path = Path("none")
 
     @property
     def command(self) -> tuple[str, ...]:
-        return (sys.executable, "-c", SCRIPT + self.does, str(self.folder))
+        return (sys.executable, "-c", SCRIPT + self.does, str(self.folder), str(self.ready))
 
     def starts(self) -> list[tuple[int, bool]]:
         """Of each start of the training: its process, and whether it went on."""
@@ -70,12 +69,26 @@ class StubbedDemo(TrainedDemo):
         return [(int(line.split()[0]), line.endswith("True")) for line in lines]
 
 
+@pytest.fixture(scope="session")
+def ready_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A complete model folder, as far as its manifest tells."""
+    folder, part = tmp_path_factory.mktemp("ready") / "model", "biencoder/query"
+    manifest = Manifest(("biencoder", "graph"), "base", {"query": part, "passage": part}, 4)
+
+    def write(place: Path) -> None:
+        (place / "weights").write_text("learnt")
+
+    write_model_folder(folder, manifest, {part: write, "graph": write})
+    return folder
+
+
 @pytest.fixture
-def make_demo(tmp_path: Path) -> Callable[..., StubbedDemo]:
+def make_demo(tmp_path: Path, ready_model: Path) -> Callable[..., StubbedDemo]:
     """`make_demo(does)`: a demo whose training does that."""
 
     def make(does: str = "finish()") -> StubbedDemo:
-        return StubbedDemo(tmp_path / "home" / "demo-0123456789ab", Path("unused"), does)
+        folder = tmp_path / "home" / "demo-0123456789ab"
+        return StubbedDemo(folder, Path("unused"), does, ready_model)
 
     return make
 

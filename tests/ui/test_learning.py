@@ -166,12 +166,12 @@ def test_of_two_pages_one_trains_and_both_take_over(make_demo):
 
 KILLED_PAGE = """
 import os, signal, sys, time
-sys.path[:0] = sys.argv[2:]
+sys.path[:0] = sys.argv[3:]
 from pathlib import Path
 from conftest import StubbedDemo
 from ui.learning import Learning
 
-demo = StubbedDemo(Path(sys.argv[1]), Path("unused"), "wait_for('go'); finish()")
+demo = StubbedDemo(Path(sys.argv[1]), Path("unused"), "wait_for('go'); finish()", Path(sys.argv[2]))
 with Learning(demo, lambda: None, lambda line: None):
     while not demo.starts():
         time.sleep(0.01)
@@ -181,7 +181,7 @@ with Learning(demo, lambda: None, lambda line: None):
 
 def test_after_a_page_that_was_killed_no_second_training_begins(make_demo):
     demo, page = make_demo("wait_for('go'); finish()"), Page()
-    paths = [demo.folder, ROOT / "tests" / "ui", ROOT / "tests" / "shared"]
+    paths = [demo.folder, demo.ready, ROOT / "tests" / "ui", ROOT / "tests" / "shared"]
     command = [sys.executable, "-c", KILLED_PAGE, *map(str, paths)]
     killed = subprocess.run(command, cwd=ROOT, timeout=60)
     assert killed.returncode == -signal.SIGKILL

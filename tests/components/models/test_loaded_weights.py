@@ -12,7 +12,6 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Router, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 from tiny_bert import fixed_wordpiece, save_bert
-from torch import Tensor
 from transformers import BertForMaskedLM, BertForTokenClassification
 
 from components.models.biencoder import BiEncoder
@@ -26,7 +25,6 @@ from training.ranking.run import open_starting_model as open_ranking_model
 
 CPU = torch.device("cpu")
 TEXTS = ["tenant must pay the rent", "the court"]
-Weights = dict[str, Tensor]
 
 
 def rewritten(folder, change):

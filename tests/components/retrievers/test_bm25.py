@@ -13,12 +13,9 @@ import pytest
 from haystack import Document
 from haystack.errors import FilterError
 
-from components.converters.statutes import StatuteConverter
-from components.evaluators.retrieval import RetrievalEvaluator
 from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes import CorpusError
-from components.statutes.corpus import read_questions
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -159,18 +156,6 @@ def test_processes_at_once_leave_one_sound_index(filled, builds):
 def test_parameters_are_checked(store, name, value):
     with pytest.raises(ValueError, match=rf"StatuteBM25Retriever\.{name}"):
         StatuteBM25Retriever(store, **{name: value})
-
-
-@pytest.mark.slow
-def test_untuned_bm25_over_real_law(store, real_data):
-    law = real_data("obliqa_en")
-    store.write_documents(StatuteConverter().run([law])["documents"])
-    questions = read_questions(law, split="dev")
-    retriever = StatuteBM25Retriever(store)
-    found = [retriever.run(question.text)["documents"] for question in questions]
-    relevant = [list(question.relevant) for question in questions]
-    measured = RetrievalEvaluator(["R@10"], depth=10).run(relevant, found)
-    assert measured["score"] >= 0.77
 
 
 def test_empty_stores_and_unusual_metadata(store, in_memory):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from effort import bounded_effort, bounded_steps
+from slow_cases import slow
 
 from components.statutes import Article, StatuteCorpus
 from components.statutes.citations import resolver as citation_resolver
@@ -215,7 +216,7 @@ def test_cross_references_join_positions_once_and_never_an_article_with_itself()
 
 def test_hostile_questions_are_answered_in_no_time():
     resolver = CitationResolver(
-        (f"{law}-{n}", f"第{law}法", str(n)) for law in range(1000) for n in range(1, 30)
+        (f"{law}-{n}", f"第{law}法", str(n)) for law in range(300) for n in range(1, 30)
     )
     for piece in (
         *("article 1 ", "articles 1, ", "第一条", "第3法", "s. 1 (a)", "§ 5 II ", "1988 s 1 "),
@@ -319,9 +320,8 @@ def test_every_citation_of_the_demo_law_resolves(aldermere_articles):
     ("corpus", "share", "pairs"),
     [
         ("pdpa_en", 0.9, 250),
-        ("obliqa_en", 0.85, 6_000),
         ("bsard_livre1_fr", 0.85, 440),
-        ("code_du_travail_fr", 0.94, 12_000),
+        *slow(("obliqa_en", 0.85, 6_000), ("code_du_travail_fr", 0.94, 12_000)),
     ],
 )
 def test_cross_references_of_real_law_resolve(real_data, corpus, share, pairs):
@@ -338,16 +338,21 @@ def test_cross_references_of_real_law_resolve(real_data, corpus, share, pairs):
 
 
 @pytest.mark.parametrize(
-    ("corpus", "question", "number"),
+    ("corpus", "number", "questions"),
     [
-        ("code_du_travail_fr", "que dit l'article L. 1221-1 du Code du travail ?", "L1221-1"),
-        ("code_du_travail_fr", "article l1221-1 c. trav.", "L1221-1"),
-        ("bsard_livre1_fr", "L'article 203bis du Code civil s'applique-t-il ?", "203bis"),
-        ("pdpa_en", "PDPA s.53(2)", "PDPA s.53(2)"),
-        ("stard_zh", "民法典第1079条怎么规定？", "第一千零七十九条"),
+        ("bsard_livre1_fr", "203bis", ["L'article 203bis du Code civil s'applique-t-il ?"]),
+        ("pdpa_en", "PDPA s.53(2)", ["PDPA s.53(2)"]),
+        *slow(
+            (
+                *("code_du_travail_fr", "L1221-1"),
+                ["que dit l'article L. 1221-1 du Code du travail ?", "article l1221-1 c. trav."],
+            ),
+            ("stard_zh", "第一千零七十九条", ["民法典第1079条怎么规定？"]),
+        ),
     ],
 )
-def test_questions_pin_articles_of_real_law(real_data, corpus, question, number):
+def test_questions_pin_articles_of_real_law(real_data, corpus, number, questions):
     articles = StatuteCorpus.read(real_data(corpus))
     resolver = CitationResolver((a.id, a.law, a.number) for a in articles)
-    assert [articles[articles.position(i)].number for i in pins(resolver, question)] == [number]
+    for question in questions:
+        assert [articles[articles.position(i)].number for i in pins(resolver, question)] == [number]

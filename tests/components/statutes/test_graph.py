@@ -197,14 +197,3 @@ def test_the_demo_law_cites_itself_and_loses_nothing(aldermere_articles):
     report = graph.report()
     assert report["unresolved_citations"] == 0
     assert report["edges"]["cites"] == report["edges"]["cited"] > 20
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["obliqa_en", "stard_zh"])
-def test_edges_of_real_law(real_data, name):
-    graph = everything(StatuteCorpus.read(real_data(name)))
-    check_edges_between_laws(graph)
-    report = graph.report()["edges"]
-    assert report["self"] == graph.n_nodes
-    assert report["down"] == report["up"] == graph.n_nodes - len(graph.laws)
-    assert report["previous"] == report["next"] == graph.n_articles - len(graph.laws)
