@@ -336,9 +336,8 @@ def test_the_citations_of_a_text_are_audited(law_service, text_store, tmp_path, 
             assert (refused.status_code, refused.json()["error"]) == (422, "invalid_request")
             place = "body: Unknown field 'query'" if field == "query" else f"body.{field}: "
             assert refused.json()["detail"].startswith(place)
-    for many in ("§1 " * 1_001, "section " * 1_010):
-        refused = law_service.client.post("/audit", json={"text": many})
-        assert (refused.status_code, refused.json()["error"]) == (422, "not_supported")
+    refused = law_service.client.post("/audit", json={"text": "§1 " * 1_001})
+    assert (refused.status_code, refused.json()["error"]) == (422, "not_supported")
 
 
 def test_a_pipeline_that_hides_law_does_not_audit_by_it(text_store):
