@@ -192,6 +192,7 @@ _ARCHIVES = (
     (b"Rar!\x1a\x07", "RAR"),
 )
 _DOCUMENTS = (b"<", b"#", b"---", b"%PDF", b"{\\rtf")  # no line of JSON begins so
+_PROSE = (".md", ".markdown", ".rst", ".txt")
 _TAR = slice(257, 262)  # where "ustar" stands
 
 
@@ -236,12 +237,19 @@ def _file(
     module = next((each for each in modules if named or each.matches(head, path)), None)
     if module is not None:
         yield from _law(module, path, problems)
-    elif head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_DOCUMENTS):
+    elif _is_document(path, head):
         message = "is a document in none of the formats that are read"
         repair = f"The formats are {', '.join(FORMATS)}."
         problems.append(Problem(str(path), None, None, message, repair))
     else:
         yield from native.read_articles(path, problems)
+
+
+def _is_document(path: Path, head: bytes) -> bool:
+    """Whether a file is a document, such as a README, of which no line would be an article."""
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_DOCUMENTS):
+        return True
+    return path.suffix in _PROSE and not any(each.startswith(b"{") for each in head.splitlines())
 
 
 def _law(module: Any, path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:

@@ -136,6 +136,7 @@ BAD = {
     "too-large": (LAW, "MB"),
     "html": (b"<!DOCTYPE html><html><body>Article 1</body></html>", "in none of the formats"),
     "readme": (b"# Boats\n\nWhat this folder holds.\n", "in none of the formats"),
+    "prose": (b"Boats\n=====\n\nWhat this folder holds.\n", "in none of the formats"),
     "pdf": (b"%PDF-1.7\n", "in none of the formats"),
 }
 
@@ -145,7 +146,7 @@ def test_a_bad_file_is_one_clear_line(tmp_path, monkeypatch, name):
     content, words = BAD[name]
     if name == "too-large":
         monkeypatch.setattr(markup, "LARGEST", 10_000)
-    path = tmp_path / "law.xml"
+    path = tmp_path / ("law.md" if name == "prose" else "law.xml")
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     for skip_bad in (False, True):
         with pytest.raises(CorpusError, match=words) as raised:
@@ -154,7 +155,7 @@ def test_a_bad_file_is_one_clear_line(tmp_path, monkeypatch, name):
         assert "\n" not in str(raised.value)
 
 
-NO_LAW = {"html", "readme", "pdf"}  # skipped in a folder
+NO_LAW = {"html", "readme", "prose", "pdf"}  # skipped in a folder
 
 
 @pytest.mark.parametrize("name", [name for name in BAD if name not in NO_LAW])
