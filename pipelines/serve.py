@@ -112,7 +112,6 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     require("The service", "serve", *_NEEDED)
     say("Starting")
     pipelines = _loaded(options)
-    from pipelines.serving.limits import Gate
     from pipelines.serving.telemetry import (
         log_as_json,
         trace_to_collector,
@@ -124,23 +123,19 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     if wants_traces():
         require("Sending traces", "serve", *_NEEDED_FOR_TRACES)
         provider = trace_to_collector()
-    from pipelines.serving.app import ServedPipeline, build_app, make_server, serve
+    from pipelines.serving.app import build_app, serve
     from pipelines.serving.limits import LOOPBACK
 
     limits = replace(
         Limits(), at_once=options.at_once, waiting=options.waiting, seconds=options.seconds
     )
-    gate = Gate(limits.at_once, limits.waiting)
-    served = {
-        name: ServedPipeline(pipeline, gate, limits.seconds) for name, pipeline in pipelines.items()
-    }
     names = None if options.insecure else LOOPBACK | {options.host.lower()}
-    app = build_app(served, gate, limits, names)
+    app = build_app(pipelines, limits, names)
     if provider is not None:
         traced(app, provider)
     url = address(listening)
     say(
-        f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in served)}; "
+        f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in pipelines)}; "
         f"described at {url}docs (Ctrl+C ends it)"
     )
     if is_loopback(options.host):
@@ -151,7 +146,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     else:
         say("Everyone who can reach this machine can ask; there is no password and no TLS.")
     log_as_json()
-    serve(make_server(app, limits), listening, served.values())
+    serve(app, limits, listening)
     return DONE
 
 

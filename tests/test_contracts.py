@@ -190,14 +190,11 @@ def json_outputs(folder: Path, minilm: str) -> dict[str, list[str]]:
 def rest_schema(store: Path) -> dict[str, Any]:
     """Paths and schemas of the service's description, without prose."""
     from pipelines.loading import load_pipeline
-    from pipelines.serving.app import ServedPipeline, build_app
-    from pipelines.serving.limits import Gate, Limits
+    from pipelines.serving.app import build_app
+    from pipelines.serving.limits import Limits
 
-    bounds = Limits()
-    gate = Gate(bounds.at_once, bounds.waiting)
-    served = {"lexical": ServedPipeline(load_pipeline("lexical", store), gate, bounds.seconds)}
-    served["lexical"].setup()
-    described = build_app(served, gate, bounds, None).openapi()
+    pipelines = {"lexical": load_pipeline("lexical", store)}
+    described = build_app(pipelines, Limits()).openapi()
     return {
         "paths": {
             path: {

@@ -14,8 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from pipelines.home import TrainedDemo
-from pipelines.serving.limits import Limits
-from pipelines.serving.protocol import PromptProtocol
+from pipelines.serving.protocol import prompt_server
 from ui.about import about_routes, standing_texts
 from ui.ask import build_page
 from ui.compare import Compared, build_compare
@@ -33,8 +32,6 @@ from ui.training import Sources, training_routes
 _GRACE = 2
 
 _POLL_SECONDS = 0.02
-
-_MAX_HEADERS = 16 * 1024  # bytes
 
 _FILES = {
     **dict.fromkeys(STYLES, "text/css"),
@@ -88,20 +85,7 @@ def build_server(
 
 def make_server(app: FastAPI) -> uvicorn.Server:
     """A web server for the application; nothing about questions is logged."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            # Of uvicorn's two parsers the one that limits the length of headers, and their time.
-            http=PromptProtocol,
-            h11_max_incomplete_event_size=_MAX_HEADERS,
-            limit_concurrency=Limits.connections,
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE,
-            ws="none",
-        )
-    )
+    return prompt_server(app, _GRACE, log_level="warning")
 
 
 def _file(name: str, media_type: str) -> Callable[[], Response]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import traceback
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
+from fastapi.exceptions import RequestValidationError
 from haystack.errors import FilterError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from components.models.errors import ModelError, VectorError
@@ -24,7 +24,6 @@ from components.stores.rows import StoreError
 from pipelines.files import LoadingError, did_you_mean
 from pipelines.serving import telemetry
 from pipelines.serving.limits import (
-    BODY_LIMIT,
     MAX_BATCH,
     MAX_FILTER_VALUES,
     MAX_QUESTION_CHARS,
@@ -33,55 +32,40 @@ from pipelines.serving.limits import (
     BusyError,
 )
 
+CLOSE = {"Connection": "close"}
 RETRY_SECONDS = 2
+RETRY = {"Retry-After": str(RETRY_SECONDS)}
 
-_A_WORD = re.compile(r"[a-z]+[ ,:]")
+# Limits for the message about a body in which everything is wrong.
+_LONGEST_NAME = 100
+_MOST_ERRORS = 10
 
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Problem:
+class ServiceError(Exception):
     """Why a request has no answer.
 
-    Attributes:
+    Args:
         status: HTTP status.
         error: one word for programs.
         detail: what was wrong and what to do, for people.
-        retry: whether the same request may succeed in a moment.
-        closes: whether the connection ends with the answer.
+        headers: of the response.
     """
 
-    status: int
-    error: str
-    detail: str
-    retry: bool = False
-    closes: bool = False
-
-
-TOO_LARGE = Problem(
-    413, "too_large", f"The request's body is longer than {BODY_LIMIT // 1024} KiB.", closes=True
-)
-SLOW_BODY = Problem(
-    408, "slow_body", "The request's body did not come in time. Send it at once.", closes=True
-)
-OTHER_HOST = Problem(
-    421,
-    "other_host",
-    "The service is asked under a name that is not its own. Ask 127.0.0.1 or localhost; a proxy "
-    "sets the header Host to one of them (docs/serve.md).",
-)
-BUSY = Problem(503, "busy", "The server is at capacity. Try again in a moment.", retry=True)
-NOT_READY = Problem(
-    503,
-    "not_ready",
-    "Models and indexes are still being loaded. Ask again in a moment; GET /ready tells when.",
-    retry=True,
-)
+    def __init__(
+        self, status: int, error: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.error = error
+        self.detail = detail
+        self.headers = dict(headers or {})
 
 
 # Lexarbor's own errors say what was wrong, where, and what to do.
 _KNOWN: dict[type[Exception], tuple[int, str]] = {
+    BusyError: (503, "busy"),
     QuestionError: (422, "question"),
     FilterError: (422, "filters"),
     LoadingError: (422, "not_supported"),
@@ -89,122 +73,84 @@ _KNOWN: dict[type[Exception], tuple[int, str]] = {
     ModelError: (503, "model"),
     VectorError: (500, "vectors"),
 }
+_OF_HTTP = {
+    404: ("not_found", "There is nothing at this address. GET /status names the pipelines."),
+    405: ("method_not_allowed", "This address does not take this method."),
+}
+# For a body that could not even be parsed as JSON.
+_UNREADABLE = ("invalid_request", "The request could not be read. Send a JSON object, in UTF-8.")
 
 
-def out_of_time(seconds: float) -> Problem:
-    """The question took longer than it may."""
-    return Problem(504, "timeout", f"There was no answer within {seconds:g} seconds. Ask again.")
-
-
-def of_error(error: Exception) -> Problem:
-    """The problem that a client gets for an error while its question was answered.
+def problem_of(error: Exception) -> ServiceError:
+    """The problem that a client gets for an error.
 
     For an unknown error it gets only the id under which the log has its type and place, since the
     error's message may quote the question.
     """
-    if isinstance(error, BusyError):
-        return BUSY
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, RequestValidationError):
+        found = [_message(each) for each in error.errors()[:_MOST_ERRORS]]
+        return ServiceError(422, "invalid_request", " ".join(dict.fromkeys(found)))
+    if isinstance(error, HTTPException):
+        word, detail = _OF_HTTP.get(error.status_code, _UNREADABLE)
+        return ServiceError(error.status_code, word, detail, error.headers)
     for kind, (status, word) in _KNOWN.items():
         if isinstance(error, kind):
-            # These begin with the name of a file, which must stay as it is.
-            named = isinstance(error, LoadingError | StoreError)
-            return Problem(status, word, str(error) if named else _sentence(error))
-    return unknown(error)
-
-
-def unknown(error: Exception) -> Problem:
-    """The problem for an unexpected error, whose type and place are logged."""
+            return ServiceError(status, word, str(error), RETRY if kind is BusyError else None)
     going = telemetry.current.get()
     id_ = going.id if going else telemetry.new_id()
     root: BaseException = error
     while root.__cause__ is not None:  # Haystack wraps what a component raises
         root = root.__cause__
     place = "".join(traceback.format_tb(root.__traceback__))
-    _logger.error(
-        "A request failed with %s",
-        type(root).__name__,
-        extra={"fields": {"request_id": id_, "place": place}},
-    )
-    return Problem(
-        500,
-        "internal",
-        f"Something failed on our side. The log tells more under request_id {id_}.",
-    )
+    fields = {"request_id": id_, "place": place}
+    _logger.error("A request failed with %s", type(root).__name__, extra={"fields": fields})
+    detail = f"Something failed on our side. The log tells more under request_id {id_}."
+    return ServiceError(500, "internal", detail)
 
 
-def problem_response(problem: Problem) -> Response:
-    """The problem as `{"error", "detail", "request_id"}`; remembers the reason."""
+def _message(error: Any) -> str:
+    """Where a request is wrong and why, without what it has there."""
+    place = ".".join(str(part)[:_LONGEST_NAME] for part in error["loc"])
+    return f"{place}: {error['msg'].removeprefix('Value error, ')}."
+
+
+def problem_response(error: Exception) -> Response:
+    """An error as `{"error", "detail", "request_id"}`; remembers the reason for the log."""
+    problem = problem_of(error)
+    content = {"error": problem.error, "detail": problem.detail}
     going = telemetry.current.get()
-    content: dict[str, Any] = {"error": problem.error, "detail": problem.detail}
     if going is not None:
         going.reason = problem.error
         content["request_id"] = going.id
-    headers = {"Retry-After": str(RETRY_SECONDS)} if problem.retry else {}
-    if problem.closes:
-        headers["Connection"] = "close"
-    return json_response(content, problem.status, headers)
+    return json_response(content, problem.status, problem.headers)
 
 
 def json_response(
     content: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """JSON in UTF-8; half a surrogate pair, which UTF-8 cannot encode, becomes a question mark."""
+    return Response(encoded(content), status, headers, media_type="application/json")
+
+
+def encoded(content: Mapping[str, Any]) -> bytes:
+    """One line of JSON."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(
-        text.encode("utf-8", errors="replace"),
-        status,
-        dict(headers or {}),
-        media_type="application/json",
-    )
+    return text.encode("utf-8", errors="replace")
 
 
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    # A file's name at its start stays as it is.
-    return text[:1].upper() + text[1:] if _A_WORD.match(text) else text
-
-
-# What clients send and get, as OpenAPI describes it.
-
-# Limit for a body in which everything is wrong.
-_LONGEST_NAME = 100
-_MOST_ERRORS = 10
-
-# By field of a request: the message if its value is refused.
-_RULES = {
-    "queries": f"must be a list of 1 to {MAX_BATCH} questions, each text of 1 to "
-    f"{MAX_QUESTION_CHARS:,} characters",
-    "query": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
-    "top_k": f"must be a whole number from 1 to {MAX_TOP_K}",
-    "filters": "must be an object in Haystack's filter syntax, with at most "
-    f"{MAX_FILTER_VALUES} values in all",
-    "as_of": "must be 'today', 'any' or a date, written as 2024-12-31",
-    "correct": "must be true or false",
-    "id": "must be an article's id, of at most 500 characters",
-    "citation": f"must be text of 1 to {MAX_QUESTION_CHARS:,} characters",
-    "text": f"must be text of 1 to {MAX_TEXT_CHARS:,} characters",
-}
-
-REQUEST_EXAMPLES: tuple[dict[str, Any], ...] = (
-    {"query": "My landlord will not mend the boiler. What can I do?"},
-    {
-        "query": "How long may an employer wait before paying wages?",
-        "top_k": 3,
-        "filters": {"field": "meta.language", "operator": "==", "value": "en"},
-    },
-    {"query": "May I sublet my flat?", "as_of": "2024-12-31"},
-)
+# What clients send and get, as OpenAPI describes it: the text below a field is its description.
 
 
 def _only_iso(value: object) -> object:
     # pydantic alone would also accept numbers, and text with numbers, as seconds since 1970.
-    if value in (TODAY, ANY):
+    if value is None or value in (TODAY, ANY):
         return value
-    if isinstance(value, str):
-        return iso_day(value)
-    if value is None:
-        return None
-    raise ValueError("no text")
+    try:
+        return iso_day(value) if isinstance(value, str) else iso_day("")
+    except ValueError:
+        raise ValueError("must be 'today', 'any' or a date, written as 2024-12-31") from None
 
 
 def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -220,318 +166,286 @@ def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
         else:
             values += 1
     if values > MAX_FILTER_VALUES:
-        raise ValueError("too many values")
+        raise ValueError(f"must have at most {MAX_FILTER_VALUES} values in all")
     return filters
 
 
 Question = Annotated[
     str, Field(min_length=1, max_length=MAX_QUESTION_CHARS, strict=True, examples=["May I sublet?"])
 ]
-TopK = Annotated[
-    int | None,
-    Field(
-        description="How many articles at most; the pipeline's own number if left out.",
-        ge=1,
-        le=MAX_TOP_K,
-        strict=True,
-    ),
-]
-Filters = Annotated[
-    dict[str, Any] | None,
-    AfterValidator(_few_values),
-    Field(
-        description="Haystack filters over the articles' metadata (law, number, language, "
-        "valid_from, valid_to ...), their division, state and in_force_on: {field, operator, "
-        "value}, or {operator: AND | OR | NOT, conditions: [...]}. Those of the pipeline's file "
-        "hold too.",
-    ),
-]
-AsOf = Annotated[
-    date | Literal["today", "any"] | None,
-    BeforeValidator(_only_iso),
-    Field(
-        description="Only what was in force on this day, and articles whose state is unknown. "
-        '"any" searches all, whenever it was in force; left out, it is today.',
-    ),
-]
-
-Correct = Annotated[
-    bool,
-    Field(
-        description="Whether words that the law does not have are searched in its spelling; if "
-        "not, as they are written.",
-        strict=True,
-    ),
-]
+AsOf = Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_iso)]
 
 
-class RunRequest(BaseModel):
+class _Sent(BaseModel):
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_unknown_field(cls, sent: Any) -> Any:
+        for field in sent if isinstance(sent, dict) else ():
+            if field not in cls.model_fields:
+                near = did_you_mean(field[:_LONGEST_NAME], cls.model_fields)
+                known = ", ".join(cls.model_fields)
+                raise ValueError(
+                    f"Unknown field '{field[:_LONGEST_NAME]}'{near}. The fields are {known}"
+                )
+        return sent
+
+
+class _Narrowed(_Sent):
+    top_k: int | None = Field(None, ge=1, le=MAX_TOP_K, strict=True)
+    """How many articles at most; the pipeline's own number if left out."""
+    filters: Annotated[dict[str, Any] | None, AfterValidator(_few_values)] = None
+    """Haystack filters over the articles' metadata (law, number, language, valid_from, valid_to
+    ...), their division, state and in_force_on: {field, operator, value}, or {operator: AND | OR |
+    NOT, conditions: [...]}. Those of the pipeline's file hold too."""
+    as_of: AsOf = None
+    """Only what was in force on this day, and articles whose state is unknown. "any" searches all,
+    whenever it was in force; left out, it is today."""
+    correct: bool = Field(True, strict=True)
+    """Whether words that the law does not have are searched in its spelling; if not, as they are
+    written."""
+
+
+EXAMPLES: tuple[dict[str, Any], ...] = (
+    {"query": "My landlord will not mend the boiler. What can I do?"},
+    {
+        "query": "How long may an employer wait before paying wages?",
+        "top_k": 3,
+        "filters": {"field": "meta.language", "operator": "==", "value": "en"},
+    },
+    {"query": "May I sublet my flat?", "as_of": "2024-12-31"},
+)
+
+
+class RunRequest(_Narrowed):
     """A question to a pipeline."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": list(REQUEST_EXAMPLES)}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": list(EXAMPLES)})
 
-    query: Question = Field(description="The question, in plain words.")
-    top_k: TopK = None
-    filters: Filters = None
-    as_of: AsOf = None
-    correct: Correct = True
+    query: Question
+    """The question, in plain words."""
 
 
-class BatchRequest(BaseModel):
+class BatchRequest(_Narrowed):
     """Questions to a pipeline, all narrowed alike."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    queries: list[Question] = Field(
-        description="The questions, in plain words.", min_length=1, max_length=MAX_BATCH
-    )
-    top_k: TopK = None
-    filters: Filters = None
-    as_of: AsOf = None
-    correct: Correct = True
+    queries: list[Question] = Field(min_length=1, max_length=MAX_BATCH)
+    """The questions, in plain words."""
 
 
-class AuditRequest(BaseModel):
+class AuditRequest(_Sent):
     """A text whose citations are to be checked."""
 
-    model_config = ConfigDict(extra="forbid")
-
     text: str = Field(
-        description="Plain text or Markdown, of a brief, a mail or a model's answer.",
         min_length=1,
         max_length=MAX_TEXT_CHARS,
         strict=True,
         examples=["Under Article 99 of the Housing Code the rent is due on the fifth."],
     )
+    """Plain text or Markdown, of a brief, a mail or a model's answer."""
     as_of: AsOf = None
+    """The day on which the law should be in force; left out, it is today."""
 
 
-class Article(BaseModel):
+class _Answered(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Article(_Answered):
     """An article of the law."""
 
     model_config = ConfigDict(extra="allow")
 
-    id: str = Field(description="Unique in the corpus.")
-    law: str = Field(description="The code or act in which it stands.")
-    number: str = Field(description="As printed.")
-    headings: list[str] = Field(description="Divisions above it, from the top.")
-    content: str = Field(description="The article's words.")
-    state: str = Field(
-        description='On the day of the answer: "in force", "repealed", "not yet in force" or '
-        '"unknown".'
-    )
-    language: str | None = Field(None, description="BCP 47.")
-    valid_from: str | None = Field(None, description="ISO date.")
-    valid_to: str | None = Field(None, description="ISO date.")
-    source_url: str | None = Field(None, description="The official text.")
-    wordings: list[dict[str, Any]] | None = Field(
-        None,
-        description="The other wordings of the article, oldest first: id, valid_from and valid_to.",
-    )
-    neighbours: list[dict[str, Any]] | None = Field(
-        None,
-        description="Articles before and after it in the law, and those that it cites: id, law, "
-        "number, headings and relation. Of a found article only where the pipeline attaches them.",
-    )
+    id: str
+    """Unique in the corpus."""
+    law: str
+    """The code or act in which it stands."""
+    number: str
+    """As printed."""
+    headings: list[str]
+    """Divisions above it, from the top."""
+    content: str
+    """The article's words."""
+    state: str
+    """On the day of the answer: "in force", "repealed", "not yet in force" or "unknown"."""
+    language: str | None = None
+    """BCP 47."""
+    valid_from: str | None = None
+    """ISO date."""
+    valid_to: str | None = None
+    """ISO date."""
+    source_url: str | None = None
+    """The official text."""
+    wordings: list[dict[str, Any]] | None = None
+    """The other wordings of the article, oldest first: id, valid_from and valid_to."""
+    neighbours: list[dict[str, Any]] | None = None
+    """Articles before and after it in the law, and those that it cites: id, law, number, headings
+    and relation. Of a found article only where the pipeline attaches them."""
 
 
 class FoundArticle(Article):
     """An article that was found."""
 
-    score: float | None = Field(
-        description="Comparable within one answer only. The list is in its order by itself: where "
-        "a re-ranker's scores and the order before it both count, scores need not fall."
-    )
-    ranks: dict[str, int] = Field(description="Its rank, from 1, in each stage that found it.")
-    passage: dict[str, Any] | None = Field(
-        None, description="What a ranker found best of the content: characters start to end."
-    )
-    passages_read: list[dict[str, Any]] | None = Field(
-        None, description="What a ranker read of the content, where it did not read the whole."
-    )
+    score: float | None
+    """Comparable within one answer only. The list is in its order by itself: where a re-ranker's
+    scores and the order before it both count, scores need not fall."""
+    ranks: dict[str, int]
+    """Its rank, from 1, in each stage that found it."""
+    passage: dict[str, Any] | None = None
+    """What a ranker found best of the content: characters start to end."""
+    passages_read: list[dict[str, Any]] | None = None
+    """What a ranker read of the content, where it did not read the whole."""
 
 
-class RunAnswer(BaseModel):
+class _OfAQuestion(_Answered):
+    question: str
+    """The question as it was read."""
+    pipeline: str
+    took_ms: float
+    """Milliseconds in the pipeline, without waiting."""
+
+
+class RunAnswer(_OfAQuestion):
     """What was found: the JSON of `python -m pipelines.ask --json`."""
 
     model_config = ConfigDict(extra="allow")
 
-    question: str = Field(description="The question as it was read.")
-    pipeline: str
-    took_ms: float = Field(description="Milliseconds in the pipeline, without waiting.")
-    documents: list[FoundArticle] = Field(description="Best first; empty if nothing was found.")
-    as_of: date | None = Field(
-        None, description="The day of the law that was searched; absent where all of it was."
-    )
-    ranking: dict[str, int] | None = Field(
-        None, description="Of a pipeline with a ranker: n_candidates, and n_ranked in its time."
-    )
-    missing: list[str] | None = Field(
-        None, description="Articles that the question names and the store does not hold."
-    )
-    not_followed: list[str] | None = Field(
-        None,
-        description="Citations that were not looked up in full: the question has too many, or a "
-        "range is too long.",
-    )
-    corrections: dict[str, str] | None = Field(
-        None,
-        description="Words of the question that were searched in another spelling, as asked and as "
-        "searched.",
-    )
-    left_out: list[dict[str, Any]] | None = Field(
-        None,
-        description="Articles that the question names and the filters or the day leave out: id, "
-        "law, number, state and dates.",
-    )
-    answer: dict[str, Any] | None = Field(
-        None, description="Of a pipeline that answers: the text and its checked citations."
-    )
+    documents: list[FoundArticle]
+    """Best first; empty if nothing was found."""
+    as_of: date | None = None
+    """The day of the law that was searched; absent where all of it was."""
+    ranking: dict[str, int] | None = None
+    """Of a pipeline with a ranker: n_candidates, and n_ranked in its time."""
+    missing: list[str] | None = None
+    """Articles that the question names and the store does not hold."""
+    not_followed: list[str] | None = None
+    """Citations that were not looked up in full: the question has too many, or a range is too
+    long."""
+    corrections: dict[str, str] | None = None
+    """Words of the question that were searched in another spelling, as asked and as searched."""
+    left_out: list[dict[str, Any]] | None = None
+    """Articles that the question names and the filters or the day leave out: id, law, number, state
+    and dates."""
+    answer: dict[str, Any] | None = None
+    """Of a pipeline that answers: the text and its checked citations."""
 
 
-class Failure(BaseModel):
-    """Why one question of a batch has no answer."""
-
-    error: str = Field(description="One word for programs.")
-    detail: str = Field(description="What was wrong and how to fix it.")
-
-
-class WrittenAnswer(BaseModel):
+class WrittenAnswer(_OfAQuestion):
     """The answer of a pipeline that answers, without the articles that it was made from."""
 
-    question: str = Field(description="The question as it was read.")
-    pipeline: str
-    took_ms: float = Field(description="Milliseconds in the pipeline, without waiting.")
-    answer: dict[str, Any] = Field(
-        description="`text`; `state`: generated, verbatim or nothing found; `statements`, each "
-        "with its `citations` and `quotations` and the verdict on each; `sources`, the articles "
-        "by their numbers in the text; `closest`; `notices`."
-    )
+    answer: dict[str, Any]
+    """`text`; `state`: generated, verbatim or nothing found; `statements`, each with its
+    `citations` and `quotations` and the verdict on each; `sources`, the articles by their numbers
+    in the text; `closest`; `notices`."""
 
 
-class BatchAnswer(BaseModel):
-    """The answers to a batch, in the order of its questions."""
+class Failure(_Answered):
+    """Why one question of a batch has no answer."""
+
+    error: str
+    """One word for programs."""
+    detail: str
+    """What was wrong and how to fix it."""
+
+
+class ProblemAnswer(Failure):
+    """Why a request has no answer."""
+
+    request_id: str
+    """Also in the log."""
+
+
+class BatchAnswer(_Answered):
+    """The answers to a batch."""
 
     answers: list[RunAnswer | Failure]
+    """In the order of its questions."""
 
 
-class CitedArticles(BaseModel):
+class CitedArticles(_Answered):
     """The articles that a citation names."""
 
-    citation: str = Field(description="As it was read.")
-    articles: list[Article] = Field(
-        description="One where the citation is clear; else all that fit it, in the law's order."
-    )
-    missing: list[str] = Field(description="What the store does not hold, in the citation's words.")
-    left_out: list[dict[str, Any]] = Field(
-        description="Articles that the citation names and the day or the pipeline's filters leave "
-        "out: id, law, number, state and dates."
-    )
+    citation: str
+    """As it was read."""
+    articles: list[Article]
+    """One where the citation is clear; else all that fit it, in the law's order."""
+    missing: list[str]
+    """What the store does not hold, in the citation's words."""
+    left_out: list[dict[str, Any]]
+    """Articles that the citation names and the day or the pipeline's filters leave out: id, law,
+    number, state and dates."""
 
 
-class CheckedCitation(BaseModel):
+class CheckedCitation(_Answered):
     """A citation of a text, with its verdict."""
 
     model_config = ConfigDict(extra="forbid")
 
-    start: int = Field(description="Where it begins in the text, in characters.")
-    end: int = Field(description="Where it ends.")
+    start: int
+    """Where it begins in the text, in characters."""
+    end: int
+    """Where it ends."""
     text: str
-    verdict: Verdict = Field(
-        description="verified: the article exists and was in force, as far as its dates tell. It "
-        "does not mean that the article supports the sentence."
-    )
-    false: bool = Field(description="Whether the verdict speaks against it.")
-    ids: list[str] = Field(description="The articles that it names, as in `articles`.")
-    law: str | None = Field(None, description="The law that it names, where known.")
-    why: str | None = Field(None, description="What speaks against it.")
+    verdict: Verdict
+    """verified: the article exists and was in force, as far as its dates tell. It does not mean
+    that the article supports the sentence."""
+    false: bool
+    """Whether the verdict speaks against it."""
+    ids: list[str]
+    """The articles that it names, as in `articles`."""
+    law: str | None = None
+    """The law that it names, where known."""
+    why: str | None = None
+    """What speaks against it."""
 
 
-class AuditAnswer(BaseModel):
+class AuditAnswer(_Answered):
     """The JSON of `python -m pipelines.audit --json`."""
 
-    citations: list[CheckedCitation] = Field(description="In the order of the text.")
-    counts: dict[str, int] = Field(description='By verdict; always with "not checked".')
-    articles: dict[str, dict[str, Any]] = Field(
-        description="Those cited, by id: law, number, headings, text, and where known valid_from, "
-        "valid_to and source_url."
-    )
+    citations: list[CheckedCitation]
+    """In the order of the text."""
+    counts: dict[str, int]
+    """By verdict; always with "not checked"."""
+    articles: dict[str, dict[str, Any]]
+    """Those cited, by id: law, number, headings, text, and where known valid_from, valid_to and
+    source_url."""
 
 
-class Law(BaseModel):
+class Law(_Answered):
     """A law of the collection."""
 
     law: str
-    articles: int = Field(description="How many it has, in all wordings.")
-    languages: list[str] = Field(description="BCP 47, where known.")
+    articles: int
+    """How many it has, in all wordings."""
+    languages: list[str]
+    """BCP 47, where known."""
 
 
-class Laws(BaseModel):
+class Laws(_Answered):
     """The laws of the collection, in its order."""
 
     laws: list[Law]
 
 
-class Up(BaseModel):
+class Up(_Answered):
     """The process is up."""
 
     status: Literal["up"]
 
 
-class Status(BaseModel):
+class Status(_Answered):
     """What is served."""
 
     status: Literal["Up!"]
-    pipelines: list[str] = Field(description="Their names.")
+    pipelines: list[str]
+    """Their names."""
 
 
-class Readiness(BaseModel):
+class Readiness(_Answered):
     """Whether questions are answered."""
 
-    status: Literal["ready", "starting", "store"] = Field(
-        description='"store": a store cannot be read, or holds no article.'
-    )
-    pipelines: list[str] = Field(description="Their names.")
-
-
-class ProblemAnswer(BaseModel):
-    """Why a request has no answer."""
-
-    error: str = Field(description="One word for programs.")
-    detail: str = Field(description="What was wrong and how to fix it.")
-    request_id: str = Field(description="Also in the log.")
-
-
-def refused(errors: Sequence[Any], fields: Collection[str]) -> str:
-    """The message for pydantic's errors: every invalid field, but never its value.
-
-    Args:
-        errors: of a request, as FastAPI lists them.
-        fields: those of a body sent to this address.
-    """
-    return " ".join(dict.fromkeys(_message(error, fields) for error in errors[:_MOST_ERRORS]))
-
-
-def _message(error: Any, fields: Collection[str]) -> str:
-    kind, place = error["type"], error["loc"]
-    if kind == "json_invalid":
-        return f"The body is not JSON: see its character {int(place[-1]) + 1}."
-    if len(place) < 2:
-        return "The body must be a JSON object, sent with Content-Type: application/json."
-    field = str(place[1])[:_LONGEST_NAME]
-    if kind == "extra_forbidden":
-        known = ", ".join(fields)
-        return f"Unknown field '{field}'{did_you_mean(field, fields)}. The fields are {known}."
-    if kind == "missing":
-        return f"The field '{field}' is missing: it {_RULES[field]}."
-    if kind == "string_too_long":
-        length, most = len(error["input"]), error["ctx"]["max_length"]
-        return f"The field '{field}' has {length:,} characters; at most {most:,} are read."
-    if kind == "string_unicode":
-        return (
-            f"The field '{field}' holds half of a surrogate pair, such as \\ud800, which is not a "
-            "character. Take it out, or write the whole character in UTF-8."
-        )
-    return f"The field '{field}' {_RULES[field]}."
+    status: Literal["ready", "starting", "store"]
+    """`store`: a store cannot be read, or holds no article."""
+    pipelines: list[str]
+    """Their names."""

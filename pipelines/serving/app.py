@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib.util
-import json
 import logging
 import os
 import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import aclosing
 from datetime import date
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import uvicorn
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import APIRouter, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
 from haystack import Pipeline
-from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -38,11 +36,8 @@ from pipelines.binding import check_stores
 from pipelines.command_line import FAILED
 from pipelines.serving import telemetry
 from pipelines.serving.answers import (
-    NOT_READY,
-    OTHER_HOST,
-    REQUEST_EXAMPLES,
-    SLOW_BODY,
-    TOO_LARGE,
+    CLOSE,
+    RETRY,
     Article,
     AsOf,
     AuditAnswer,
@@ -51,23 +46,22 @@ from pipelines.serving.answers import (
     BatchRequest,
     CitedArticles,
     Laws,
-    Problem,
     ProblemAnswer,
     Readiness,
     RunAnswer,
     RunRequest,
+    ServiceError,
     Status,
     Up,
     WrittenAnswer,
+    encoded,
     json_response,
-    of_error,
-    out_of_time,
+    problem_of,
     problem_response,
-    refused,
-    unknown,
 )
 from pipelines.serving.limits import (
     BODY_LIMIT,
+    BODY_SECONDS,
     MAX_QUESTION_CHARS,
     BodyTooLongError,
     Gate,
@@ -76,7 +70,7 @@ from pipelines.serving.limits import (
     read_body,
     replaying,
 )
-from pipelines.serving.protocol import PromptProtocol
+from pipelines.serving.protocol import prompt_server
 from pipelines.serving.reading import ServedLaw
 from pipelines.serving.telemetry import Exchange, ServingMetrics
 
@@ -131,136 +125,109 @@ class ServedPipeline:
             return "store"
         return "ready"
 
-    async def run(self, asked: RunRequest) -> Response:
+    async def run(self, asked: RunRequest) -> Answer:
         """The articles that answer a question, and the answer of a pipeline that answers."""
-        return json_response(await self._asked(asked))
+        return await self._run(asked, self._ends())
 
-    async def answer(self, asked: RunRequest) -> Response:
-        """The answer alone."""
-        found: Mapping[str, Any] = await self._asked(asked)
-        return json_response({key: found[key] for key in WrittenAnswer.model_fields})
+    async def batch(self, asked: BatchRequest) -> list[Mapping[str, Any]]:
+        """The answers to questions, one after the other, within the time of one request.
 
-    async def batch(self, asked: BatchRequest) -> Response:
-        """Questions one after the other, within the time of one request."""
-        ends = asyncio.get_running_loop().time() + self._seconds
+        Where a question has none, there is `error` and `detail`.
+        """
+        ends = self._ends()
         answers: list[Mapping[str, Any]] = []
+        narrowed = asked.model_dump(exclude={"queries"})
         for query in asked.queries:
-            one = RunRequest.model_construct(
-                query=query,
-                top_k=asked.top_k,
-                filters=asked.filters,
-                as_of=asked.as_of,
-                correct=asked.correct,
-            )
             try:
-                answers.append(await self._asked(one, ends))
-            except RefusedError as error:
-                problem = error.problem
-                if problem is NOT_READY:
+                one = RunRequest.model_construct(query=query, **narrowed)
+                answers.append(await self._run(one, ends))
+            except Exception as error:
+                if not self.loaded:
                     raise
+                problem = problem_of(error)
                 answers.append({"error": problem.error, "detail": problem.detail})
-        return json_response({"answers": answers})
+        return answers
 
-    async def stream(self, asked: RunRequest) -> Response:
-        """Server-sent events: articles, tokens, the answer with its verdicts."""
-        events: asyncio.Queue[bytes | Problem | None] = asyncio.Queue()
+    async def stream(self, asked: RunRequest) -> AsyncIterator[bytes]:
+        """Server-sent events: articles, tokens, the answer with its verdicts.
 
-        async def ask() -> None:
-            async for name, content in stream(self.pipeline, **_arguments(asked)):
-                if name == "articles":
-                    _note(content)
-                events.put_nowait(_event(name, content))
+        A failure before the first event is raised here, a later one is an event.
+        """
+        ends = self._ends()
+        events = self._events(asked)
+        first = await self._in_time(lambda: anext(events), ends)
 
-        async def work() -> None:
-            try:
-                await self._within_limits(ask)
-            except RefusedError as error:
-                events.put_nowait(error.problem)
-            finally:
-                events.put_nowait(None)
+        async def sent() -> AsyncIterator[bytes]:
+            async with aclosing(events):
+                try:
+                    yield first
+                    while True:
+                        yield await self._in_time(lambda: anext(events), ends)
+                except StopAsyncIteration:
+                    pass
+                except Exception as error:  # noqa: BLE001 - the client gets it as an event
+                    problem = problem_of(error)
+                    yield _event("error", {"error": problem.error, "detail": problem.detail})
 
-        async def body() -> AsyncIterator[bytes]:
-            event = first
-            try:
-                while event is not None:
-                    if isinstance(event, Problem):
-                        event = _event("error", {"error": event.error, "detail": event.detail})
-                    yield event
-                    event = await events.get()
-            finally:
-                working.cancel()
-
-        working = asyncio.ensure_future(work())
-        try:
-            first = await events.get()
-        except asyncio.CancelledError:
-            working.cancel()
-            raise
-        if isinstance(first, Problem):
-            return problem_response(first)
-        return StreamingResponse(body(), media_type="text/event-stream")
+        return sent()
 
     async def read(self, reading: Callable[[ServedLaw], Result]) -> Result:
         """What is read from the law, in a worker thread.
 
         Raises:
-            RefusedError: it cannot be read; has the reason.
+            ServiceError: there is no law to read, or no time left.
         """
         law = self.law
-        if law is None:
-            raise RefusedError(_NO_LAW if self.loaded else NOT_READY)
-        return await self._within_limits(lambda: asyncio.to_thread(reading, law))
+        if law is None and self.loaded:
+            detail = "The articles are in an engine, which this service does not read out. Ask a "
+            raise ServiceError(422, "not_supported", f"{detail}question instead.")
 
-    async def _asked(self, asked: RunRequest, ends: float | None = None) -> Answer:
-        given = _arguments(asked)
-        found = await self._within_limits(lambda: ask_async(self.pipeline, **given), ends)
-        _note(found)
+        async def work() -> Result:
+            async with self._gate.place():
+                return await asyncio.to_thread(reading, law)
+
+        return await self._in_time(work, self._ends())
+
+    async def _run(self, asked: RunRequest, ends: float) -> Answer:
+        async def work() -> Answer:
+            async with self._gate.place():
+                return await ask_async(self.pipeline, **_arguments(asked))
+
+        found = await self._in_time(work, ends)
+        _count(found)
         return found
 
-    async def _within_limits(
-        self, work: Callable[[], Awaitable[Result]], ends: float | None = None
-    ) -> Result:
-        """Do something once models and indexes are loaded, in its turn and in time.
+    async def _events(self, asked: RunRequest) -> AsyncGenerator[bytes]:
+        async with self._gate.place(), aclosing(stream(self.pipeline, **_arguments(asked))) as all_:
+            async for name, content in all_:
+                if name == "articles":
+                    _count(content)
+                yield _event(name, content)
 
-        Args:
-            work: what to do.
-            ends: when, in the loop's time; None gives it the time of a request.
+    def _ends(self) -> float:
+        """When a request that begins now ends, in the loop's time."""
+        return asyncio.get_running_loop().time() + self._seconds
+
+    async def _in_time(self, work: Callable[[], Awaitable[Result]], ends: float) -> Result:
+        """Do something once models and indexes are loaded.
 
         Raises:
-            RefusedError: it failed; has the reason.
+            ServiceError: they are not, or there is no time left.
         """
         if not self.loaded:
-            raise RefusedError(NOT_READY)
-        ends = ends or asyncio.get_running_loop().time() + self._seconds
+            detail = "Models and indexes are still being loaded. Ask again in a moment; GET /ready "
+            raise ServiceError(503, "not_ready", f"{detail}tells when.", RETRY)
         try:
             async with asyncio.timeout_at(ends) as clock:
-                async with self._gate.place():
-                    return await work()
-        except Exception as error:
-            late = isinstance(error, TimeoutError) and clock.expired()
-            raise RefusedError(out_of_time(self._seconds) if late else of_error(error)) from error
+                return await work()
+        except TimeoutError as error:
+            if not clock.expired():
+                raise
+            detail = f"There was no answer within {self._seconds:g} seconds. Ask again."
+            raise ServiceError(504, "timeout", detail) from error
 
 
-_NO_LAW = Problem(
-    422,
-    "not_supported",
-    "The articles are in an engine, which this service does not read out. Ask a question instead.",
-)
-
-
-class RefusedError(Exception):
-    """A request cannot be answered.
-
-    Args:
-        problem: why.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
-
-
-def _note(found: Mapping[str, Any]) -> None:
+def _count(found: Mapping[str, Any]) -> None:
     """Tell the log how many articles were found."""
     going = telemetry.current.get()
     if going is not None:
@@ -269,18 +236,12 @@ def _note(found: Mapping[str, Any]) -> None:
 
 def _arguments(asked: RunRequest) -> dict[str, Any]:
     """A request as arguments of `pipelines.asking`."""
-    return {
-        "question": asked.query,
-        "top_k": asked.top_k,
-        "filters": asked.filters,
-        "as_of": asked.as_of,
-        "correct": asked.correct,
-    }
+    given = dict(asked)
+    return {"question": given.pop("query"), **given}
 
 
 def _event(name: str, content: Mapping[str, Any]) -> bytes:
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return f"event: {name}\ndata: {text}\n\n".encode(errors="replace")
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), encoded(content))
 
 
 # nginx's status for a client that closed the connection before the answer.
@@ -298,14 +259,13 @@ class Reception:
     neither a long nor a slow one blocks others.
     - Refuses host names of other machines (421), under which a web page could read the answers.
     - Cancels the work for a client that has gone.
-    - Turns an unexpected error into a JSON answer.
+    - Turns every error into a JSON answer.
     - Writes one line into the log and counts.
 
     Args:
         app: the service.
         pipelines: names of the served pipelines.
         metrics: the counters.
-        body_seconds: time limit for the body.
         names: host names under which the service may be asked for; None for any.
     """
 
@@ -314,7 +274,6 @@ class Reception:
         app: ASGIApp,
         pipelines: Collection[str],
         metrics: ServingMetrics,
-        body_seconds: float,
         names: Collection[str] | None = None,
     ) -> None:
         self._app = app
@@ -324,7 +283,6 @@ class Reception:
             for route in ("run", "stream", "answer", "batch")
         }
         self._metrics = metrics
-        self._body_seconds = body_seconds
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -355,34 +313,37 @@ class Reception:
         except ClientDisconnect:
             going.reason, status = "client_gone", _CLIENT_GONE
         except Exception as error:  # noqa: BLE001 - whatever failed, the client gets an answer
-            problem = unknown(error)
+            response = problem_response(error)
             if status is None:
-                await problem_response(problem)(scope, receive, send_with_headers)
+                await response(scope, receive, send_with_headers)
         finally:
             telemetry.current.reset(token)
             # None: the server stopped before the answer was complete.
             self._log(going, scope, status or _CLIENT_GONE, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            async with asyncio.timeout(self._body_seconds):
-                body = await read_body(receive)
-        except BodyTooLongError:
-            await problem_response(TOO_LARGE)(scope, receive, send)
-        except TimeoutError:
-            await problem_response(SLOW_BODY)(scope, receive, send)
-        else:
-            if self._names is not None and not is_named(Headers(scope=scope), self._names):
-                await problem_response(OTHER_HOST)(scope, receive, send)
-            else:
-                await self._run(scope, body, receive, send)
-
-    async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """The service's answer, unless the client disconnects first.
+        """The service's answer, unless the request is refused or the client disconnects first.
 
         Raises:
-            ClientDisconnect: it has gone; the work for it is cancelled.
+            ServiceError: it is refused.
+            ClientDisconnect: the client has gone; the work for it is cancelled.
         """
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await read_body(receive)
+        except BodyTooLongError:
+            detail = f"The request's body is longer than {BODY_LIMIT // 1024} KiB."
+            raise ServiceError(413, "too_large", detail, CLOSE) from None
+        except TimeoutError:
+            detail = "The request's body did not come in time. Send it at once."
+            raise ServiceError(408, "slow_body", detail, CLOSE) from None
+        if self._names is not None and not is_named(Headers(scope=scope), self._names):
+            raise ServiceError(
+                421,
+                "other_host",
+                "The service is asked under a name that is not its own. Ask 127.0.0.1 or "
+                "localhost; a proxy sets the header Host to one of them (docs/serve.md).",
+            )
         # Only a disconnect can come after the body.
         leaving = asyncio.ensure_future(receive())
         answering = asyncio.ensure_future(self._app(scope, replaying(body, _nothing_more), send))
@@ -426,34 +387,8 @@ async def _nothing_more() -> Message:
 # Seconds. Requests in flight end within a question's time limit; what remains then is stuck.
 _MARGIN = 5.0
 
-_MAX_HEADERS = 16 * 1024  # bytes
 
-
-def make_server(app: FastAPI, limits: Limits) -> uvicorn.Server:
-    """A web server for the application; the application writes the log itself."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            # The one of uvicorn's two parsers that limits the length of headers, and their time.
-            http=PromptProtocol,
-            h11_max_incomplete_event_size=_MAX_HEADERS,
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            # Forwarded client addresses are not needed: the log names nobody.
-            proxy_headers=False,
-            limit_concurrency=limits.connections,
-            timeout_graceful_shutdown=round(limits.seconds + _MARGIN / 2),
-        )
-    )
-
-
-def serve(
-    server: uvicorn.Server,
-    listening: socket.socket,
-    served: Collection[ServedPipeline],
-) -> None:
+def serve(app: FastAPI, limits: Limits, listening: socket.socket) -> None:
     """Answer until SIGINT or SIGTERM; then accept nothing new and finish what is in flight.
 
     This is the last thing that a process does: a few seconds later it exits, whatever still runs.
@@ -461,19 +396,20 @@ def serve(
     Models and indexes are loaded in the background, while the server reports that it is not ready.
 
     Args:
-        server: not started yet.
+        app: made by `build_app`.
+        limits: those that it was made with.
         listening: the socket to listen on.
-        served: the pipelines to load.
 
     Raises:
         ModelError, StoreError, VectorError: what kept a pipeline from being loaded.
     """
+    server = make_server(app, limits)
     failures: list[Exception] = []
     renew_in_background()
 
     def load() -> None:
         try:
-            for pipeline in served:
+            for pipeline in app.state.served.values():
                 pipeline.setup()
         except Exception as error:  # noqa: BLE001 - raised below, in the main thread
             failures.append(error)
@@ -504,6 +440,13 @@ def serve(
         raise failures[0]
 
 
+def make_server(app: FastAPI, limits: Limits) -> uvicorn.Server:
+    """A web server for the application, which writes the log itself."""
+    # Forwarded client addresses are not needed: the log names nobody.
+    grace = round(limits.seconds + _MARGIN / 2)
+    return prompt_server(app, grace, log_config=None, proxy_headers=False)
+
+
 def _give_up() -> None:
     _logger.error("Requests in flight do not end; exiting without them.")
     logging.shutdown()
@@ -516,12 +459,6 @@ Finds the articles of law that answer a question asked in plain words.
 `POST /{pipeline}/run` answers as `python -m pipelines.ask --json` prints. Every error
 is `{"error", "detail", "request_id"}`.
 """
-
-_SUMMARIES = ("a question", "fewer articles, filtered", "the law of a day")
-_EXAMPLES: Any = {
-    summary: {"summary": summary.capitalize(), "value": example}
-    for summary, example in zip(_SUMMARIES, REQUEST_EXAMPLES, strict=True)
-}
 
 # What any request may get, and what a question or a reading may get besides.
 _ALWAYS = {
@@ -540,30 +477,40 @@ _OF_A_READING = {
 _OF_A_BODY = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
 _NOT_FOUND = {404: "There is no article with this id."}
 
+# Server-sent events: a name, and JSON.
+_EVENTS = {
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["articles", "token", "answer", "error"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+    "required": ["event", "data"],
+}
 
-def _problems(*texts: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    return {
-        status: {"model": ProblemAnswer, "description": text}
-        for each in (_ALWAYS, *texts)
-        for status, text in each.items()
-    }
+
+def _problems(texts: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": ProblemAnswer, "description": text} for status, text in texts.items()}
 
 
 def build_app(
-    served: Mapping[str, ServedPipeline],
-    gate: Gate,
+    pipelines: Mapping[str, Pipeline],
     limits: Limits,
     names: Collection[str] | None = None,
 ) -> FastAPI:
     """The application that serves these pipelines.
 
+    Its `state.served` has a `ServedPipeline` for each, which answers once its `setup` has run, and
+    `state.gate` the gate that they share.
+
     Args:
-        served: pipelines by name; each is ready once its `setup` has run. The law is read from the
-            first one's store.
-        gate: shared by them.
+        pipelines: loaded, by name. The law is read from the first one's store.
         limits: what one client may ask for.
         names: host names under which it may be asked for; None for any.
     """
+    gate = Gate(limits.at_once, limits.waiting)
+    served = {
+        name: ServedPipeline(pipeline, gate, limits.seconds) for name, pipeline in pipelines.items()
+    }
     first = next(iter(served.values()))
     agents = _agents(first.pipeline, gate, limits.seconds)
     app: FastAPI = FastAPIOffline(
@@ -574,37 +521,26 @@ def build_app(
         redoc_url=None,
         # A redirect for an address with a slash too many would be an answer without a message.
         redirect_slashes=False,
+        responses=_problems(_ALWAYS),
+        exception_handlers=dict.fromkeys((HTTPException, RequestValidationError), _answer_error),
     )
+    app.state.served, app.state.gate = served, gate
+    metrics = ServingMetrics(gate)
     for name, pipeline in served.items():
-        _add_pipeline(app, name, pipeline)
-    _add_law(app, first)
+        app.include_router(_questions(name, pipeline))
+    app.include_router(_law(first))
+    app.include_router(_probes(served, metrics))
     if agents is not None:
         from pipelines.serving.mcp import http_app
 
         # Reception has checked the host. A mounted application would not answer "/mcp" itself.
         app.router.routes.extend(http_app(agents, None, "/mcp").routes)
-    metrics = ServingMetrics(gate)
-    _add_probes(app, served, metrics)
-    _add_problems(app)
-    app.add_middleware(
-        Reception,
-        pipelines=list(served),
-        metrics=metrics,
-        body_seconds=limits.body_seconds,
-        names=names,
-    )
+    app.add_middleware(Reception, pipelines=list(served), metrics=metrics, names=names)
     return app
 
 
-# One event: a name, and JSON in the form that `_add_pipeline` describes.
-_EVENT = {
-    "type": "object",
-    "properties": {
-        "event": {"enum": ["articles", "token", "answer", "error"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["event", "data"],
-}
+async def _answer_error(_: Request, error: Exception) -> Response:
+    return problem_response(error)
 
 
 def _agents(pipeline: Pipeline, gate: Gate, seconds: float) -> MCPServer | None:
@@ -616,174 +552,142 @@ def _agents(pipeline: Pipeline, gate: Gate, seconds: float) -> MCPServer | None:
     return build_mcp(pipeline, gate, seconds)
 
 
-def _add_pipeline(app: FastAPI, name: str, pipeline: ServedPipeline) -> None:
-    problems = _problems(_OF_A_BODY)
-    body = {"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}}
-    add = partial(app.post, tags=[name], openapi_extra=body)
-    add(
-        f"/{name}/run",
+def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
+    """The addresses of one pipeline."""
+    router = APIRouter(prefix=f"/{name}", tags=[name], responses=_problems(_OF_A_BODY))
+
+    @router.post(
+        "/run",
         summary=f"Ask the pipeline '{name}'",
         operation_id=f"run_{name}",
         response_model=RunAnswer,
         response_description="The articles that answer the question, best first.",
-        responses=problems,
-    )(pipeline.run)
-    streamed = {
-        "description": "Server-sent events: `articles` (as `run` answers, without `answer`), "
-        '`token` (`{"text"}`, while a generator writes; unchecked), `answer` (the whole text with '
-        "its verdicts, in the tokens' place), or `error`.",
-        "content": {"text/event-stream": {"schema": _EVENT}},
-    }
-    add(
-        f"/{name}/stream",
+    )
+    async def run(asked: RunRequest) -> Response:
+        return json_response(await pipeline.run(asked))
+
+    @router.post(
+        "/stream",
         summary="The same in parts, as soon as each is there",
         operation_id=f"stream_{name}",
         response_class=StreamingResponse,
-        responses={200: streamed, **problems},
-    )(pipeline.stream)
+        response_description="Server-sent events: `articles` (as `run` answers, without `answer`), "
+        '`token` (`{"text"}`, while a generator writes; unchecked), `answer` (the whole text with '
+        "its verdicts, in the tokens' place), or `error`.",
+        responses={200: {"content": {"text/event-stream": {"schema": _EVENTS}}}},
+    )
+    async def in_parts(asked: RunRequest) -> Response:
+        return StreamingResponse(await pipeline.stream(asked), media_type="text/event-stream")
+
     if pipeline.writes:
-        add(
-            f"/{name}/answer",
+
+        @router.post(
+            "/answer",
             summary="The answer alone, with the verdict on each citation and quotation",
             operation_id=f"answer_{name}",
             response_model=WrittenAnswer,
-            responses=problems,
-        )(pipeline.answer)
-    app.post(
-        f"/{name}/batch",
-        tags=[name],
+        )
+        async def answer(asked: RunRequest) -> Response:
+            found: Mapping[str, Any] = await pipeline.run(asked)
+            return json_response({key: found[key] for key in WrittenAnswer.model_fields})
+
+    @router.post(
+        "/batch",
         summary="Ask up to 100 questions",
         operation_id=f"batch_{name}",
         response_model=BatchAnswer,
         response_description="One entry a question, in their order; those that the time did not "
         "suffice for have the error `timeout`.",
-        responses=problems,
-    )(pipeline.batch)
+    )
+    async def batch(asked: BatchRequest) -> Response:
+        return json_response({"answers": await pipeline.batch(asked)})
+
+    return router
 
 
-def _add_law(app: FastAPI, pipeline: ServedPipeline) -> None:
-    @app.get(
+def _law(pipeline: ServedPipeline) -> APIRouter:
+    """The addresses of the law itself."""
+    router = APIRouter(tags=["law"], responses=_problems(_OF_A_READING))
+
+    @router.get(
         "/articles/{id:path}",
-        tags=["law"],
         summary="An article by its id, with its neighbours in the law",
         response_model=Article,
-        responses=_problems(_NOT_FOUND, _OF_A_READING),
+        responses=_problems(_NOT_FOUND),
     )
     async def article(id: Annotated[str, Path(min_length=1, max_length=500)]) -> Response:
         found = await pipeline.read(lambda law: law.article(id, date.today()))
         if found is None:
             detail = "There is no article with this id. GET /laws lists what there is."
-            return problem_response(Problem(404, "not_found", detail))
+            raise ServiceError(404, "not_found", detail)
         return json_response(found)
 
-    @app.get(
+    @router.get(
         "/articles",
-        tags=["law"],
         summary='The articles that a citation names, such as "art. 12 Housing Code"',
         response_model=CitedArticles,
-        responses=_problems(_OF_A_READING),
     )
     async def cited(
         citation: Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARS)],
         as_of: Annotated[AsOf, Query()] = None,
     ) -> Response:
-        day = as_of.isoformat() if isinstance(as_of, date) else as_of
-        on = asked_day("articles", day) if day not in (None, ANY) else None
+        day = None if as_of is None else str(as_of)
+        on = None if day in (None, ANY) else asked_day("articles", day)
         found = await pipeline.read(lambda law: law.cited(citation, day, on or date.today()))
         return json_response(found)
 
-    @app.post(
+    @router.post(
         "/audit",
-        tags=["law"],
         summary="Check each citation of a text against the law",
         response_model=AuditAnswer,
         responses=_problems(_OF_A_BODY),
     )
     async def audit(asked: AuditRequest) -> Response:
-        day = asked.as_of.isoformat() if isinstance(asked.as_of, date) else asked.as_of
-        return json_response(await pipeline.read(lambda law: law.audit(asked.text, day or TODAY)))
+        day = str(asked.as_of or TODAY)
+        return json_response(await pipeline.read(lambda law: law.audit(asked.text, day)))
 
-    @app.get(
-        "/laws",
-        tags=["law"],
-        summary="The laws of the collection",
-        response_model=Laws,
-        responses=_problems(_OF_A_READING),
-    )
+    @router.get("/laws", summary="The laws of the collection", response_model=Laws)
     async def laws() -> Response:
-        return json_response({"laws": await pipeline.read(lambda law: law.laws())})
+        return json_response({"laws": await pipeline.read(ServedLaw.laws)})
+
+    return router
 
 
-def _add_probes(
-    app: FastAPI, served: Mapping[str, ServedPipeline], metrics: ServingMetrics
-) -> None:
-    add = partial(app.get, tags=["status"])
+def _probes(served: Mapping[str, ServedPipeline], metrics: ServingMetrics) -> APIRouter:
+    """The addresses for whoever runs the service."""
+    router = APIRouter(tags=["status"])
 
-    @app.head("/health", include_in_schema=False)
-    @add("/health", summary="Whether the process is up", response_model=Up, responses=_problems())
+    @router.head("/health", include_in_schema=False)
+    @router.get("/health", summary="Whether the process is up", response_model=Up)
     async def health() -> Response:
         return json_response({"status": "up"})
 
-    @add("/status", summary="What is served", response_model=Status, responses=_problems())
+    @router.get("/status", summary="What is served", response_model=Status)
     async def status() -> Response:
         return json_response({"status": "Up!", "pipelines": list(served)})
 
-    unready: dict[int | str, Any] = {
-        503: {"model": Readiness, "description": "Not yet, or the store cannot be read."}
-    }
-
-    @app.head("/ready", include_in_schema=False)
-    @add(
+    @router.head("/ready", include_in_schema=False)
+    @router.get(
         "/ready",
         summary="Whether questions are answered: 503 before",
         response_model=Readiness,
-        responses={**unready, **_problems()},
+        responses={
+            503: {"model": Readiness, "description": "Not yet, or the store cannot be read."}
+        },
     )
     def ready() -> Response:  # in a thread: it reads the stores
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
         content = {"status": min(states, default="ready"), "pipelines": list(served)}
         return json_response(content, 503 if states else 200)
 
-    text = {"content": {"text/plain": {"schema": {"type": "string"}}}}
-
-    @app.head("/metrics", include_in_schema=False)
-    @add(
+    @router.head("/metrics", include_in_schema=False)
+    @router.get(
         "/metrics",
         summary="Numbers for Prometheus",
         response_class=Response,
-        responses={200: text, **_problems()},
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     async def numbers() -> Response:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-
-def _add_problems(app: FastAPI) -> None:
-    @app.exception_handler(RefusedError)
-    async def refusal(_: Request, error: RefusedError) -> Response:
-        return problem_response(error.problem)
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        route = request.url.path.rpartition("/")[2]
-        bodies: dict[str, type[BaseModel]] = {"batch": BatchRequest, "audit": AuditRequest}
-        fields = bodies.get(route, RunRequest).model_fields
-        return problem_response(Problem(422, "invalid_request", refused(error.errors(), fields)))
-
-    @app.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
-        response = problem_response(_of_status(error.status_code))
-        response.headers.update(error.headers or {})
-        return response
-
-
-def _of_status(status: int) -> Problem:
-    if status == 404:
-        return Problem(
-            404, "not_found", "There is nothing at this address. GET /status names the pipelines."
-        )
-    if status == 405:
-        return Problem(405, "method_not_allowed", "This address does not take this method.")
-    # FastAPI's status for a body that it could not even try to parse as JSON.
-    return Problem(
-        status, "invalid_request", "The request could not be read. Send a JSON object, in UTF-8."
-    )
+    return router

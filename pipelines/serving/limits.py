@@ -6,7 +6,6 @@ Imported for --help too, so it needs no web framework.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import errno
 import ipaddress
 import os
@@ -25,9 +24,12 @@ if TYPE_CHECKING:
 BODY_LIMIT = 64 * 1024  # bytes
 MAX_QUESTION_CHARS = 2_000
 MAX_TEXT_CHARS = 50_000  # of a text whose citations are checked
+MAX_CITATIONS = 1_000  # of such a text: each takes about a millisecond
 MAX_TOP_K = 100
 MAX_BATCH = 100  # questions
 MAX_FILTER_VALUES = 500  # in all conditions together
+BODY_SECONDS = 10.0  # for a body to arrive
+MAX_CONNECTIONS = 512
 
 
 def _cores() -> int:
@@ -45,15 +47,11 @@ class Limits:
             a model runs here, but does if a pipeline waits for another machine.
         waiting: questions that may wait for their turn; the next one is refused.
         seconds: time for one question, waiting included.
-        body_seconds: time limit for a request's body.
-        connections: open connections; one more is refused.
     """
 
     at_once: int = field(default_factory=_cores)
     waiting: int = 100
     seconds: float = 30.0
-    body_seconds: float = 10.0
-    connections: int = 512
 
 
 class BusyError(Exception):
@@ -69,10 +67,20 @@ class Gate:
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
-        self._places = asyncio.Semaphore(at_once)
+        from anyio import CapacityLimiter
+
+        self._places = CapacityLimiter(at_once)
         self._queue_limit = waiting
-        self.inside = 0
-        self.waiting = 0
+
+    @property
+    def inside(self) -> int:
+        """How many are inside."""
+        return self._places.borrowed_tokens
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._places.statistics().tasks_waiting
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
@@ -81,19 +89,14 @@ class Gate:
         Raises:
             BusyError: the queue is full.
         """
-        if self._places.locked() and self.waiting >= self._queue_limit:
-            raise BusyError
-        self.waiting += 1
-        try:
-            await self._places.acquire()
-        finally:
-            self.waiting -= 1
-        self.inside += 1
+        if self._places.available_tokens < 1 and self.waiting >= self._queue_limit:
+            raise BusyError("The server is at capacity. Try again in a moment.")
+        place = object()  # whoever asks: a stream is read by another task than the one that began
+        await self._places.acquire_on_behalf_of(place)
         try:
             yield
         finally:
-            self.inside -= 1
-            self._places.release()
+            self._places.release_on_behalf_of(place)
 
 
 _DISCARDED = 32 * 1024 * 1024  # bytes of an overlong body that are still read

@@ -1,15 +1,44 @@
-"""uvicorn's HTTP/1.1 with a time limit for the head of a request."""
+"""uvicorn's HTTP/1.1 with limits for the head of a request."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pipelines.serving.limits import MAX_CONNECTIONS
 
 # Time for the head of a request, from the connection or the previous answer on: clients may be slow
 # on purpose.
 HEAD_SECONDS = 10.0
+_HEAD_BYTES = 16 * 1024
+
+
+def prompt_server(app: Any, grace: int, **config: Any) -> uvicorn.Server:
+    """A web server whose connections cannot be held by slow clients, and that logs no request.
+
+    Args:
+        app: an ASGI application.
+        grace: seconds that requests in flight get when the server ends.
+        config: more of uvicorn's settings.
+    """
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            # The one of uvicorn's two parsers that limits the length of headers, and their time.
+            http=PromptProtocol,
+            h11_max_incomplete_event_size=_HEAD_BYTES,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=grace,
+            ws="none",
+            access_log=False,
+            server_header=False,
+            **config,
+        )
+    )
 
 
 class PromptProtocol(H11Protocol):

@@ -21,6 +21,7 @@ from components.retrievers.resident import (
     validity_of,
 )
 from components.retrievers.structure import StructureExpander
+from components.statutes.citations.finding import read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
 from components.statutes.citations.resolver import CitationResolver
@@ -28,6 +29,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import found_article
 from pipelines.audit import audit
 from pipelines.files import LoadingError
+from pipelines.serving.limits import MAX_CITATIONS
 
 _LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
 _OF_A_SEARCH = ("score", "ranks", "passage", "passages_read")
@@ -179,12 +181,19 @@ class ServedLaw:
             as_of: the day on which the law should be in force, as `audit` takes it.
 
         Raises:
-            LoadingError: the pipeline has filters of its own, and an audit reads the whole store.
+            LoadingError: the pipeline has filters of its own, and an audit reads the whole store;
+                or the text has too many citations.
         """
         if self.filters:
             raise LoadingError(
                 "The pipeline serves a part of its law, and citations are checked against all of "
                 "it. Serve a pipeline without filters first."
+            )
+        citations, read_end = read_citations(text, most=MAX_CITATIONS + 1)
+        if len(citations) > MAX_CITATIONS or read_end < len(text):
+            raise LoadingError(
+                f"The text has more than {MAX_CITATIONS:,} citations. Send it in parts, or check "
+                "it with python -m pipelines.audit."
             )
         return audit(text, self._auditor, as_of)
 

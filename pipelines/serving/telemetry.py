@@ -59,7 +59,7 @@ class Exchange:
         id: its own, or the one that a proxy gave it.
         pipeline: which one is asked; None for other requests.
         documents: number of articles found, if a question was answered.
-        reason: why it was refused or failed, as `Problem.error` names it.
+        reason: why it was refused or failed, as `ServiceError.error` names it.
     """
 
     id: str = field(default_factory=new_id)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from chat_server import Script, chat_server
 from haystack import Document, Pipeline
+from haystack.components.generators.chat import MockChatGenerator
 from haystack.core.errors import BreakpointException, DeserializationError
 from haystack.dataclasses import ChatMessage
 from haystack.dataclasses.breakpoints import Breakpoint, PipelineSnapshot
@@ -290,3 +291,13 @@ def test_the_answer_as_data():
     given = {"text": answer.data, **answer.meta}
     del given["sources"][0]["valid_from"]
     assert given == shown
+
+
+def test_a_reply_is_audited_by_a_pipeline_file_too(text_store):
+    replied = "The officer decides [1]. So says Article 99 of the Work Code."
+    chat = MockChatGenerator(replied).to_dict()
+    file = Path(__file__).resolve().parents[2] / "examples" / "audited_answers.yaml"
+    pipeline = load_pipeline(file, text_store, overrides={"generator.chat_generator": chat})
+    audited = pipeline.run({"query": "Who decides on custody?"})["auditor"]
+    assert audited["counts"] == {"does not exist": 1, "not checked": 0}
+    assert [each.text for each in audited["citations"]] == ["Article 99"]

@@ -13,7 +13,7 @@ from mcp.client.client import Client
 
 from pipelines.files import LoadingError
 from pipelines.loading import load_pipeline
-from pipelines.serving.app import ServedPipeline, build_app, make_server
+from pipelines.serving.app import build_app, make_server
 from pipelines.serving.limits import LOOPBACK, Gate, Limits
 from pipelines.serving.mcp import build_mcp
 
@@ -188,10 +188,8 @@ def test_the_command_answers_the_sdks_client_over_stdio(aldermere_store):
 
 
 def test_the_service_answers_the_sdk_and_haystack_at_mcp(aldermere_store):
-    gate = Gate(2, 10)
-    served = ServedPipeline(load_pipeline("lexical", aldermere_store), gate, 30.0)
-    served.setup()
-    app = build_app({"lexical": served}, gate, Limits(), LOOPBACK)
+    app = build_app({"lexical": load_pipeline("lexical", aldermere_store)}, Limits(), LOOPBACK)
+    app.state.served["lexical"].setup()
 
     async def run():
         service = make_server(app, Limits())

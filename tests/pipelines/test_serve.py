@@ -165,8 +165,8 @@ import sys, time
 from pathlib import Path
 from haystack import Document, Pipeline, component
 from pipelines.command_line import say
-from pipelines.serving.app import ServedPipeline, build_app, make_server, serve
-from pipelines.serving.limits import Gate, Limits, address, listen
+from pipelines.serving.app import build_app, serve
+from pipelines.serving.limits import Limits, address, listen
 
 folder = Path(sys.argv[1])
 
@@ -183,12 +183,10 @@ sockets = {"inputs": {"query": ["held.query"]}, "outputs": {"documents": ["held.
 pipeline = Pipeline(metadata={"name": "held", **sockets})
 pipeline.add_component("held", Held())
 limits = Limits(seconds=60)
-gate = Gate(limits.at_once, limits.waiting)
-served = {"held": ServedPipeline(pipeline, gate, limits.seconds)}
-app = build_app(served, gate, limits)
+app = build_app({"held": pipeline}, limits)
 with listen("127.0.0.1", 0) as listening:
     say(f"Listening at {address(listening)}")
-    serve(make_server(app, limits), listening, served.values())
+    serve(app, limits, listening)
 """
 
 
