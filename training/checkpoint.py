@@ -8,7 +8,7 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -454,8 +454,8 @@ class RunState:
         described: Description of what was drawn for coming epochs, by epoch; goes into their
             records.
         best: The best weights so far: `{"epoch", "value", "folder", "values", "unseen",
-            "dense_weight"}`; values and unseen as in `Validation`, the last as in `Manifest`; None
-            before the first validation.
+            "dense_weight"}`; values and unseen as in `Validation`, the last as in `Manifest` where
+            one is chosen; None before the first validation.
         difficulties: Difficulty of each training question by epoch, of this one and those drawn
             together with it; empty where the order is random.
         finished: Whether the last boundary is passed.
@@ -478,12 +478,6 @@ class RunState:
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
     previous: DrawnNegatives | None = None
-
-    def add_own_mass(self, own_mass: Sequence[float], compared: int) -> None:
-        """Add a step's sums by bucket, over `compared` pairs."""
-        before = self.own_mass or [0.0] * len(own_mass)
-        self.own_mass = [so_far + more for so_far, more in zip(before, own_mass, strict=True)]
-        self.compared += compared
 
     def trained(self) -> dict[str, Any]:
         """What the preceding boundary's record says of this epoch once its steps are done."""

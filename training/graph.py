@@ -24,6 +24,7 @@ from torch import Tensor
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import LINEAR, DtypeName
+from components.models.encoding import scaled
 from components.models.folder import (
     MANIFEST_FILE,
     find_model,
@@ -33,15 +34,13 @@ from components.models.folder import (
 )
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.models.locks import folder_lock
-from components.models.similarity import scaled
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
-from training.encoding import Vectors
-from training.loop import Learner, Optimizer, constant, train
+from training.loop import Learner, Optimizer, Vectors, constant, train
 from training.negatives.curriculum import random_generator
-from training.objective import Batch, StepLoss, loss_of, propagate
+from training.objective import Batch, StepLoss, propagate
 from training.settings import GraphSettings
 
 # The frozen vectors that a graph network is trained on.
@@ -243,14 +242,8 @@ class GraphLearner(Learner):
         rows = self._nodes[self._rows(batch.articles)]
         enriched = self.model(self._inputs, self._graph, rows)
         articles = scaled(enriched, self._settings.similarity)
-        loss = loss_of(self._settings)(
-            self._features.train[self._rows(batch.questions)],
-            articles,
-            self._rows(batch.pairs),
-            self._rows(batch.candidates),
-            batch.taught_on(articles.device),
-        )
-        return propagate(loss, batch)
+        questions = self._features.train[self._rows(batch.questions)]
+        return propagate(questions, articles, batch, self._settings)
 
     def changes(self) -> dict[str, float]:
         """How far the network moved articles, |out - in| / |in|, when last encoded."""
@@ -307,24 +300,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train(settings, make_learner)
+        train(settings, GraphLearner)
 
     return run(work)
-
-
-def make_learner(
-    settings: GraphSettings, data: TrainingData, accelerator: Accelerator
-) -> GraphLearner:
-    """Open the graph network that training starts from, ready to learn.
-
-    Raises:
-        ModelError: The bi-encoder cannot be opened.
-        SettingsError: A setting does not fit the bi-encoder; or there are several processes.
-    """
-    from training.data import say_where_dev_is_learnt
-
-    say_where_dev_is_learnt(settings, data)
-    return GraphLearner(settings, data, accelerator)
 
 
 if __name__ == "__main__":

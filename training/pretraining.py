@@ -39,7 +39,7 @@ from transformers import (
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import resolve_device, resolve_dtype
-from components.models.encoding import checked_segmentation
+from components.models.encoding import PassageTokenizer, Tower, checked_segmentation, open_towers
 from components.models.errors import ModelError
 from components.models.folder import (
     BUNDLED_MODEL,
@@ -50,7 +50,6 @@ from components.models.folder import (
     read_manifest,
     whole_folder,
 )
-from components.models.tower import PassageTokenizer, Tower, open_towers
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import Segmentation, words_joined

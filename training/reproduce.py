@@ -393,7 +393,7 @@ class Reproduction:
         self._train_into(
             folder,
             replace(self._settings_of(below, seed), output=Target(str(folder))),
-            lambda settings: train(settings, cusines.make_learner, deadline=self._deadline),
+            lambda settings: train(settings, cusines.BiEncoderLearner, deadline=self._deadline),
         )
         if not row.graph:
             return folder
@@ -403,7 +403,7 @@ class Reproduction:
         self._train_into(
             target,
             replace(settings, model=Place(str(folder)), output=Target(str(target))),
-            lambda settings: train(settings, graph.make_learner, deadline=self._deadline),
+            lambda settings: train(settings, graph.GraphLearner, deadline=self._deadline),
         )
         return target
 

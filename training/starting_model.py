@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +14,10 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
+from components.models.encoding import (
+    Tower,
+    open_towers,
+)
 from components.models.errors import ModelError
 from components.models.folder import (
     HEAD_PART,
@@ -22,7 +28,6 @@ from components.models.folder import (
     read_manifest,
 )
 from components.models.head import HierarchicalArticleHead
-from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError, say
 from training.settings import CusinesSettings, StartPooling, only_where
 
@@ -276,3 +281,89 @@ def _set_pooling(tower: Tower, pooling: StartPooling) -> None:
         )
     width = pools[0].embedding_dimension
     tower.encoder[1] = Pooling(width, pooling_mode=pooling)
+
+
+# Limit for states kept on the device; batches beyond it are computed each time.
+MOST_BYTES = 2 << 30
+
+
+class FrozenStates:
+    """Replays the frozen layers of a tower for batches that it has encoded before.
+
+    A batch is recognised by its token ids and their mask, so the order of batches does not matter.
+    States are kept in full precision: the vectors are bit for bit the same with and without.
+
+    Args:
+        tower: Its embeddings and first layers are frozen.
+        n_layers: How many layers.
+        most_bytes: Limit for all states together.
+    """
+
+    def __init__(self, tower: Tower, n_layers: int, most_bytes: int = MOST_BYTES) -> None:
+        self._tower = tower
+        self._layers = list(stack_of(tower)[1])[:n_layers]
+        self._most_bytes = most_bytes
+        self._kept: dict[bytes, Any] = {}
+        self._bytes = 0
+        self._batch = b""
+
+    @contextmanager
+    def replaying(self) -> Iterator[None]:
+        """Within this block, skip frozen layers for known batches; no gradients."""
+        if not self._layers:
+            yield
+            return
+        *lower, last = self._layers
+        with ExitStack() as stack:
+            hook = self._tower.register_forward_pre_hook(self._see)
+            stack.callback(hook.remove)
+            for layer in lower:
+                stack.enter_context(_instead(layer, self._skipping(layer.forward)))
+            stack.enter_context(_instead(last, self._replaying(last.forward)))
+            yield
+
+    def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
+        ids: Tensor = inputs[0]
+        # A text may contain the padding token itself: ids alone do not say what is padding.
+        mask: Tensor | None = inputs[1]
+        digest = hashlib.sha256(str(tuple(ids.shape)).encode())
+        for part in (ids, mask):
+            digest.update(b"" if part is None else part.cpu().numpy().tobytes())
+        self._batch = digest.digest()
+
+    def _skipping(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        def skip(states: Tensor, *arguments: Any, **named: Any) -> Any:
+            if self._batch not in self._kept:
+                return forward(states, *arguments, **named)
+            kept = self._kept[self._batch]
+            # Some layers return more than their states: repeat everything that they returned.
+            return (states, *kept[1:]) if isinstance(kept, tuple) else states
+
+        return skip
+
+    def _replaying(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        def replay(states: Tensor, *arguments: Any, **named: Any) -> Any:
+            if self._batch in self._kept:
+                return self._kept[self._batch]
+            made = forward(states, *arguments, **named)
+            tensors = [each for each in _flat(made) if isinstance(each, Tensor)]
+            size = sum(each.element_size() * each.nelement() for each in tensors)
+            if self._bytes + size <= self._most_bytes:
+                self._kept[self._batch] = made
+                self._bytes += size
+            return made
+
+        return replay
+
+
+def _flat(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@contextmanager
+def _instead(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
+    layer.forward = forward
+    try:
+        yield
+    finally:
+        del layer.forward

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, elu, leaky_relu
 
 from components.models.devices import fast_linear
+from components.models.encoding import scaled
 from components.models.errors import ModelError
 from components.models.graph_ops import (
     NEGATIVE_SLOPE,
@@ -27,7 +28,7 @@ from components.models.graph_ops import (
     weighted_sum,
 )
 from components.models.head import Init
-from components.models.similarity import Similarity, scaled
+from components.models.similarity import Similarity
 from components.models.weights import SavedModule, check_arguments
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus

@@ -13,42 +13,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 Similarity = Literal["cosine", "dot", "l2"]
 """cosine; the dot product of vectors as they are; or the Euclidean distance, negative."""
 
 Floats = NDArray[np.float32]
-
-
-def scaled(vectors: Tensor, similarity: Similarity) -> Tensor:
-    """A model's output as it is compared and kept: of unit length for cosine, else unchanged.
-
-    Args:
-        vectors: `[n, dim]`.
-        similarity: Of the model.
-    """
-    return torch.nn.functional.normalize(vectors, dim=-1) if similarity == "cosine" else vectors
-
-
-def similarities(questions: Tensor, articles: Tensor, similarity: Similarity) -> Tensor:
-    """The similarity of each question with each article, higher is nearer.
-
-    Args:
-        questions: `[n_questions, dim]`, as `scaled` gives them.
-        articles: `[n_articles, dim]`, likewise.
-        similarity: Of the model.
-
-    Returns:
-        `[n_questions, n_articles]`.
-    """
-    if similarity == "l2":
-        # Through a matrix product near vectors would lose their distance.
-        exactly = "donot_use_mm_for_euclid_dist"
-        return -torch.cdist(questions, articles, compute_mode=exactly)
-    return questions @ articles.T
 
 
 def rows_to_multiply(matrix: Floats, similarity: Similarity) -> Floats:

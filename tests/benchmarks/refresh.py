@@ -18,9 +18,8 @@ from accelerate import Accelerator
 from components.models.encoding import encode_tokenized
 from components.models.folder import BUNDLED_MODEL
 from training.command_line import Place, Target
-from training.cusines import BiEncoderLearner
+from training.cusines import BiEncoderLearner, RunTexts
 from training.data import TrainingData
-from training.encoding import RunTexts
 from training.loop import fit
 from training.settings import CusinesSettings
 from training.starting_model import starting_model

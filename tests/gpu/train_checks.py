@@ -17,10 +17,10 @@ from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.question import Question
 from training.command_line import Place
+from training.cusines import RunTexts, loss_and_gradient
 from training.data import TrainingData, epoch_order
-from training.encoding import RunTexts
 from training.negatives import CurriculumNegatives
-from training.objective import loss_and_gradient, make_batch
+from training.objective import make_batch
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 

@@ -33,7 +33,7 @@ from training.ablation.report import LEARNERS, tables
 from training.ablation.runs import Run, measure
 from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError
-from training.cusines import make_learner
+from training.cusines import BiEncoderLearner
 from training.loop import fit
 from training.records import environment
 from training.settings import CusinesSettings
@@ -379,7 +379,7 @@ def test_measured_after_training_is_what_the_loop_measured(settings, small_law, 
     work = tmp_path / "work"
     work.mkdir()
     learner, state = fit(
-        settings(max_steps=3), split.data, Accelerator(cpu=True), work, make_learner
+        settings(max_steps=3), split.data, Accelerator(cpu=True), work, BiEncoderLearner
     )
     measured = measure(learner.encode(lambda _: None), split.data, [np.arange(0)] * 4)
     assert state.best is not None

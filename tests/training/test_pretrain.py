@@ -27,8 +27,8 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from components.models.biencoder import BiEncoder
+from components.models.encoding import PassageTokenizer, open_towers
 from components.models.folder import file_digest, read_manifest
-from components.models.tower import PassageTokenizer, open_towers
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from training import hf

@@ -24,7 +24,7 @@ from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.learned_fusion import FUSED_FROM
 from components.models.similarity import Similarity
-from components.models.tower import no_progress_bars
+from components.models.weights import no_progress_bars
 from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
 from training import cusines, graph
@@ -48,8 +48,7 @@ from training.ablation.report import LEARNERS, RANKERS, Report
 from training.bm25 import Ranking
 from training.checkpoint import RunState, compute_as_begun, open_work_folder
 from training.data import TrainingData, evaluated, unseen
-from training.encoding import Vectors, take_device
-from training.loop import Learner, fit
+from training.loop import Learner, Vectors, fit, take_device
 from training.ranking.data import Candidates, FirstStage, open_network, stage_digest
 from training.ranking.measuring import DevLists, FusionWeight, best_record
 from training.ranking.run import (
@@ -148,7 +147,7 @@ CUSINES = System(
     CUSINES_ARMS,
     LEARNERS,
     starting_digests,
-    lambda settings: learner_runs(settings, cusines.make_learner),
+    lambda settings: learner_runs(settings, cusines.BiEncoderLearner),
     {
         UNTRAINED: frozenset(
             {
@@ -164,7 +163,7 @@ GRAPH = System(
     GRAPH_ARMS,
     LEARNERS,
     graph.starting_digests,
-    lambda settings: learner_runs(settings, graph.make_learner),
+    lambda settings: learner_runs(settings, graph.GraphLearner),
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
     frozenset({"network", "neighbours", "citations", "schedule", "buckets", "candidates"}),
 )

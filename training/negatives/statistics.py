@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from components.models.similarity import similarities
 from components.statutes.question import Question
 from training.negatives.gold import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives
+from training.objective import similarities
 
 # What was drawn for a few questions, to show a curriculum at work.
 

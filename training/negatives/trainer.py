@@ -12,7 +12,7 @@ from accelerate.utils import extract_model_from_parallel
 from torch import Tensor
 from transformers import TrainerCallback, TrainerState
 
-from components.models.similarity import scaled
+from components.models.encoding import scaled
 from components.statutes.article import Article, indexed_text
 from components.statutes.question import Question
 from training.negatives.gold import DrawnNegatives

@@ -31,6 +31,7 @@ from components.models.cross_encoder import (
     RankerSettings,
 )
 from components.models.devices import resolve_device, resolve_dtype
+from components.models.encoding import token_limit
 from components.models.errors import ModelError
 from components.models.folder import (
     MANIFEST_FILE,
@@ -42,8 +43,7 @@ from components.models.folder import (
     whole_folder,
 )
 from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
-from components.models.tower import OPENED_SAFELY, check_weight_files, opening, token_limit
-from components.models.weights import check_loaded
+from components.models.weights import OPENED_SAFELY, check_loaded, check_weight_files, opening
 from components.statutes.article import indexed_text
 from components.statutes.significance import paired_randomisation
 from training.checkpoint import newest_complete
