@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from components.models.devices import BF16, LINEAR, settle_way
 from components.models.folder import (
@@ -36,6 +36,9 @@ from training.command_line import SettingsError, TrainingError, say
 from training.negatives.gold import DrawnNegatives
 from training.records import METRICS_FILE
 from training.settings import folder_named
+
+if TYPE_CHECKING:
+    from training.loop import Optimizer
 
 T = TypeVar("T")
 
@@ -506,16 +509,6 @@ class RunState:
 _PLAIN = [each.name for each in fields(RunState) if each.name not in ("drawn", "previous")]
 
 
-class KeptOptimizer(Protocol):
-    """What a checkpoint needs of an optimizer."""
-
-    def state(self) -> Mapping[str, Tensor]:
-        """The tensors by name."""
-
-    def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Restore what `state` returned."""
-
-
 class Resuming:
     """Saves a run in its work folder and resumes it from there.
 
@@ -523,20 +516,13 @@ class Resuming:
         work: The folder.
         fixed: What must be the same when the run is resumed, by name: settings, data, model and
             what was chosen for the machine.
-        parameters: Trained parameters by name.
-        optimizer: Optimizer of the same parameters.
+        optimizer: Its parameters are saved with it.
     """
 
-    def __init__(
-        self,
-        work: Path,
-        fixed: Mapping[str, Any],
-        parameters: Mapping[str, nn.Parameter],
-        optimizer: KeptOptimizer,
-    ) -> None:
+    def __init__(self, work: Path, fixed: Mapping[str, Any], optimizer: Optimizer) -> None:
         self._work = work
         self._fixed = {name: value for name, value in fixed.items() if name not in _FREE}
-        self._parameters = parameters
+        self._parameters = optimizer.parameters
         self._optimizer = optimizer
 
     def save(self, state: RunState, learner: Mapping[str, Any]) -> None:
@@ -545,15 +531,14 @@ class Resuming:
         Raises:
             TrainingError: A weight is not finite.
         """
-        drawn = {str(epoch): each for epoch, each in state.drawn.items()}
         write_checkpoint(
             self._work / f"step-{state.step}",
             {
                 "model": self._parameters,
                 "optimizer": self._optimizer.state(),
                 _DRAWN: {
-                    f"{when}/{name}": torch.from_numpy(array)
-                    for when, each in drawn.items()
+                    f"{epoch}/{name}": torch.from_numpy(array)
+                    for epoch, each in state.drawn.items()
                     for name, array in vars(each).items()
                 },
             },
@@ -579,7 +564,7 @@ class Resuming:
         best = read_checkpoint(self._work / state.best["folder"])
         self._put(best.tensors(_BEST))
 
-    def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
+    def newest(self) -> tuple[RunState, Mapping[str, Any]] | None:
         """Load the newest complete checkpoint; return its state and the learner's.
 
         Raises:
@@ -593,11 +578,7 @@ class Resuming:
         self._optimizer.restore(checkpoint.tensors("optimizer"))
         kept = checkpoint.state
         drawn = _drawn(checkpoint.tensors(_DRAWN))
-        state = RunState(
-            **{name: kept[name] for name in _PLAIN},
-            drawn={int(epoch): each for epoch, each in drawn.items()},
-        )
-        return state, kept["learner"]
+        return RunState(**{name: kept[name] for name in _PLAIN}, drawn=drawn), kept["learner"]
 
     def _put(self, weights: Mapping[str, Tensor]) -> None:
         with torch.no_grad():
@@ -605,9 +586,9 @@ class Resuming:
                 parameter.copy_(weights[name])
 
 
-def _drawn(tensors: Mapping[str, Tensor]) -> dict[str, DrawnNegatives]:
-    arrays: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
+def _drawn(tensors: Mapping[str, Tensor]) -> dict[int, DrawnNegatives]:
+    arrays: dict[int, dict[str, np.ndarray[Any, Any]]] = {}
     for name, tensor in tensors.items():
-        when, _, array = name.partition("/")
-        arrays.setdefault(when, {})[array] = tensor.numpy()
-    return {when: DrawnNegatives(**each) for when, each in arrays.items()}
+        epoch, _, array = name.partition("/")
+        arrays.setdefault(int(epoch), {})[array] = tensor.numpy()
+    return {epoch: DrawnNegatives(**each) for epoch, each in arrays.items()}

@@ -8,7 +8,7 @@ The same command resumes where it was interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +24,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from components.models.biencoder import BiEncoder
 from components.models.devices import measured_way, resolve_dtype
 from components.models.encoding import Passages, TextEncoder, TokenBudget, encode_tokenized
-from components.statutes.article import indexed_text
 from components.statutes.question import Question
 from training.command_line import run, say, settings_from
-from training.data import TrainingData
+from training.data import TrainingData, texts_of
 from training.loop import Learner, Optimizer, Vectors, train, warm_up_and_decay
 from training.objective import Batch, StepLoss, everywhere, gather, propagate, share
 from training.settings import CusinesSettings
 from training.starting_model import (
+    OF_ITS_VECTORS,
     FrozenStates,
     kept_parts,
     starting_digests,
@@ -265,8 +265,8 @@ class RunTexts:
         self.dtype = resolve_dtype(model.dtype, model.device)
         default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
         self.budget = TokenBudget(token_budget or default)
-        by_rule = [indexed_text(a.headings, a.text, model.text_rule) for a in data.corpus]
-        self.articles = self._side(model.article_encoder, by_rule)
+        articles = texts_of(data.corpus, model.text_rule)
+        self.articles = self._side(model.article_encoder, articles)
         self.questions = self._side(model.query_encoder, _texts(data.train))
         self._dev = self._side(model.query_encoder, _texts(data.dev))
         towers = {id(tower): tower for tower in (model.query, model.passage)}
@@ -277,25 +277,19 @@ class RunTexts:
     def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
 
-    def encode(self, accelerator: Accelerator, progress: Callable[[int], None]) -> Vectors:
+    def encode(self, accelerator: Accelerator) -> Vectors:
         """Vectors of everything under the current weights; processes share the work."""
         with ExitStack() as stack:
             for states in self._frozen:
                 stack.enter_context(states.replaying())
-            return Vectors(
-                *(
-                    self._encode(accelerator, side, progress)
-                    for side in (self.articles, self.questions, self._dev)
-                )
-            )
+            sides = (self.articles, self.questions, self._dev)
+            return Vectors(*(self._encode(accelerator, side) for side in sides))
 
-    def _encode(
-        self, accelerator: Accelerator, side: Side, progress: Callable[[int], None]
-    ) -> Tensor:
+    def _encode(self, accelerator: Accelerator, side: Side) -> Tensor:
         n_texts = len(side.passages.per_text)
         own = share(accelerator, n_texts)
         passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
-        vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype, progress=progress)
+        vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype)
         return gather(accelerator, vectors, n_texts)
 
     def head_change(self) -> float:
@@ -410,9 +404,9 @@ class BiEncoderLearner(Learner):
             rates=warm_up_and_decay(total_steps, settings.warmup),
         )
 
-    def encode(self, progress: Callable[[int], None]) -> Vectors:
+    def encode(self) -> Vectors:
         """Vectors of everything under the current weights; processes share the work."""
-        return self._texts.encode(self._accelerator, progress)
+        return self._texts.encode(self._accelerator)
 
     def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """As the function of this name."""
@@ -447,7 +441,7 @@ class BiEncoderLearner(Learner):
             data=data.digests(),
             metrics=metrics,
             held_out=[question.id for question in data.aside],
-            kept=kept_parts(base),
+            kept=kept_parts(base, without=OF_ITS_VECTORS),
         )
 
 

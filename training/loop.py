@@ -45,9 +45,8 @@ from training.data import (
     say_where_dev_is_learnt,
     steps_in_epoch,
 )
-from training.fusion import DevWeight
-from training.negatives.sampling import CurriculumNegatives
-from training.negatives.statistics import examples, statistics
+from training.fusion import DevWeight, Teacher
+from training.negatives.sampling import CurriculumNegatives, examples, statistics
 from training.objective import (
     LOSSES,
     Batch,
@@ -69,7 +68,6 @@ from training.records import (
     write_metrics,
 )
 from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
-from training.teacher import Teacher
 
 
 def from_main(accelerator: Accelerator, value: Any) -> Any:
@@ -308,7 +306,7 @@ class Learner(ABC):
         """A fresh optimizer of the trained parameters, for a run of so many steps."""
 
     @abstractmethod
-    def encode(self, progress: Callable[[int], None]) -> Vectors:
+    def encode(self) -> Vectors:
         """Vectors of everything under the current weights."""
 
     @abstractmethod
@@ -406,7 +404,7 @@ class TrainingLoop:
             "threads": torch.get_num_threads(),
             "processes": accelerator.num_processes,
         }
-        self._resuming = Resuming(work, fixed, self._optimizer.parameters, self._optimizer)
+        self._resuming = Resuming(work, fixed, self._optimizer)
         self._progress = progress or Progress(work, steps=length.steps, epochs=length.epochs)
         self._state = RunState()
 
@@ -450,7 +448,7 @@ class TrainingLoop:
             self._resuming.load_best(self._state)
 
     def _resume(self) -> None:
-        found = self._resuming.newest(say)
+        found = self._resuming.newest()
         if found is None:
             return
         self._state, learner = found
@@ -469,7 +467,8 @@ class TrainingLoop:
         vectors = None
         by_model = self._negatives.needs_vectors or (self._view is not None and self._view.dynamic)
         if measured or (due and by_model):
-            vectors = self._learner.encode(lambda _: self._say("encoding"))
+            self._say("encoding")
+            vectors = self._learner.encode()
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
                     f"after step {state.step}: vectors hold NaN or infinity. "

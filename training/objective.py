@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from components.models.similarity import Similarity
 
 if TYPE_CHECKING:
+    from training.fusion import Teacher
     from training.negatives.gold import DrawnNegatives, Gold
     from training.settings import RunSettings
-    from training.teacher import Teacher
 
 Rows = NDArray[np.int64]
 
@@ -278,47 +278,41 @@ class BatchLoss(NamedTuple):
 
 def loss_of(
     settings: RunSettings,
-) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], BatchLoss]:
+    questions: Tensor,
+    articles: Tensor,
+    pairs: Tensor,
+    candidates: Tensor,
+    taught: Tensor | None = None,
+) -> BatchLoss:
     """The loss that the settings describe, from vectors to a scalar.
 
     Similarities and losses are computed in float64 with autocast off: at a temperature of 0.01 a
     logit would be off by a tenth in bfloat16, and the loss by 3e-5 in float32.
 
-    Returns:
-        A function of
-
-        - the vectors of a batch's distinct questions, float `[n_questions, dim]`, for cosine of
-          unit length;
-        - those of its distinct articles, float `[n_articles, dim]`;
-        - the pairs as rows of the two, int64 `[n_pairs, 2]`;
-        - the negatives of each pair, bool `[n_pairs, n_articles]`;
-        - with a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is added.
+    Args:
+        settings: Of the run.
+        questions: Vectors of a batch's distinct questions, float `[n_questions, dim]`, for cosine
+            of unit length.
+        articles: Those of its distinct articles, float `[n_articles, dim]`.
+        pairs: The pairs as rows of the two, int64 `[n_pairs, 2]`.
+        candidates: The negatives of each pair, bool `[n_pairs, n_articles]`.
+        taught: With a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is
+            added.
     """
-    of_pairs = LOSSES[settings.loss](settings)
-
-    def loss(
-        questions: Tensor,
-        articles: Tensor,
-        pairs: Tensor,
-        candidates: Tensor,
-        taught: Tensor | None = None,
-    ) -> BatchLoss:
-        device = questions.device.type
-        # Apple's GPUs lack float64.
-        exact = torch.float32 if device == "mps" else torch.float64
-        with torch.autocast(device, enabled=False):
-            compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
-            scores = compared[pairs[:, 0]]
-            losses = of_pairs(scores, pairs[:, 1:], candidates)
-            if taught is not None:
-                losses = losses + divergence(
-                    *(scores, pairs[:, 1:], candidates, taught.to(exact)),
-                    temperature=settings.temperature,
-                )
-            n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
-            return BatchLoss(losses.sum() / n, scores)
-
-    return loss
+    device = questions.device.type
+    # Apple's GPUs lack float64.
+    exact = torch.float32 if device == "mps" else torch.float64
+    with torch.autocast(device, enabled=False):
+        compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
+        scores = compared[pairs[:, 0]]
+        losses = LOSSES[settings.loss](settings)(scores, pairs[:, 1:], candidates)
+        if taught is not None:
+            losses = losses + divergence(
+                *(scores, pairs[:, 1:], candidates, taught.to(exact)),
+                temperature=settings.temperature,
+            )
+        n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
+        return BatchLoss(losses.sum() / n, scores)
 
 
 class StepLoss(NamedTuple):
@@ -344,12 +338,11 @@ def propagate(questions: Tensor, articles: Tensor, batch: Batch, settings: RunSe
         batch: What is compared.
         settings: Of the run.
     """
-    arrays = (batch.pairs, batch.candidates, batch.taught)
-    loss = loss_of(settings)(
-        questions,
-        articles,
-        *(None if each is None else torch.from_numpy(each).to(articles.device) for each in arrays),
-    )
+    device = articles.device
+    pairs = torch.from_numpy(batch.pairs).to(device)
+    candidates = torch.from_numpy(batch.candidates).to(device)
+    taught = None if batch.taught is None else torch.from_numpy(batch.taught).to(device)
+    loss = loss_of(settings, questions, articles, pairs, candidates, taught)
     loss.scores.retain_grad()
     torch.autograd.backward(loss.value)
     assert loss.scores.grad is not None

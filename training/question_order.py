@@ -79,7 +79,7 @@ class AgreementView:
     def __init__(self, data: TrainingData, settings: RunSettings) -> None:
         from rank_bm25 import BM25Okapi
 
-        from training.bm25 import CountedLaw, Variant
+        from training.bm25_table import CountedLaw, Variant
 
         law = CountedLaw(
             data.corpus.articles, data.train, terms="analysed", text_rule=settings.text_rule

@@ -1,9 +1,9 @@
-"""The bi-encoder that training starts from."""
+"""The bi-encoder that training starts from, and its frozen layers."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -21,11 +21,12 @@ from components.models.encoding import (
 from components.models.errors import ModelError
 from components.models.folder import (
     HEAD_PART,
-    MANIFEST_FILE,
+    PARTS,
     QUERY_PART,
+    RANKER_PART,
     find_model,
+    manifest_of,
     model_digest,
-    read_manifest,
 )
 from components.models.head import HierarchicalArticleHead
 from training.command_line import SettingsError, say
@@ -130,18 +131,21 @@ def starting_digests(settings: CusinesSettings) -> dict[str, str]:
     return {f"{key}_sha256": model_digest(find_model(n)) for key, n in names.items() if n}
 
 
-def kept_parts(starting_model: str) -> dict[str, Path]:
-    """Parts of the starting model's folder that stay valid with a newly trained bi-encoder.
+OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
+"""Parts that a newly trained bi-encoder replaces or makes invalid; a ranker reads texts."""
 
-    A ranker reads texts, so it stays valid; a graph was trained on vectors that no longer exist.
+
+def kept_parts(model: str, without: Collection[str]) -> dict[str, Path]:
+    """Parts of a model's folder that are taken over; none of a model that is not Lexarbor's.
 
     Args:
-        starting_model: Name or folder of the starting model.
+        model: Name or folder.
+        without: Parts that are left out.
     """
-    folder = find_model(starting_model)
-    if not (folder / MANIFEST_FILE).exists() or "ranker" not in read_manifest(folder).parts:
-        return {}
-    return {"ranker": folder / "ranker"}
+    folder = find_model(model)
+    manifest = manifest_of(folder)
+    parts = sorted(manifest.parts) if manifest is not None else []
+    return {part: folder / part for part in parts if part not in without}
 
 
 def freeze(tower: Tower, n_layers: int) -> None:
@@ -240,8 +244,7 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
         has_head = False
-        if (folder / MANIFEST_FILE).exists():
-            manifest = read_manifest(folder)
+        if (manifest := manifest_of(folder)) is not None:
             has_head = side == "passage" and HEAD_PART in manifest.parts
             segmentation = segmentation or manifest.segmentation
             folder = folder / manifest.towers.get(side, QUERY_PART)
@@ -260,11 +263,9 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
 
 def _say_text_rule(settings: CusinesSettings) -> None:
     """Report where articles are not read as the starting model has learnt to."""
-    folder = find_model(settings.starting_model)
-    if not (folder / MANIFEST_FILE).exists():
-        return
-    learnt = read_manifest(folder).text_rule
-    if learnt != settings.text_rule:
+    manifest = manifest_of(find_model(settings.starting_model))
+    if manifest is not None and manifest.text_rule != settings.text_rule:
+        learnt = manifest.text_rule
         say(
             f"text_rule is {settings.text_rule}, but {settings.starting_model} was trained with "
             f"{learnt}. It now learns the new rule; to keep the old one, give text_rule {learnt}"

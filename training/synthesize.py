@@ -456,16 +456,17 @@ def _found(
     if settings.model is None:
         from rank_bm25 import BM25Okapi
 
-        from training.bm25 import CountedLaw, Variant
+        from training.bm25_table import CountedLaw, Variant
 
         counted = CountedLaw(law.articles, asked, terms="analysed", text_rule=rule)
         return [each.tolist() for each in counted.rankings(Variant(BM25Okapi, 1.5, 0.75), _DEPTH)]
     from components.models.biencoder import BiEncoder
     from components.models.dense_index import DenseIndex
+    from training.data import texts_of
 
     model = BiEncoder.load(settings.model, device=settings.device)
     say(f"Encoding {len(law):,} articles and {len(asked):,} questions")
-    articles = model.encode_articles([indexed_text(a.headings, a.text, rule) for a in law])
+    articles = model.encode_articles(texts_of(law, rule))
     queries = model.encode_queries([question.text for question in asked])
     index = DenseIndex(articles, "cpu", model.similarity)
     found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
@@ -504,7 +505,7 @@ def _table(
 
 def _plot(ranks: Sequence[int], found_within: int, stem: Path) -> None:
     """Draw at which rank the articles are found: `STEM.png`, `STEM.svg`."""
-    from training.plotting import figure_at, files_at
+    from training.records import figure_at, files_at
 
     bounds = [1, 2, 4, 6, 11, 21, 51, _DEPTH + 1, _DEPTH + 2]
     names = ["1", "2-3", "4-5", "6-10", "11-20", "21-50", f"51-{_DEPTH}", "not found"]

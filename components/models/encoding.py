@@ -714,7 +714,6 @@ def encode_tokenized(
     passages: Passages,
     *,
     dtype: torch.dtype = torch.float32,
-    progress: Callable[[int], object] | None = None,
 ) -> Tensor:
     """As `encode`, for tokenised texts: the same vectors, without tokenising again.
 
@@ -722,7 +721,6 @@ def encode_tokenized(
         encoder: What to encode with.
         passages: What its `tokenize` made of `n` texts.
         dtype: As for `encode`.
-        progress: Called with the number of texts done since the last call.
 
     Returns:
         float32 `[n, dim]` on the tower's device.
@@ -736,12 +734,7 @@ def encode_tokenized(
         (start, passages.take(np.arange(start, min(start + size, n_texts))))
         for start in range(0, n_texts, size)
     )
-
-    def done(_: int, block: Passages) -> None:
-        if progress is not None:
-            progress(len(block.per_text))
-
-    return _encoded(encoder, blocks, n_texts, dtype, done)
+    return _encoded(encoder, blocks, n_texts, dtype)
 
 
 def _encoded(
@@ -749,7 +742,7 @@ def _encoded(
     blocks: Iterable[tuple[int, Passages]],
     n_texts: int,
     dtype: torch.dtype,
-    done: Callable[[int, Passages], None],
+    done: Callable[[int, Passages], None] | None = None,
 ) -> Tensor:
     """Vectors of blocks of texts, each with the position of its first text."""
     tower = encoder.tower
@@ -758,7 +751,8 @@ def _encoded(
     with inference([tower, encoder.head], tower.device, dtype):
         for start, passages in blocks:
             vectors[start : start + len(passages.per_text)] = encoder.embed(passages, budget)
-            done(start, passages)
+            if done is not None:
+                done(start, passages)
     return vectors
 
 

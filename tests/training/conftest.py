@@ -16,7 +16,7 @@ from tiny_bert import save_bert, trained_wordpiece
 from components.models.biencoder import BiEncoder
 from components.models.devices import ATTENTION, BF16, LINEAR
 from components.statutes.corpus import StatuteCorpus
-from training.ablation.settings import AblationSettings, GridSettings
+from training.ablation.grid import AblationSettings, GridSettings
 from training.command_line import DONE
 from training.cusines import BiEncoderLearner, RunTexts, main
 from training.data import TrainingData

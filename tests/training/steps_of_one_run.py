@@ -90,7 +90,7 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
         gradients |= {
             f"{name}/{n}": p.grad for n, p in model.named_parameters() if p.grad is not None
         }
-    vectors = texts.encode(accelerator, lambda _: None)
+    vectors = texts.encode(accelerator)
     gradients |= {f"vectors/{side}": getattr(vectors, side) for side in ("articles", "train")}
     return facts, gradients
 

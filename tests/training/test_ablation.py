@@ -25,13 +25,18 @@ from components.statutes.article import indexed_text
 from components.statutes.fusion import fuse_ranks
 from components.statutes.lexical import analyzer
 from components.statutes.question import Question
-from training.ablation.arms import CUSINES_ARMS, DENSE_METRICS, FUSED, GRAPH_ARMS, METRICS
-from training.ablation.dataset import Dataset, folds_of
-from training.ablation.grid import Outcome, Results, make_missing, runs_of
-from training.ablation.plots import plot_arms
-from training.ablation.report import LEARNERS, tables
+from training.ablation.arms import (
+    CUSINES_ARMS,
+    DENSE_METRICS,
+    FUSED,
+    GRAPH_ARMS,
+    METRICS,
+    Dataset,
+    folds_of,
+)
+from training.ablation.grid import GridSettings, Outcome, Results, make_missing, runs_of
+from training.ablation.report import LEARNERS, plot_arms, tables
 from training.ablation.runs import Run, measure
-from training.ablation.settings import GridSettings
 from training.command_line import SettingsError, TrainingError
 from training.cusines import BiEncoderLearner
 from training.loop import fit
@@ -381,7 +386,7 @@ def test_measured_after_training_is_what_the_loop_measured(settings, small_law, 
     learner, state = fit(
         settings(max_steps=3), split.data, Accelerator(cpu=True), work, BiEncoderLearner
     )
-    measured = measure(learner.encode(lambda _: None), split.data, [np.arange(0)] * 4)
+    measured = measure(learner.encode(), split.data, [np.arange(0)] * 4)
     assert state.best is not None
     for metric in DENSE_METRICS:
         assert measured[metric] == [

@@ -33,13 +33,13 @@ from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from training import hf
 from training.command_line import DONE, Place, SettingsError, TrainingError
-from training.pretrain import main
-from training.pretraining import (
+from training.pretrain import (
     Blocks,
     Masking,
     PretrainSettings,
     ReadingOrder,
     TokenizerKind,
+    main,
     make_blocks,
     open_starting_model,
     starting_folder,
@@ -69,7 +69,7 @@ def flags(**fields: Any) -> list[str]:
 @pytest.fixture(autouse=True)
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than training does here; test_records draws."""
-    monkeypatch.setattr("training.pretraining.plot_losses", lambda *_: None)
+    monkeypatch.setattr("training.pretrain.plot_losses", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +292,7 @@ def tokenizer(
 def test_the_same_texts_give_the_same_tokenizer_in_every_process(kind):
     code = (
         "from components.statutes.corpus import StatuteCorpus\n"
-        "from training.pretraining import train_tokenizer\n"
+        "from training.pretrain import train_tokenizer\n"
         "texts = [article.text for article in StatuteCorpus.read('aldermere')]\n"
         f"trained = train_tokenizer(texts, {kind!r}, 900, max_tokens=64)\n"
         "print(trained.backend_tokenizer.to_str())"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.models.similarity import Similarity
-from training.negatives.options import ViewInputs
+from training.negatives.curriculum import ViewInputs
 from training.objective import similarities
 
 # Articles copied to float64 at a time: 6 MB at 768 dimensions, which fits into a cache.
