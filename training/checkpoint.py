@@ -456,9 +456,8 @@ class RunState:
         records: One for each epoch boundary passed: metrics, negatives, times.
         described: Description of what was drawn for coming epochs, by epoch; goes into their
             records.
-        best: The best weights so far: `{"epoch", "value", "folder", "values", "unseen",
-            "dense_weight"}`; values and unseen as in `Validation`, the last as in `Manifest` where
-            one is chosen; None before the first validation.
+        best: The best weights so far: `{"epoch", "value", "folder", "dense_weight"}`, the last as
+            in `Manifest` where one is chosen; None before the first validation.
         difficulties: Difficulty of each training question by epoch, of this one and those drawn
             together with it; empty where the order is random.
         finished: Whether the last boundary is passed.

@@ -517,8 +517,6 @@ class TrainingLoop:
                 "epoch": state.epoch,
                 "value": means[metric],
                 "folder": folder,
-                "values": validation.values,
-                "unseen": validation.unseen,
             }
             if self._dev_weight is not None:
                 weight = self._dev_weight.of(vectors.articles, vectors.dev)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from components.statutes.article import Article, TextRule, indexed_text, normalised
 from components.statutes.question import Question, QuestionError, clean_question
+from training.clean_questions import line_of
 from training.command_line import (
     Place,
     SettingsError,
@@ -161,7 +162,7 @@ def synthesize(settings: SynthesizeSettings) -> None:
                 f"wrote is in {work}; remove that and try another model."
             )
         with whole_file(output) as partial:
-            partial.write_text("".join(map(_line, kept)), encoding="utf-8")
+            partial.write_text("".join(map(line_of, kept)), encoding="utf-8")
         work.unlink()
     counts["article not found"] = len(asked) - len(kept)
     print(_table(law, kept, counts, settings), flush=True)  # noqa: T201
@@ -471,17 +472,6 @@ def _found(
     index = DenseIndex(articles, "cpu", model.similarity)
     found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
     return found
-
-
-def _line(question: Question) -> str:
-    fields = {
-        "id": question.id,
-        "text": question.text,
-        "relevant": list(question.relevant),
-        "split": question.split,
-        "synthetic": True,
-    }
-    return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 def _table(
