@@ -182,7 +182,7 @@ RANKER = System(
     RANKER_ARMS,
     RANKERS,
     _ranker_digests,
-    lambda _: RankerRuns().perform,
+    lambda _: _ranker_runs(),
     {
         FIRST_STAGE: _LISTS,
         # select_by chooses only the weight of the first stage's rank.
@@ -661,3 +661,7 @@ def _trained(
         mined=prepared.mined,
         epoch=record["epoch"],
     )
+
+
+def _ranker_runs() -> Perform:
+    return RankerRuns().perform
