@@ -4,8 +4,6 @@ how many negatives come from which bucket, and when.
 Shares are exact fractions, so that no rounding decides how many negatives a bucket gives.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence
