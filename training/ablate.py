@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from training.ablation.settings import AblationSettings, GridSettings
+from training.ablation.grid import AblationSettings, GridSettings
 from training.command_line import SettingsError, TrainingError, run, say, settings_from
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def ablate(settings: GridSettings) -> None:
         ModelError: There is no such model.
         TrainingError: A run failed.
     """
-    from training.ablation.dataset import Dataset
+    from training.ablation.arms import Dataset
     from training.ablation.grid import Results, make_missing, runs_of
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -79,8 +79,7 @@ def ablate(settings: GridSettings) -> None:
 
 def _report(name: str, runs: Sequence[Run], results: Results, settings: GridSettings) -> None:
     """Tables and plots of a dataset, from the finished runs."""
-    from training.ablation.plots import plot_arms
-    from training.ablation.report import tables
+    from training.ablation.report import plot_arms, tables
 
     found: dict[str, list[dict[str, Any]]] = {}
     for each in runs:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from training.ablate import ablate
-from training.ablation.settings import RankerAblationSettings
+from training.ablation.grid import RankerAblationSettings
 from training.command_line import run, settings_from
 
 _DESCRIPTION = """\

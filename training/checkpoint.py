@@ -8,17 +8,17 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from components.models.devices import BF16, LINEAR, settle_way
 from components.models.folder import (
@@ -36,6 +36,9 @@ from training.command_line import SettingsError, TrainingError, say
 from training.negatives.gold import DrawnNegatives
 from training.records import METRICS_FILE
 from training.settings import folder_named
+
+if TYPE_CHECKING:
+    from training.loop import Optimizer
 
 T = TypeVar("T")
 
@@ -453,9 +456,8 @@ class RunState:
         records: One for each epoch boundary passed: metrics, negatives, times.
         described: Description of what was drawn for coming epochs, by epoch; goes into their
             records.
-        best: The best weights so far: `{"epoch", "value", "folder", "values", "unseen",
-            "dense_weight"}`; values and unseen as in `Validation`, the last as in `Manifest`; None
-            before the first validation.
+        best: The best weights so far: `{"epoch", "value", "folder", "dense_weight"}`, the last as
+            in `Manifest` where one is chosen; None before the first validation.
         difficulties: Difficulty of each training question by epoch, of this one and those drawn
             together with it; empty where the order is random.
         finished: Whether the last boundary is passed.
@@ -478,12 +480,6 @@ class RunState:
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
     previous: DrawnNegatives | None = None
-
-    def add_own_mass(self, own_mass: Sequence[float], compared: int) -> None:
-        """Add a step's sums by bucket, over `compared` pairs."""
-        before = self.own_mass or [0.0] * len(own_mass)
-        self.own_mass = [so_far + more for so_far, more in zip(before, own_mass, strict=True)]
-        self.compared += compared
 
     def trained(self) -> dict[str, Any]:
         """What the preceding boundary's record says of this epoch once its steps are done."""
@@ -512,16 +508,6 @@ class RunState:
 _PLAIN = [each.name for each in fields(RunState) if each.name not in ("drawn", "previous")]
 
 
-class KeptOptimizer(Protocol):
-    """What a checkpoint needs of an optimizer."""
-
-    def state(self) -> Mapping[str, Tensor]:
-        """The tensors by name."""
-
-    def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Restore what `state` returned."""
-
-
 class Resuming:
     """Saves a run in its work folder and resumes it from there.
 
@@ -529,20 +515,13 @@ class Resuming:
         work: The folder.
         fixed: What must be the same when the run is resumed, by name: settings, data, model and
             what was chosen for the machine.
-        parameters: Trained parameters by name.
-        optimizer: Optimizer of the same parameters.
+        optimizer: Its parameters are saved with it.
     """
 
-    def __init__(
-        self,
-        work: Path,
-        fixed: Mapping[str, Any],
-        parameters: Mapping[str, nn.Parameter],
-        optimizer: KeptOptimizer,
-    ) -> None:
+    def __init__(self, work: Path, fixed: Mapping[str, Any], optimizer: Optimizer) -> None:
         self._work = work
         self._fixed = {name: value for name, value in fixed.items() if name not in _FREE}
-        self._parameters = parameters
+        self._parameters = optimizer.parameters
         self._optimizer = optimizer
 
     def save(self, state: RunState, learner: Mapping[str, Any]) -> None:
@@ -551,15 +530,14 @@ class Resuming:
         Raises:
             TrainingError: A weight is not finite.
         """
-        drawn = {str(epoch): each for epoch, each in state.drawn.items()}
         write_checkpoint(
             self._work / f"step-{state.step}",
             {
                 "model": self._parameters,
                 "optimizer": self._optimizer.state(),
                 _DRAWN: {
-                    f"{when}/{name}": torch.from_numpy(array)
-                    for when, each in drawn.items()
+                    f"{epoch}/{name}": torch.from_numpy(array)
+                    for epoch, each in state.drawn.items()
                     for name, array in vars(each).items()
                 },
             },
@@ -585,7 +563,7 @@ class Resuming:
         best = read_checkpoint(self._work / state.best["folder"])
         self._put(best.tensors(_BEST))
 
-    def newest(self, say: Callable[[str], object]) -> tuple[RunState, Mapping[str, Any]] | None:
+    def newest(self) -> tuple[RunState, Mapping[str, Any]] | None:
         """Load the newest complete checkpoint; return its state and the learner's.
 
         Raises:
@@ -599,11 +577,7 @@ class Resuming:
         self._optimizer.restore(checkpoint.tensors("optimizer"))
         kept = checkpoint.state
         drawn = _drawn(checkpoint.tensors(_DRAWN))
-        state = RunState(
-            **{name: kept[name] for name in _PLAIN},
-            drawn={int(epoch): each for epoch, each in drawn.items()},
-        )
-        return state, kept["learner"]
+        return RunState(**{name: kept[name] for name in _PLAIN}, drawn=drawn), kept["learner"]
 
     def _put(self, weights: Mapping[str, Tensor]) -> None:
         with torch.no_grad():
@@ -611,9 +585,9 @@ class Resuming:
                 parameter.copy_(weights[name])
 
 
-def _drawn(tensors: Mapping[str, Tensor]) -> dict[str, DrawnNegatives]:
-    arrays: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
+def _drawn(tensors: Mapping[str, Tensor]) -> dict[int, DrawnNegatives]:
+    arrays: dict[int, dict[str, np.ndarray[Any, Any]]] = {}
     for name, tensor in tensors.items():
-        when, _, array = name.partition("/")
-        arrays.setdefault(when, {})[array] = tensor.numpy()
-    return {when: DrawnNegatives(**each) for when, each in arrays.items()}
+        epoch, _, array = name.partition("/")
+        arrays.setdefault(int(epoch), {})[array] = tensor.numpy()
+    return {epoch: DrawnNegatives(**each) for epoch, each in arrays.items()}

@@ -71,7 +71,7 @@ def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
         raise SettingsError(f"{output} already exists. Give another output, or remove it.")
     asked = read_questions(settings.questions)
     kept, left_out = each_in_one_split(asked)
-    text = "".join(_line(question) for question in kept).encode("utf-8")
+    text = "".join(map(line_of, kept)).encode("utf-8")
     output.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(output) as partial:
         partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
@@ -109,7 +109,8 @@ def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], li
     return kept, left_out
 
 
-def _line(question: Question) -> str:
+def line_of(question: Question) -> str:
+    """A question as a line of a native file."""
     fields: dict[str, Any] = {
         "id": question.id,
         "text": question.text,

@@ -8,22 +8,353 @@ The same command resumes where it was interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import measured_way
-from training.command_line import run, settings_from
-from training.data import TrainingData
-from training.encoding import RunTexts, Vectors
-from training.loop import Learner, Optimizer, train, warm_up_and_decay
-from training.objective import Batch, StepLoss, loss_and_gradient
+from components.models.devices import measured_way, resolve_dtype
+from components.models.encoding import Passages, TextEncoder, TokenBudget, encode_tokenized
+from components.statutes.question import Question
+from training.command_line import run, say, settings_from
+from training.data import TrainingData, texts_of
+from training.loop import Learner, Optimizer, Vectors, train, warm_up_and_decay
+from training.objective import Batch, StepLoss, everywhere, gather, propagate, share
 from training.settings import CusinesSettings
-from training.starting_model import kept_parts, starting_digests, starting_model, train_mode
+from training.starting_model import (
+    OF_ITS_VECTORS,
+    FrozenStates,
+    kept_parts,
+    starting_digests,
+    starting_model,
+    train_mode,
+)
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The questions or the articles of a run, tokenised, and how they are encoded.
+
+    Attributes:
+        encoder: The tower, and the head where there is one.
+        passages: All texts of this side, tokenised once per run.
+        dtype: Number format of the tower's computation; its weights, the head and the vectors are
+            float32.
+        budget: Padded tokens per forward pass.
+    """
+
+    encoder: TextEncoder
+    passages: Passages
+    dtype: torch.dtype
+    budget: TokenBudget
+
+    def embed(self, rows: Rows, budget: TokenBudget | None = None) -> Tensor:
+        """Unit vectors of some texts, float32 `[n_rows, dim]`, with gradients where enabled.
+
+        Args:
+            rows: int64 `[n_rows]`, which texts.
+            budget: In place of the side's own.
+        """
+        # A block of its own each time: autocast caches bf16 copies of the weights until the block
+        # ends, and copies made without gradients would cut the weights off from a later pass.
+        with self._autocast(), self._attention():
+            return self.encoder.embed(self.passages.take(rows), budget or self.budget)
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        device = self.encoder.tower.device.type
+        return torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
+
+    def _attention(self) -> AbstractContextManager[object]:
+        # PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards than
+        # plain matrix products. Avoid it without gradients too, so that both passes give the same
+        # vectors.
+        if self.encoder.tower.device.type == "cpu":
+            return sdpa_kernel(SDPBackend.MATH)
+        return nullcontext()
+
+    def forget_gradients(self) -> None:
+        """Leave the encoder's parameters without a gradient."""
+        for part in (self.encoder.tower, self.encoder.head):
+            if part is not None:
+                part.zero_grad(set_to_none=True)
+
+    def pieces(self, rows: Rows) -> list[Rows]:
+        """Indices into `rows`, by length, in pieces of about the budget's tokens."""
+        tokens = self.passages.tokens_per_text[rows]
+        order = np.argsort(tokens, kind="stable")
+        piece = (np.cumsum(tokens[order]) - 1) // self.budget.tokens
+        return np.split(order, np.flatnonzero(np.diff(piece)) + 1)
+
+
+class GradientVectors:
+    """Vectors of some texts; later takes their gradient and propagates it into the encoder.
+
+    Whole: one forward pass, whose activations wait for the gradient. Cached (Gao et al. 2021,
+    "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"): a first pass piece
+    by piece without activations, and in `backward` a second one that repeats each piece with the
+    very same dropout, so that memory is bounded by the piece.
+
+    Dropout repeats only in identical forward passes: in other batches the same texts draw other
+        numbers. So a piece is never split where memory runs out. Instead the budget is halved, new
+        pieces are made, and the first pass starts again. If the second pass ran out, or the other
+        side of the batch lowered the budget, `backward` returns False, and the batch has to begin
+        again.
+
+    Args:
+        side: Encodes the texts.
+        rows: int64 `[n]`, which of the side's texts.
+        cached: Whether to encode in pieces.
+
+    Attributes:
+        vectors: float32 `[n, dim]`, of unit length, detached from the encoder.
+
+    Raises:
+        torch.OutOfMemoryError: The whole batch, or in pieces a single text, does not fit.
+    """
+
+    def __init__(self, side: Side, rows: Rows, *, cached: bool) -> None:
+        self._side = side
+        self._rows = rows
+        self._pieces: Sequence[Rows] = ()
+        if not cached or not len(rows):
+            self._whole = side.embed(rows)
+            self.vectors = self._whole.detach()
+            return
+        self.vectors = torch.empty(len(rows), side.encoder.tower.dim, device=self._device)
+        start = random_states(self._device)
+        while not self._first_pass():
+            restore_random_states(self._device, start)
+
+    def backward(self, gradient: Tensor) -> bool:
+        """Add the parameters' gradient, given the gradient of the vectors, `[n, dim]`.
+
+        Returns:
+            Whether it succeeded. If not, which only happens in pieces, the budget is lower now, the
+            parameters hold a part of the gradient, and the batch has to begin again.
+
+        Raises:
+            torch.OutOfMemoryError: The whole batch, or in pieces a single text, does not fit.
+        """
+        if not self._pieces:
+            if self._whole.requires_grad:
+                torch.autograd.backward(self._whole, gradient)
+            return True
+        if self._side.budget.tokens != self._tokens:
+            return False
+        after = random_states(self._device)
+        for piece, states in zip(self._pieces, self._random, strict=True):
+            restore_random_states(self._device, states)
+            if not self._second_pass(piece, gradient):
+                return False
+        restore_random_states(self._device, after)
+        return True
+
+    def _first_pass(self) -> bool:
+        """Make the vectors; False if memory ran out and the budget was lowered."""
+        self._tokens = self._side.budget.tokens
+        self._pieces = self._side.pieces(self._rows)
+        self._random: list[list[Tensor]] = []
+        for piece in self._pieces:
+            self._random.append(random_states(self._device))
+            try:
+                with torch.no_grad():
+                    self.vectors[self._places(piece)] = self._embed(piece)
+            except torch.OutOfMemoryError:
+                if self._tokens == 1:
+                    raise
+                self._halve_budget(piece)
+                return False
+        return True
+
+    def _second_pass(self, piece: Rows, gradient: Tensor) -> bool:
+        """Repeat a piece and add its gradient; False if memory ran out, as in the first."""
+        try:
+            vectors = self._embed(piece)
+            if vectors.requires_grad:
+                torch.autograd.backward(vectors, gradient[self._places(piece)])
+        except torch.OutOfMemoryError:
+            if self._tokens == 1:
+                raise
+            self._halve_budget(piece)
+            return False
+        return True
+
+    def _embed(self, piece: Rows) -> Tensor:
+        """The vectors of a piece.
+
+        Raises:
+            torch.OutOfMemoryError: Memory ran out, even if smaller batches then fitted.
+        """
+        budget = TokenBudget(self._tokens)
+        vectors = self._side.embed(self._rows[piece], budget)
+        if budget.tokens != self._tokens:
+            raise torch.OutOfMemoryError("memory ran out within a piece")
+        return vectors
+
+    def _halve_budget(self, piece: Rows) -> None:
+        """Lower the budget permanently to half of what was tried."""
+        n_tokens = int(self._side.passages.tokens_per_text[self._rows[piece]].sum())
+        self._side.budget.tokens = max(1, min(self._tokens, n_tokens) // 2)
+
+    def _places(self, piece: Rows) -> Tensor:
+        return torch.from_numpy(piece).to(self._device)
+
+    @property
+    def _device(self) -> torch.device:
+        return self._side.encoder.tower.device
+
+
+def random_states(device: torch.device) -> list[Tensor]:
+    """States of the random generators that dropout draws from: the CPU's and the device's."""
+    states = [torch.get_rng_state()]
+    if device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    elif device.type == "mps":
+        states.append(torch.mps.get_rng_state())
+    return states
+
+
+def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> None:
+    """Restore what `random_states` returned."""
+    torch.set_rng_state(states[0])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(states[1])
+
+
+# On a CPU larger pieces than for encoding pay off, since each piece adds up gradients.
+_TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
+_DEFAULT_TRAINING_TOKENS = 8_192
+_ARTICLES_LOOKED_AT = 256
+
+
+class RunTexts:
+    """The articles and questions of a run as token ids.
+
+    Args:
+        model: Its tokenizers tokenise the texts.
+        data: The texts.
+        token_budget: Padded tokens per forward pass of training; None: what suits the device.
+        frozen_layers: Layers of each tower that are never trained: `encode` runs them once and
+            keeps their states, up to 2 GB per tower.
+
+    Attributes:
+        articles: The articles, to be trained on.
+        questions: The training questions, to be trained on.
+    """
+
+    def __init__(
+        self,
+        model: BiEncoder,
+        data: TrainingData,
+        token_budget: int | None,
+        frozen_layers: int = 0,
+    ) -> None:
+        self.dtype = resolve_dtype(model.dtype, model.device)
+        default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
+        self.budget = TokenBudget(token_budget or default)
+        articles = texts_of(data.corpus, model.text_rule)
+        self.articles = self._side(model.article_encoder, articles)
+        self.questions = self._side(model.query_encoder, _texts(data.train))
+        self._dev = self._side(model.query_encoder, _texts(data.dev))
+        towers = {id(tower): tower for tower in (model.query, model.passage)}
+        self._frozen = [
+            FrozenStates(tower, frozen_layers) for tower in towers.values() if frozen_layers
+        ]
+
+    def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
+        return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
+
+    def encode(self, accelerator: Accelerator) -> Vectors:
+        """Vectors of everything under the current weights; processes share the work."""
+        with ExitStack() as stack:
+            for states in self._frozen:
+                stack.enter_context(states.replaying())
+            sides = (self.articles, self.questions, self._dev)
+            return Vectors(*(self._encode(accelerator, side) for side in sides))
+
+    def _encode(self, accelerator: Accelerator, side: Side) -> Tensor:
+        n_texts = len(side.passages.per_text)
+        own = share(accelerator, n_texts)
+        passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
+        vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype)
+        return gather(accelerator, vectors, n_texts)
+
+    def head_change(self) -> float:
+        """How far the head moves the first articles from their pooled passages."""
+        n_articles = len(self.articles.passages.per_text)
+        some = np.arange(min(_ARTICLES_LOOKED_AT, n_articles))
+        return self.articles.encoder.head_change(self.articles.passages.take(some))
+
+    @property
+    def dtype_name(self) -> str:
+        """The number format of the towers, such as "bfloat16"."""
+        return str(self.dtype).removeprefix("torch.")
+
+
+def _texts(questions: Sequence[Question]) -> list[str]:
+    return [question.text for question in questions]
+
+
+def loss_and_gradient(
+    batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
+) -> StepLoss:
+    """The loss of a batch; its gradient goes into the parameters, which hold none before.
+
+    Each distinct article and question is encoded once, by one of the processes. Every process then
+    has all vectors, computes the whole loss, and propagates the gradient of its own share of the
+    vectors into the encoder.
+
+    When memory runs out under gradient caching, all processes begin the batch again with the same
+        random numbers, the one concerned in smaller pieces: as if its pieces had been that small
+        from the beginning.
+
+    Returns:
+        What the step reports; in every process the same.
+
+    Raises:
+        torch.OutOfMemoryError: The batch, or under gradient caching a single text, does not fit.
+    """
+    device = texts.articles.encoder.tower.device
+    start = random_states(device)
+    while (step := _attempt(batch, texts, settings, accelerator)) is None:
+        restore_random_states(device, start)
+        for side in (texts.questions, texts.articles):
+            side.forget_gradients()
+        say("Memory ran out: repeating the batch in smaller pieces, and using them from now on")
+    return step
+
+
+def _attempt(
+    batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
+) -> StepLoss | None:
+    """What the step reports; None if memory ran out in one of the processes."""
+    sides = []
+    for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
+        own = share(accelerator, len(rows))
+        part = GradientVectors(side, rows[own], cached=settings.gradient_caching)
+        whole = gather(accelerator, part.vectors, len(rows)).requires_grad_()
+        sides.append((part, own, whole))
+    (_, _, questions), (_, _, articles) = sides
+    step = propagate(questions, articles, batch, settings)
+    done = True
+    for part, own, whole in sides:
+        assert whole.grad is not None
+        done = done and part.backward(whole.grad[torch.from_numpy(own).to(whole.device)])
+    return step if everywhere(accelerator, done) else None
+
 
 # The bi-encoder as a learner of the training loop.
 
@@ -73,12 +404,12 @@ class BiEncoderLearner(Learner):
             rates=warm_up_and_decay(total_steps, settings.warmup),
         )
 
-    def encode(self, progress: Callable[[int], None]) -> Vectors:
+    def encode(self) -> Vectors:
         """Vectors of everything under the current weights; processes share the work."""
-        return self._texts.encode(self._accelerator, progress)
+        return self._texts.encode(self._accelerator)
 
     def loss_and_gradient(self, batch: Batch) -> StepLoss:
-        """As `training.objective.loss_and_gradient`."""
+        """As the function of this name."""
         return loss_and_gradient(batch, self._texts, self._settings, self._accelerator)
 
     def changes(self) -> dict[str, float]:
@@ -110,7 +441,7 @@ class BiEncoderLearner(Learner):
             data=data.digests(),
             metrics=metrics,
             held_out=[question.id for question in data.aside],
-            kept=kept_parts(base),
+            kept=kept_parts(base, without=OF_ITS_VECTORS),
         )
 
 
@@ -126,24 +457,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train(settings, make_learner)
+        train(settings, BiEncoderLearner)
 
     return run(work)
-
-
-def make_learner(
-    settings: CusinesSettings, data: TrainingData, accelerator: Accelerator
-) -> BiEncoderLearner:
-    """Open the bi-encoder that training starts from, ready to learn.
-
-    Raises:
-        ModelError: A model cannot be opened, or the parts do not fit together.
-        SettingsError: More layers are to be frozen than a tower has, or nothing is left to train.
-    """
-    from training.data import say_where_dev_is_learnt
-
-    say_where_dev_is_learnt(settings, data)
-    return BiEncoderLearner(settings, data, accelerator)
 
 
 if __name__ == "__main__":

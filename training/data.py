@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from components.models.errors import ModelError
 from components.models.folder import MANIFEST_FILE, Manifest, file_digest, find_model
-from components.statutes.article import normalised
+from components.statutes.article import Article, TextRule, indexed_text, normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
@@ -21,6 +21,11 @@ from training.command_line import SettingsError, say
 from training.settings import KeptSettings
 
 _NAMED = 3
+
+
+def texts_of(articles: Iterable[Article], rule: TextRule) -> list[str]:
+    """What is read of each article."""
+    return [indexed_text(each.headings, each.text, rule) for each in articles]
 
 
 @dataclass(frozen=True)

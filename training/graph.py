@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,10 @@ from components.models.biencoder import BiEncoder
 from components.models.devices import LINEAR, DtypeName
 from components.models.encoding import scaled
 from components.models.folder import (
-    MANIFEST_FILE,
+    FUSION_PART,
+    GRAPH_PART,
     find_model,
     model_digest,
-    read_manifest,
     whole_file,
 )
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
@@ -38,11 +38,11 @@ from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
-from training.encoding import Vectors
-from training.loop import Learner, Optimizer, constant, train
+from training.loop import Learner, Optimizer, Vectors, constant, train
 from training.negatives.curriculum import random_generator
-from training.objective import Batch, StepLoss, loss_of, propagate
+from training.objective import Batch, StepLoss, propagate
 from training.settings import GraphSettings
+from training.starting_model import kept_parts
 
 # The frozen vectors that a graph network is trained on.
 
@@ -228,13 +228,12 @@ class GraphLearner(Learner):
             rates=constant,
         )
 
-    def encode(self, progress: Callable[[int], None]) -> Vectors:
+    def encode(self) -> Vectors:
         """Enriched vectors of all articles, and the questions' vectors, which do not change."""
         with torch.no_grad():
             enriched = self.model(self._inputs, self._graph, self._nodes)
             plain = self._inputs[self._nodes]
             self._change = float(((enriched - plain).norm(dim=1) / plain.norm(dim=1)).mean())
-        progress(len(enriched))
         articles = scaled(enriched, self._settings.similarity)
         return Vectors(articles, self._features.train, self._features.dev)
 
@@ -243,14 +242,8 @@ class GraphLearner(Learner):
         rows = self._nodes[self._rows(batch.articles)]
         enriched = self.model(self._inputs, self._graph, rows)
         articles = scaled(enriched, self._settings.similarity)
-        loss = loss_of(self._settings)(
-            self._features.train[self._rows(batch.questions)],
-            articles,
-            self._rows(batch.pairs),
-            self._rows(batch.candidates),
-            batch.taught_on(articles.device),
-        )
-        return propagate(loss, batch)
+        questions = self._features.train[self._rows(batch.questions)]
+        return propagate(questions, articles, batch, self._settings)
 
     def changes(self) -> dict[str, float]:
         """How far the network moved articles, |out - in| / |in|, when last encoded."""
@@ -261,13 +254,9 @@ class GraphLearner(Learner):
     ) -> None:
         """Write the model folder; the bi-encoder and a ranker are copied unchanged."""
         base = self._settings.starting_model
-        folder = find_model(base)
-        kept: dict[str, Path] = {}
-        if (folder / MANIFEST_FILE).exists():
-            # A fusion was learnt from the vectors without this graph.
-            parts = set(read_manifest(folder).parts) - {"graph", "fusion"}
-            kept = {part: folder / part for part in sorted(parts)}
-        model = BiEncoder.load(folder, device="cpu")
+        # A fusion was learnt from the vectors without this graph.
+        kept = kept_parts(base, without=(GRAPH_PART, FUSION_PART))
+        model = BiEncoder.load(base, device="cpu")
         model.dense_weight = dense_weight
         model.save(
             output,
@@ -275,7 +264,7 @@ class GraphLearner(Learner):
             config=self._settings.to_dict(),
             data=data.digests(),
             metrics={**metrics, "graph": self._report},
-            kept={**kept, "graph": self.model.save},
+            kept={**kept, GRAPH_PART: self.model.save},
         )
 
     def _rows(self, rows: Any) -> Tensor:
@@ -307,24 +296,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         settings.check_views()
-        train(settings, make_learner)
+        train(settings, GraphLearner)
 
     return run(work)
-
-
-def make_learner(
-    settings: GraphSettings, data: TrainingData, accelerator: Accelerator
-) -> GraphLearner:
-    """Open the graph network that training starts from, ready to learn.
-
-    Raises:
-        ModelError: The bi-encoder cannot be opened.
-        SettingsError: A setting does not fit the bi-encoder; or there are several processes.
-    """
-    from training.data import say_where_dev_is_learnt
-
-    say_where_dev_is_learnt(settings, data)
-    return GraphLearner(settings, data, accelerator)
 
 
 if __name__ == "__main__":

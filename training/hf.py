@@ -17,7 +17,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.folder import check_target
-from components.models.tower import no_progress_bars
+from components.models.weights import no_progress_bars
 from training.checkpoint import (
     after_no_memory,
     after_no_number,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,10 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
+from components.models.devices import resolve_device
 from components.models.folder import check_target
 from components.models.similarity import Similarity
 from components.statutes.question import Question
@@ -39,13 +42,20 @@ from training.data import (
     epoch_order,
     evaluated,
     first_steps,
+    say_where_dev_is_learnt,
     steps_in_epoch,
 )
-from training.encoding import Vectors, from_main, sees_what_main_writes, sum_gradients, take_device
-from training.fusion import DevWeight
-from training.negatives.sampling import CurriculumNegatives
-from training.negatives.statistics import examples, statistics
-from training.objective import LOSSES, Batch, StepLoss, make_batch, question_ids
+from training.fusion import DevWeight, Teacher
+from training.negatives.sampling import CurriculumNegatives, examples, statistics
+from training.objective import (
+    LOSSES,
+    Batch,
+    StepLoss,
+    everywhere,
+    make_batch,
+    question_ids,
+    sum_gradients,
+)
 from training.question_order import by_difficulty, question_view
 from training.records import (
     METRICS_FILE,
@@ -58,7 +68,61 @@ from training.records import (
     write_metrics,
 )
 from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
-from training.teacher import Teacher
+
+
+def from_main(accelerator: Accelerator, value: Any) -> Any:
+    """The main process's value, in every process."""
+    if accelerator.num_processes == 1:
+        return value
+    box = [value]
+    broadcast_object_list(box)
+    return box[0]
+
+
+def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
+    """Whether every process sees what the main process writes into a folder.
+
+    Args:
+        accelerator: The processes.
+        folder: Created if missing.
+    """
+    if accelerator.num_processes == 1:
+        return True
+    token = folder / f".seen-{from_main(accelerator, secrets.token_hex(8))}"
+    if accelerator.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        token.touch()
+    accelerator.wait_for_everyone()
+    shared = everywhere(accelerator, token.exists())
+    if accelerator.is_main_process:
+        token.unlink()
+    return shared
+
+
+def take_device(name: str | None) -> torch.device:
+    """The named device, see `resolve_device`; Accelerate then uses it among several cards.
+
+    Raises:
+        ModelError: As in `resolve_device`.
+    """
+    device = resolve_device(name)
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    return device
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Unit vectors of a run's texts, float32 `[n_texts, dim]` on the model's device."""
+
+    articles: Tensor
+    train: Tensor
+    dev: Tensor
+
+    def are_finite(self) -> bool:
+        """Whether no vector holds NaN or infinity."""
+        return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
+
 
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
@@ -242,7 +306,7 @@ class Learner(ABC):
         """A fresh optimizer of the trained parameters, for a run of so many steps."""
 
     @abstractmethod
-    def encode(self, progress: Callable[[int], None]) -> Vectors:
+    def encode(self) -> Vectors:
         """Vectors of everything under the current weights."""
 
     @abstractmethod
@@ -296,6 +360,7 @@ class TrainingLoop:
         learner: The model; it is trained in place.
         accelerator: Device and processes.
         work: Folder of the checkpoints.
+        dev_weight: Chooses the best model's weight in a fusion; without it none is chosen.
         progress: Where progress is written; None writes this training's own into `work`.
         stop_after: Epoch to stop after, before the settings' last one; learning rate and curriculum
             run as if it did not stop.
@@ -311,6 +376,7 @@ class TrainingLoop:
         accelerator: Accelerator,
         work: Path,
         *,
+        dev_weight: DevWeight | None = None,
         progress: Progress | None = None,
         stop_after: int | None = None,
         deadline: float | None = None,
@@ -318,7 +384,7 @@ class TrainingLoop:
         self._deadline = deadline
         self._settings = settings
         self._view = question_view(settings, data)
-        self._dev_weight: DevWeight | None = None
+        self._dev_weight = dev_weight
         self._data = data
         self._negatives = negatives
         self._learner = learner
@@ -338,7 +404,7 @@ class TrainingLoop:
             "threads": torch.get_num_threads(),
             "processes": accelerator.num_processes,
         }
-        self._resuming = Resuming(work, fixed, self._optimizer.parameters, self._optimizer)
+        self._resuming = Resuming(work, fixed, self._optimizer)
         self._progress = progress or Progress(work, steps=length.steps, epochs=length.epochs)
         self._state = RunState()
 
@@ -382,7 +448,7 @@ class TrainingLoop:
             self._resuming.load_best(self._state)
 
     def _resume(self) -> None:
-        found = self._resuming.newest(say)
+        found = self._resuming.newest()
         if found is None:
             return
         self._state, learner = found
@@ -401,7 +467,8 @@ class TrainingLoop:
         vectors = None
         by_model = self._negatives.needs_vectors or (self._view is not None and self._view.dynamic)
         if measured or (due and by_model):
-            vectors = self._learner.encode(lambda _: self._say("encoding"))
+            self._say("encoding")
+            vectors = self._learner.encode()
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
                     f"after step {state.step}: vectors hold NaN or infinity. "
@@ -450,18 +517,11 @@ class TrainingLoop:
                 "epoch": state.epoch,
                 "value": means[metric],
                 "folder": folder,
-                "values": validation.values,
-                "unseen": validation.unseen,
-                "dense_weight": self._weight_in_fusion(vectors),
             }
+            if self._dev_weight is not None:
+                weight = self._dev_weight.of(vectors.articles, vectors.dev)
+                state.best["dense_weight"] = weight
         return {"dev": means, "dev_unseen": validation.unseen_means()}
-
-    def _weight_in_fusion(self, vectors: Vectors) -> float:
-        """Of the list by these vectors, next to the lists by words."""
-        if self._dev_weight is None:
-            settings = self._settings
-            self._dev_weight = DevWeight(self._data, settings.text_rule, settings.similarity)
-        return self._dev_weight.of(vectors.articles, vectors.dev)
 
     def _draw(self, vectors: Vectors | None) -> None:
         """Draw for the epochs from this one to the next refresh, and describe what was drawn."""
@@ -566,7 +626,9 @@ class TrainingLoop:
             )
         state.step = step + 1
         state.losses.append(loss)
-        state.add_own_mass(own_mass[: settings.buckets].tolist(), compared)
+        so_far = state.own_mass or [0.0] * settings.buckets
+        state.own_mass = [a + b for a, b in zip(so_far, own_mass.tolist(), strict=True)]
+        state.compared += compared
         state.encoded += len(batch.articles)
         state.listed += batch.n_listed
         state.seconds += time.perf_counter() - started
@@ -650,25 +712,26 @@ def _train(
         raise SettingsError(
             "final: there are no dev questions to choose the epoch by. Leave final out."
         )
+    say_where_dev_is_learnt(settings, data)
+    run = (settings, data, accelerator, work, make_learner)
+    weight = DevWeight(data, settings.text_rule, settings.similarity) if data.dev else None
     if settings.final:
-        learner, state, records = _fit_twice(
-            settings, data, accelerator, work, make_learner, deadline
-        )
+        learner, state, records = _fit_twice(*run, dev_weight=weight, deadline=deadline)
     else:
-        learner, state = fit(settings, data, accelerator, work, make_learner, deadline=deadline)
+        learner, state = fit(*run, dev_weight=weight, deadline=deadline)
         records = state.records
     if not accelerator.is_main_process:
         return
     write_metrics(work / METRICS_FILE, records)
     plot_run(records, work, settings.select_by)
     metrics: dict[str, Any] = {"environment": environment(accelerator.device.type)}
-    weight = 1.0
+    dense_weight = 1.0
     if state.best is not None:
         best = next(record for record in records if record["epoch"] == state.best["epoch"])
         metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
-        weight = state.best["dense_weight"]
-        say(f"In a fusion its list has the weight {weight:g}, where words have 1")
-    learner.save(output, data, metrics, dense_weight=weight)
+        dense_weight = state.best["dense_weight"]
+        say(f"In a fusion its list has the weight {dense_weight:g}, where words have 1")
+    learner.save(output, data, metrics, dense_weight=dense_weight)
 
 
 def fit(
@@ -679,9 +742,7 @@ def fit(
     make_learner: Callable[[S, TrainingData, Accelerator], L],
     *,
     negatives: CurriculumNegatives | None = None,
-    progress: Progress | None = None,
-    stop_after: int | None = None,
-    deadline: float | None = None,
+    **of_loop: Any,
 ) -> tuple[L, RunState]:
     """Train one model; wrong settings and data are found before any model is opened.
 
@@ -692,9 +753,7 @@ def fit(
         work: Folder of the checkpoints.
         make_learner: Opens the learner that is trained.
         negatives: Default: those that the settings describe.
-        progress: As for `TrainingLoop`.
-        stop_after: As for `TrainingLoop`.
-        deadline: As for `TrainingLoop`.
+        of_loop: `dev_weight`, `progress`, `stop_after` and `deadline`, as for `TrainingLoop`.
 
     Returns:
         The learner with its best weights, and the state at the end.
@@ -706,12 +765,7 @@ def fit(
     compute_as_begun(work)
     learner = make_learner(settings, data, accelerator)
     work.mkdir(parents=True, exist_ok=True)
-    loop = TrainingLoop(
-        *(settings, data, negatives, learner, accelerator, work),
-        progress=progress,
-        stop_after=stop_after,
-        deadline=deadline,
-    )
+    loop = TrainingLoop(settings, data, negatives, learner, accelerator, work, **of_loop)
     return learner, loop.run()
 
 
@@ -721,6 +775,8 @@ def _fit_twice(
     accelerator: Accelerator,
     work: Path,
     make_learner: Callable[[S, TrainingData, Accelerator], L],
+    *,
+    dev_weight: DevWeight | None,
     deadline: float | None,
 ) -> tuple[L, RunState, list[dict[str, Any]]]:
     """`final`: choose the epoch on dev, then train again on train and dev up to it.
@@ -739,6 +795,7 @@ def _fit_twice(
     state = fit(
         *(settings, data, accelerator, work, make_learner),
         negatives=chosen,
+        dev_weight=dev_weight,
         progress=both,
         deadline=deadline,
     )[1]

@@ -2,34 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from components.models.similarity import similarities
-from training.command_line import say
-from training.encoding import (
-    GradientVectors,
-    RunTexts,
-    everywhere,
-    gather,
-    random_states,
-    restore_random_states,
-    share,
-)
-from training.negatives.curriculum import MAX_BUCKETS
-from training.negatives.gold import DrawnNegatives, Gold
-from training.settings import CusinesSettings, RunSettings
-from training.teacher import Teacher
+from components.models.similarity import Similarity
+
+if TYPE_CHECKING:
+    from training.fusion import Teacher
+    from training.negatives.gold import DrawnNegatives, Gold
+    from training.settings import RunSettings
 
 Rows = NDArray[np.int64]
+
+
+# Several processes work as one: each encodes its share, and all get all vectors.
+
+
+def share(accelerator: Accelerator, n: int) -> NDArray[np.int64]:
+    """Which of n texts this process encodes, int64: every n_processes-th."""
+    return np.arange(accelerator.process_index, n, accelerator.num_processes)
+
+
+def gather(accelerator: Accelerator, own: Tensor, n: int) -> Tensor:
+    """The vectors of all n texts `[n, dim]` from every process's `share` of them."""
+    if accelerator.num_processes == 1 or n == 0:
+        return own
+    longest = -(-n // accelerator.num_processes)
+    padded = own.new_zeros(longest, own.shape[1])
+    padded[: len(own)] = own
+    everyone: Tensor = accelerator.gather(padded)
+    everyone = everyone.view(accelerator.num_processes, longest, -1)
+    # Text i is the (i // n_processes)-th of process i % n_processes.
+    return everyone.transpose(0, 1).reshape(-1, own.shape[1])[:n].contiguous()
+
+
+def sum_gradients(accelerator: Accelerator, parameters: Iterable[nn.Parameter]) -> None:
+    """Add up the gradients of all processes.
+
+    Every process has the loss of the whole batch, but the gradient only through its own share of
+        the vectors: the sum is the gradient of the loss, divided once by the number of all pairs.
+    """
+    if accelerator.num_processes == 1:
+        return
+    parameters = list(parameters)
+    device = accelerator.device
+    have = torch.tensor([parameter.grad is not None for parameter in parameters], device=device)
+    # A parameter without a gradient in any process, such as an unused pooler's, keeps None.
+    in_use = (accelerator.reduce(have.int(), reduction="sum") > 0).tolist()
+    for parameter, used in zip(parameters, in_use, strict=True):
+        if used and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    summed = accelerator.reduce(flat, reduction="sum")
+    for gradient, part in zip(
+        gradients, summed.split([gradient.numel() for gradient in gradients]), strict=True
+    ):
+        gradient.copy_(part.view_as(gradient))
+
+
+def everywhere(accelerator: Accelerator, fact: bool) -> bool:
+    """Whether something holds in every process."""
+    if accelerator.num_processes == 1:
+        return fact
+    lacking = torch.tensor([int(not fact)], device=accelerator.device)
+    return int(accelerator.reduce(lacking, reduction="sum")) == 0
 
 
 @dataclass(frozen=True)
@@ -57,10 +102,6 @@ class Batch:
     taught: NDArray[np.float64] | None
     n_listed: int
 
-    def taught_on(self, device: torch.device) -> Tensor | None:
-        """`taught` as a tensor."""
-        return None if self.taught is None else torch.from_numpy(self.taught).to(device)
-
 
 def make_batch(
     pairs: Rows,
@@ -84,14 +125,15 @@ def make_batch(
         teacher: Whose scores are learnt too.
     """
     questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
-    negatives = [drawn.of(question) for question in questions.tolist()]
+    drawn_for = [slice(*drawn.starts[question : question + 2]) for question in questions]
+    negatives = [drawn.articles[places] for places in drawn_for]
     articles = np.unique(np.concatenate([pairs[:, 1], *negatives]))
     candidates = np.full((len(questions), len(articles)), in_batch)
     buckets = np.full((len(questions), len(articles)), -1, dtype=np.int8)
     for row, question in enumerate(questions.tolist()):
         own = np.searchsorted(articles, negatives[row])
         candidates[row, own] = True
-        buckets[row, own] = drawn.buckets_of(question)
+        buckets[row, own] = drawn.buckets[drawn_for[row]]
         candidates[row, np.isin(articles, gold.excluded[question])] = False
     article_rows = np.searchsorted(articles, pairs[:, 1])
     taught = None
@@ -112,6 +154,24 @@ def make_batch(
 def question_ids(batch: Batch, gold: Gold) -> Sequence[str]:
     """Ids of the questions of a batch, for messages."""
     return [gold.question_ids[question] for question in batch.questions.tolist()]
+
+
+def similarities(questions: Tensor, articles: Tensor, similarity: Similarity) -> Tensor:
+    """The similarity of each question with each article, higher is nearer.
+
+    Args:
+        questions: `[n_questions, dim]`, as `scaled` gives them.
+        articles: `[n_articles, dim]`, likewise.
+        similarity: Of the model.
+
+    Returns:
+        `[n_questions, n_articles]`.
+    """
+    if similarity == "l2":
+        # Through a matrix product near vectors would lose their distance.
+        exactly = "donot_use_mm_for_euclid_dist"
+        return -torch.cdist(questions, articles, compute_mode=exactly)
+    return questions @ articles.T
 
 
 def contrastive_loss(
@@ -218,47 +278,41 @@ class BatchLoss(NamedTuple):
 
 def loss_of(
     settings: RunSettings,
-) -> Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], BatchLoss]:
+    questions: Tensor,
+    articles: Tensor,
+    pairs: Tensor,
+    candidates: Tensor,
+    taught: Tensor | None = None,
+) -> BatchLoss:
     """The loss that the settings describe, from vectors to a scalar.
 
     Similarities and losses are computed in float64 with autocast off: at a temperature of 0.01 a
     logit would be off by a tenth in bfloat16, and the loss by 3e-5 in float32.
 
-    Returns:
-        A function of
-
-        - the vectors of a batch's distinct questions, float `[n_questions, dim]`, for cosine of
-          unit length;
-        - those of its distinct articles, float `[n_articles, dim]`;
-        - the pairs as rows of the two, int64 `[n_pairs, 2]`;
-        - the negatives of each pair, bool `[n_pairs, n_articles]`;
-        - with a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is added.
+    Args:
+        settings: Of the run.
+        questions: Vectors of a batch's distinct questions, float `[n_questions, dim]`, for cosine
+            of unit length.
+        articles: Those of its distinct articles, float `[n_articles, dim]`.
+        pairs: The pairs as rows of the two, int64 `[n_pairs, 2]`.
+        candidates: The negatives of each pair, bool `[n_pairs, n_articles]`.
+        taught: With a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is
+            added.
     """
-    of_pairs = LOSSES[settings.loss](settings)
-
-    def loss(
-        questions: Tensor,
-        articles: Tensor,
-        pairs: Tensor,
-        candidates: Tensor,
-        taught: Tensor | None = None,
-    ) -> BatchLoss:
-        device = questions.device.type
-        # Apple's GPUs lack float64.
-        exact = torch.float32 if device == "mps" else torch.float64
-        with torch.autocast(device, enabled=False):
-            compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
-            scores = compared[pairs[:, 0]]
-            losses = of_pairs(scores, pairs[:, 1:], candidates)
-            if taught is not None:
-                losses = losses + divergence(
-                    *(scores, pairs[:, 1:], candidates, taught.to(exact)),
-                    temperature=settings.temperature,
-                )
-            n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
-            return BatchLoss(losses.sum() / n, scores)
-
-    return loss
+    device = questions.device.type
+    # Apple's GPUs lack float64.
+    exact = torch.float32 if device == "mps" else torch.float64
+    with torch.autocast(device, enabled=False):
+        compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
+        scores = compared[pairs[:, 0]]
+        losses = LOSSES[settings.loss](settings)(scores, pairs[:, 1:], candidates)
+        if taught is not None:
+            losses = losses + divergence(
+                *(scores, pairs[:, 1:], candidates, taught.to(exact)),
+                temperature=settings.temperature,
+            )
+        n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
+        return BatchLoss(losses.sum() / n, scores)
 
 
 class StepLoss(NamedTuple):
@@ -266,7 +320,7 @@ class StepLoss(NamedTuple):
 
     Attributes:
         loss: Of its batch.
-        own_mass: For each bucket the sum over the pairs of `own_mass`, float64 `[MAX_BUCKETS]`.
+        own_mass: For each bucket the sum over the pairs of `own_mass`, float64 `[n_buckets]`.
         compared: How many pairs have a negative that gets any gradient.
     """
 
@@ -275,16 +329,28 @@ class StepLoss(NamedTuple):
     compared: int
 
 
-def propagate(loss: BatchLoss, batch: Batch) -> StepLoss:
-    """Propagate the gradient of a batch's loss into its vectors, and describe it."""
+def propagate(questions: Tensor, articles: Tensor, batch: Batch, settings: RunSettings) -> StepLoss:
+    """Take the loss of a batch, propagate its gradient into the vectors, and describe it.
+
+    Args:
+        questions: Vectors of the batch's questions, float `[n_questions, dim]`.
+        articles: Vectors of its articles, float `[n_articles, dim]`.
+        batch: What is compared.
+        settings: Of the run.
+    """
+    device = articles.device
+    pairs = torch.from_numpy(batch.pairs).to(device)
+    candidates = torch.from_numpy(batch.candidates).to(device)
+    taught = None if batch.taught is None else torch.from_numpy(batch.taught).to(device)
+    loss = loss_of(settings, questions, articles, pairs, candidates, taught)
     loss.scores.retain_grad()
     torch.autograd.backward(loss.value)
     assert loss.scores.grad is not None
-    shares = own_mass(loss.scores.grad.cpu().numpy(), batch)
+    shares = own_mass(loss.scores.grad.cpu().numpy(), batch, settings.buckets)
     return StepLoss(float(loss.value.detach()), shares.sum(axis=0), len(shares))
 
 
-def own_mass(gradient: NDArray[np.floating], batch: Batch) -> NDArray[np.float64]:
+def own_mass(gradient: NDArray[np.floating], batch: Batch, n_buckets: int) -> NDArray[np.float64]:
     """Of the gradient that a pair's negatives get, the share of those drawn for its question.
 
     With the contrastive loss that is their share of the softmax mass on all negatives. Where it is
@@ -294,72 +360,17 @@ def own_mass(gradient: NDArray[np.floating], batch: Batch) -> NDArray[np.float64
     Args:
         gradient: Of the similarities, `[n_pairs, n_articles]`.
         batch: Which articles are compared and which were drawn.
+        n_buckets: From how many buckets they were drawn.
 
     Returns:
-        float64 `[n_compared, MAX_BUCKETS]`, by bucket, for the pairs whose negatives get any
+        float64 `[n_compared, n_buckets]`, by bucket, for the pairs whose negatives get any
         gradient.
     """
     mass = np.abs(np.where(batch.candidates, gradient, 0.0)).astype(np.float64)
     whole = mass.sum(axis=1)
     compared = whole > 0
     of_buckets = np.stack(
-        [np.where(batch.buckets == b, mass, 0.0).sum(axis=1) for b in range(MAX_BUCKETS)], axis=1
+        [np.where(batch.buckets == b, mass, 0.0).sum(axis=1) for b in range(n_buckets)], axis=1
     )
     shares: NDArray[np.float64] = of_buckets[compared] / whole[compared, None]
     return shares
-
-
-def loss_and_gradient(
-    batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
-) -> StepLoss:
-    """The loss of a batch; its gradient goes into the parameters, which hold none before.
-
-    Each distinct article and question is encoded once, by one of the processes. Every process then
-    has all vectors, computes the whole loss, and propagates the gradient of its own share of the
-    vectors into the encoder.
-
-    When memory runs out under gradient caching, all processes begin the batch again with the same
-        random numbers, the one concerned in smaller pieces: as if its pieces had been that small
-        from the beginning.
-
-    Returns:
-        What the step reports; in every process the same.
-
-    Raises:
-        torch.OutOfMemoryError: The batch, or under gradient caching a single text, does not fit.
-    """
-    device = texts.articles.encoder.tower.device
-    start = random_states(device)
-    while (step := _attempt(batch, texts, settings, accelerator)) is None:
-        restore_random_states(device, start)
-        for side in (texts.questions, texts.articles):
-            side.forget_gradients()
-        say("Memory ran out: repeating the batch in smaller pieces, and using them from now on")
-    return step
-
-
-def _attempt(
-    batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
-) -> StepLoss | None:
-    """What the step reports; None if memory ran out in one of the processes."""
-    sides = []
-    for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
-        own = share(accelerator, len(rows))
-        part = GradientVectors(side, rows[own], cached=settings.gradient_caching)
-        whole = gather(accelerator, part.vectors, len(rows)).requires_grad_()
-        sides.append((part, own, whole))
-    (_, _, questions), (_, _, articles) = sides
-    device = articles.device
-    loss = loss_of(settings)(
-        questions,
-        articles,
-        torch.from_numpy(batch.pairs).to(device),
-        torch.from_numpy(batch.candidates).to(device),
-        batch.taught_on(device),
-    )
-    step = propagate(loss, batch)
-    done = True
-    for part, own, whole in sides:
-        assert whole.grad is not None
-        done = done and part.backward(whole.grad[torch.from_numpy(own).to(device)])
-    return step if everywhere(accelerator, done) else None

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from components.models.similarity import similarities
 from components.statutes.article import indexed_text
 from components.statutes.lexical import analyzer
 from components.statutes.tree import LegislativeTree
+from training.objective import similarities
 
 if TYPE_CHECKING:
     from training.data import TrainingData
-    from training.encoding import Vectors
+    from training.loop import Vectors
     from training.settings import RunSettings
 
 Difficulty = NDArray[np.float64]
@@ -79,7 +79,7 @@ class AgreementView:
     def __init__(self, data: TrainingData, settings: RunSettings) -> None:
         from rank_bm25 import BM25Okapi
 
-        from training.bm25 import CountedLaw, Variant
+        from training.bm25_table import CountedLaw, Variant
 
         law = CountedLaw(
             data.corpus.articles, data.train, terms="analysed", text_rule=settings.text_rule

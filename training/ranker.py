@@ -5,14 +5,778 @@
 The same command resumes where it was interrupted.
 """
 
+# ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 from __future__ import annotations
 
+import dataclasses
+import logging
+import re
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from training.command_line import run, settings_from
-from training.settings import RankerTrainingSettings
+import numpy as np
+import torch
+from datasets import Dataset
+from safetensors import safe_open
+from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
+from sentence_transformers.util import batch_to_device
+from torch import Tensor, nn
+from transformers import PrinterCallback, TrainerState
+
+from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import (
+    SETTINGS_FILE,
+    CrossEncoderRanker,
+    PassageChooser,
+    RankerSettings,
+)
+from components.models.devices import resolve_device, resolve_dtype
+from components.models.encoding import token_limit
+from components.models.errors import ModelError
+from components.models.folder import (
+    QUERY_PART,
+    RANKER_PART,
+    find_model,
+    manifest_of,
+    model_digest,
+    whole_folder,
+)
+from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
+from components.models.weights import OPENED_SAFELY, check_loaded, check_weight_files, opening
+from components.statutes.significance import paired_randomisation
+from training.candidates import (
+    ArticlePairs,
+    Candidates,
+    DevLists,
+    EpochBatches,
+    Examples,
+    FirstStage,
+    FusionWeight,
+    Passages,
+    RankerMeasuring,
+    answers_among,
+    best_record,
+    calibration_report,
+    fit_calibration,
+    make_records,
+    open_network,
+    pipeline_candidates,
+    plot_records,
+    read_passages,
+    stage_digest,
+)
+from training.checkpoint import compute_as_begun, newest_complete, open_work_folder
+from training.command_line import SettingsError, run, say, settings_from
+from training.data import TrainingData, say_where_dev_is_learnt, texts_of
+from training.hf import RunWatch, train_alone, train_from, trainer_arguments
+from training.negatives.gold import Gold
+from training.negatives.semihard import mine_negatives
+from training.records import METRICS_FILE, environment, write_metrics
+from training.settings import RERANKED, RankerTrainingSettings
+from training.starting_model import kept_parts, set_dropout
+
+
+def quiet_warnings() -> None:
+    """Silence a warning of sentence-transformers."""
+    # Turning an encoder into a cross-encoder is intended; we know that its head is fresh.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+
+
+class BestPassageLoss(BinaryCrossEntropyLoss):
+    """sentence-transformers' BinaryCrossEntropyLoss where a text may be several passages.
+
+    As in use, an article's logit is its best passage's, z = max_p z_p:
+
+        loss = mean over (question, article) of -[y log sigmoid(z) + (1 - y) log(1 - sigmoid(z))]
+
+    Nothing is learnt from the other passages of an article that answers a question, since they need
+    not answer it themselves. For articles of one passage it is the parent's loss.
+
+    Args:
+        model: A CrossEncoder of one label.
+        as_read: Turns a question or passage into the text that the tokenizer reads.
+
+    Inputs:
+        | texts                            | labels                        |
+        |----------------------------------|-------------------------------|
+        | (question, list of passages)     | 1 if it answers it, 0 if not  |
+    """
+
+    def __init__(self, model: CrossEncoder, as_read: Callable[[str], str] = str) -> None:
+        super().__init__(model)
+        self._as_read = as_read
+
+    def forward(
+        self,
+        inputs: Sequence[Sequence[Any]],
+        labels: Tensor,
+        prompt: str | None = None,
+        task: str | None = None,
+    ) -> Tensor:
+        """The loss, a float32 scalar.
+
+        Args:
+            inputs: Questions, and the passages of the article paired with each; at least one each.
+            labels: `[n]`, 1 or 0.
+            prompt: As for the parent.
+            task: As for the parent.
+        """
+        questions, articles = inputs
+        pairs = [
+            (self._as_read(question), self._as_read(passage))
+            for question, passages in zip(questions, articles, strict=True)
+            for passage in passages
+        ]
+        features = self.model.preprocess(pairs, prompt=prompt, task=task)
+        logits = self.model(batch_to_device(features, self.model.device))["scores"].view(-1)
+        best = [own.max() for own in logits.float().split([len(each) for each in articles])]
+        loss: Tensor = self.bce_with_logits_loss(torch.stack(best), labels.float())
+        return loss
+
+
+# Names of LayerNorm weights in encoders from before 2019; transformers renames them.
+_RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+
+
+def starting_folder(name: str) -> Path:
+    """The folder of the encoder or cross-encoder that a name stands for.
+
+    For a Lexarbor folder it is the ranker, or the question tower if there is no ranker.
+
+    Raises:
+        ModelError: There is no such model within reach.
+    """
+    folder = find_model(name)
+    manifest = manifest_of(folder)
+    if manifest is None:
+        return folder
+    return folder / (RANKER_PART if RANKER_PART in manifest.parts else QUERY_PART)
+
+
+def starting_reading(name: str) -> RankerSettings | None:
+    """What the starting ranker reads of an article, and how.
+
+    For a Lexarbor folder without a ranker, how its bi-encoder segments words; None for any other
+    model.
+
+    Raises:
+        ModelError: There is no such model within reach, or its `ranker.json` is broken.
+    """
+    folder = starting_folder(name)
+    if (folder / SETTINGS_FILE).exists():
+        return RankerSettings.load(folder)
+    manifest = manifest_of(find_model(name))
+    return None if manifest is None else RankerSettings(segmentation=manifest.segmentation)
+
+
+def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
+    """What the ranker reads of an article; by default its words as the starting model reads them.
+
+    Raises:
+        ModelError: As `starting_reading`, or the word segmenter is not installed.
+    """
+    before = starting_reading(settings.start)
+    return RankerSettings(
+        passages=settings.passages,
+        passage_tokens=settings.passage_tokens,
+        segmentation=settings.segmentation or (before.segmentation if before else None),
+    )
+
+
+def starting_digest(folder: Path) -> str:
+    """sha256 of the starting model: weights, configuration and tokenizer.
+
+    Raises:
+        ModelError: The folder has no safetensors weights.
+    """
+    check_weight_files(folder)
+    return model_digest(folder)
+
+
+def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
+    """Names of the parameters of a head that is still to be learnt, in the model's order.
+
+    These are the parameters that the folder lacks. If there are any, the pooler below them is
+    included: a stored one was trained for another task, or left over when its encoder was trained
+    with mean pooling. Empty for a cross-encoder.
+
+    Args:
+        model: As returned by `open_starting_model`.
+        folder: The folder that it was opened from.
+    """
+    stored: set[str] = set()
+    for path in folder.rglob("*.safetensors"):
+        with safe_open(path, framework="pt") as file:
+            stored.update(_as_loaded(key) for key in file.keys())  # noqa: SIM118
+    names = [name for name, _ in model.named_parameters()]
+    # An encoder's own names lack the prefix of the encoder in a cross-encoder ("bert.").
+    lacking = {
+        name
+        for name in names
+        if not any(name == known or name.endswith(f".{known}") for known in stored)
+    }
+    return [name for name in names if lacking and (name in lacking or ".pooler." in name)]
+
+
+def _as_loaded(key: str) -> str:
+    for before, now in _RENAMED.items():
+        key = key.replace(before, now)
+    return key
+
+
+def open_starting_model(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
+    """A cross-encoder of one label in float32; a head that the folder lacks is made from `seed`.
+
+    Raises:
+        ModelError: It cannot be opened, or its files do not hold exactly the encoder's weights (for
+            a cross-encoder, the head's too).
+    """
+    torch.manual_seed(seed)
+    with opening(folder, "cross-encoder"):
+        model: CrossEncoder = CrossEncoder(
+            str(folder),
+            # Training and serving both use logits.
+            activation_fn=nn.Identity(),
+            **{**OPENED_SAFELY, "device": str(device)},
+        )
+        check_loaded(model, folder, fresh_head=True)
+    reader: object = model[0]
+    if isinstance(reader, Transformer):
+        # Where a tokenizer states no limit, the library uses the number of RoBERTa's positions, the
+        # first of which belong to padding.
+        reader.max_seq_length = token_limit(reader)
+    return model
+
+
+# From settings to examples and measurements.
+
+
+# Negatives whose scores are measured; more would tell nothing new.
+_SCORED = 2_000
+
+
+@dataclass(frozen=True)
+class FirstStageSetup:
+    """What runs that differ only in their negatives and seed have in common.
+
+    Attributes:
+        biencoder: The first stage.
+        stage: What it finds.
+        passages: Chooses what is read of an article.
+        dev: Lists to re-rank; None where no question is of dev.
+    """
+
+    biencoder: BiEncoder
+    stage: FirstStage
+    passages: Passages
+    dev: DevLists | None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a run works with.
+
+    Attributes:
+        setup: The first stage, what it finds, and what is read.
+        ranker: The ranker in training.
+        examples: Columns `question`, `passages`, `label`.
+        measuring: The evaluator.
+        mined: How many examples and negatives there are, and how many questions got too few.
+    """
+
+    setup: FirstStageSetup
+    ranker: CrossEncoderRanker
+    examples: Dataset
+    measuring: RankerMeasuring
+    mined: dict[str, int]
+
+
+def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, Any]:
+    """What must be the same when a run is resumed, by name.
+
+    Raises:
+        ModelError: A model cannot be found.
+    """
+    device = resolve_device(settings.device)
+    dtype = resolve_dtype(settings.dtype, device)
+    return {
+        **settings.to_dict(),
+        **data.digests(),
+        "device": device.type,
+        "dtype": str(dtype).removeprefix("torch."),
+        "model_sha256": stage_digest(settings.model),
+        "start_sha256": starting_digest(starting_folder(settings.start)),
+        "segmentation": reading_of(settings).segmentation,
+    }
+
+
+def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) -> Prepared:
+    """Search the law with the first stage, mine negatives, open the starting model.
+
+    Args:
+        settings: Of the run.
+        data: Law and questions.
+        work: Folder that keeps what the first stage found.
+
+    Raises:
+        ModelError: A model cannot be opened.
+        SettingsError: No question has a negative.
+    """
+    biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
+    ranker = open_ranker(settings, biencoder)
+    _say_what_is_read(settings, ranker)
+    network = open_network(settings.model, settings.device)
+    stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
+    passages = passages_read(data, biencoder, ranker)
+    dev = candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None
+    return prepare_on(FirstStageSetup(biencoder, stage, passages, dev), settings, data, ranker)
+
+
+def open_ranker(
+    settings: RankerTrainingSettings, biencoder: BiEncoder, weights: Path | None = None
+) -> CrossEncoderRanker:
+    """The starting ranker, which reads the same parts of an article as the bi-encoder.
+
+    Args:
+        settings: Of the run.
+        biencoder: The first stage.
+        weights: Folder of an epoch's weights, in place of the starting model's.
+
+    Raises:
+        ModelError: It cannot be opened, or scores no pairs of texts; the message names it.
+    """
+    folder = weights or starting_folder(settings.start)
+    try:
+        return CrossEncoderRanker(
+            open_starting_model(folder, resolve_device(settings.device), settings.seed),
+            reading_of(settings),
+            text_rule=biencoder.text_rule,
+            dtype=settings.dtype,
+            name=settings.start,
+        )
+    except ModelError as error:
+        if str(folder) in str(error):
+            raise
+        raise ModelError(f"start {settings.start}: {error}") from error
+
+
+def _say_what_is_read(settings: RankerTrainingSettings, ranker: CrossEncoderRanker) -> None:
+    """Report where that is not what was requested, or not what the starting model learnt on."""
+    reading, before = ranker.settings, starting_reading(settings.start)
+    if reading.segmentation != settings.segmentation:
+        say(f"Words are read as the starting model reads them: segmentation {reading.segmentation}")
+    if (folder := starting_folder(settings.start)).name == RANKER_PART and before is not None:
+        learnt, asked = (f"{each.passages} of {each.passage_tokens}" for each in (before, reading))
+        if learnt != asked:
+            say(
+                f"{folder} learnt on {learnt} tokens of an article's passages; here it reads "
+                f"{asked} (passages, passage_tokens)"
+            )
+    if ranker.passage_tokens < reading.passage_tokens:
+        say(
+            f"passage_tokens is {reading.passage_tokens}, but {settings.start} reads "
+            f"{ranker.tokenizer.format.room} tokens of question and passage together: passages "
+            f"are cut to {ranker.passage_tokens}"
+        )
+
+
+def prepare_on(
+    setup: FirstStageSetup,
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    ranker: CrossEncoderRanker,
+) -> Prepared:
+    """Mine negatives from the candidates; prepare examples and measurements.
+
+    Args:
+        setup: Made with these settings, except `strategy`, `negatives` and `seed`.
+        settings: Of the run.
+        data: Law and questions.
+        ranker: The ranker that training starts from.
+
+    Raises:
+        SettingsError: No question has a negative.
+    """
+    stage = setup.stage
+    try:
+        gold = Gold.of(list(data.corpus), data.train)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    negatives = mine_negatives(
+        gold,
+        stage.train.found,
+        strategy=settings.strategy,
+        n=settings.negatives,
+        seed=settings.seed,
+    )
+    if not len(negatives.articles):
+        raise SettingsError(
+            f"no question has a negative: all {settings.candidates} candidates answer it, or the "
+            "law has no other articles. Give a larger law, or more candidates."
+        )
+    examples = Examples.of(gold, negatives)
+    mined = {
+        "examples": len(examples.articles),
+        "negatives": len(negatives.articles),
+        "questions_with_fewer": len(negatives.short),
+    }
+    say(
+        f"{len(data.train):,} questions, {examples.n_positives:,} positives, "
+        f"{mined['negatives']:,} {settings.strategy} negatives"
+        + (f"; {len(negatives.short):,} questions have fewer" if negatives.short else "")
+    )
+    dataset = examples.dataset(data.train, setup.passages)
+    seen = examples.n_positives + np.unique(
+        np.linspace(0, mined["negatives"] - 1, _SCORED).astype(np.int64)
+    )
+    measuring = RankerMeasuring(
+        ranker.logits,
+        dev=setup.dev,
+        negatives=_pairs(dataset.select(seen)),
+        cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
+        select_by=settings.select_by,
+        start_ranks=not head_parameters(ranker.encoder, starting_folder(settings.start)),
+    )
+    return Prepared(setup, ranker, dataset, measuring, mined)
+
+
+def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:
+    """What the ranker reads of articles, the same in training, on dev and in use."""
+    texts = texts_of(data.corpus, ranker.text_rule)
+    chooser = PassageChooser(biencoder)
+
+    def passages(question: str, articles: Sequence[int]) -> list[list[str]]:
+        own = [texts[position] for position in articles]
+        chosen = ranker.chosen_passages(question, own, chooser)
+        return [
+            [text[start:end] for start, end in spans]
+            for text, spans in zip(own, chosen, strict=True)
+        ]
+
+    return passages
+
+
+def _pairs(examples: Dataset) -> ArticlePairs:
+    return ArticlePairs.of(list(examples["question"]), list(examples["passages"]))
+
+
+def candidate_lists(
+    data: TrainingData, candidates: Candidates, depth: int, passages: Passages
+) -> DevLists:
+    """The lists of some questions, with the passages of the candidates to re-rank.
+
+    Args:
+        data: The law.
+        candidates: What the first stage found.
+        depth: How many per question are re-ranked.
+        passages: Chooses what is read.
+    """
+    ids = list(data.corpus.ids)
+    depth = min(depth, candidates.found.shape[1])
+    questions = [question.text for question in candidates.questions for _ in range(depth)]
+    read = read_passages(questions, candidates.found[:, :depth].ravel().tolist(), passages)
+    return DevLists(
+        questions=candidates.questions,
+        found=[[ids[position] for position in row] for row in candidates.found.tolist()],
+        pairs=ArticlePairs.of(questions, read),
+        depth=depth,
+    )
+
+
+MODEL_FOLDER = "model"
+LOGITS_FILE = "dev_logits.npy"
+_BEST = "best-"
+
+
+class RankerWatch(RunWatch):
+    """Reports a run's progress and keeps the weights that were best on dev.
+
+    They are in `best-STEP/model`, with the logits of dev. An older folder is removed only once a
+    checkpoint names the newer one: a run that is killed before resumes from a checkpoint for which
+    the older one is the best.
+
+    Args:
+        work: Folder of the checkpoints.
+        select_by: Metric on dev; higher is better.
+        measuring: The evaluator, which has the logits of dev.
+        run: As for `RunWatch`.
+    """
+
+    def __init__(
+        self, work: Path, *, select_by: str, measuring: RankerMeasuring, **run: Any
+    ) -> None:
+        super().__init__(work, label="Training", **run)
+        self._epoch_steps = -(-run["n_examples"] // run["examples_per_step"])
+        self._select_by = select_by
+        self._measuring = measuring
+
+    def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Report the step; an epoch's last step is saved after it is measured, not before."""
+        # A Trainer that resumes from an epoch's last checkpoint begins with the next epoch.
+        step = state.global_step
+        if step % self._epoch_steps == 0 or step >= state.max_steps:
+            control.should_save = False
+        super().on_step_end(args, state, control, **kwargs)
+
+    def on_epoch_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Log and measure, then save a checkpoint with the measurement."""
+        control.should_log = control.should_save = True
+
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Report the metric on dev, and keep the weights if they are the best so far.
+
+        Raises:
+            TrainingError: A logit is not finite.
+        """
+        logits = self._measuring.dev_logits
+        if logits is not None:
+            # Finite weights may give infinite products, and NaN cannot rank.
+            self._check_finite("a logit of dev", float(np.abs(logits).sum()), state)
+        records = make_records(state.log_history)
+        if "dev" in records[-1]:
+            value = records[-1]["dev"][self._select_by]
+            say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
+            if best_record(records, self._select_by) is records[-1]:
+                self._keep(kwargs["model"], state.global_step)
+        super().on_evaluate(args, state, control, **kwargs)
+
+    def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Mark the checkpoint as complete; then remove the older best weights."""
+        super().on_save(args, state, control, **kwargs)
+        kept = best_folder(self._work, make_records(state.log_history), self._select_by)
+        for folder in self._work.glob(f"{_BEST}*"):
+            if kept is not None and folder != kept:
+                shutil.rmtree(folder)
+
+    def _keep(self, model: CrossEncoder, step: int) -> None:
+        logits = self._measuring.dev_logits
+        assert logits is not None
+        with whole_folder(self._work / f"{_BEST}{step}", replace=True) as partial:
+            model.save_pretrained(str(partial / MODEL_FOLDER), create_model_card=False)
+            np.save(partial / LOGITS_FILE, logits)
+
+
+def best_folder(work: Path, records: Sequence[dict[str, Any]], select_by: str) -> Path | None:
+    """The folder of the weights that were best on dev; None without dev."""
+    best = best_record(records, select_by)
+    return None if best is None else work / f"{_BEST}{best['step']}"
+
+
+def train_ranker(
+    settings: RankerTrainingSettings, prepared: Prepared, work: Path
+) -> list[dict[str, Any]]:
+    """Train a cross-encoder, from the newest complete checkpoint if there is one.
+
+    It is measured before the first step and after each epoch. On a CPU, a run that was killed and
+    resumed ends with the same weights as an undisturbed one.
+
+    Args:
+        settings: Of the run.
+        prepared: Its ranker is trained in place.
+        work: Folder of the checkpoints, and of the weights that were best on dev.
+
+    Returns:
+        The records of `make_records`.
+
+    Raises:
+        TrainingError: A loss, weight or logit is not finite.
+    """
+    examples, model = prepared.examples, prepared.ranker.encoder
+    epoch_steps = -(-len(examples) // settings.batch_size)
+    steps = settings.max_steps or settings.epochs * epoch_steps
+    head = head_parameters(model, starting_folder(settings.start))
+    if not head and settings.head_lr != RankerTrainingSettings.head_lr:
+        say(
+            "The starting model already has a head: learning_rate applies to all of it, and "
+            "head_lr is not used"
+        )
+    if settings.dropout is not None:
+        set_dropout(model, settings.dropout)
+    checkpoint = newest_complete(work, say)
+    if checkpoint is not None:
+        say(f"Resuming from {checkpoint.name} of {steps:,} steps")
+    watch = RankerWatch(
+        work,
+        examples_per_step=settings.batch_size,
+        n_examples=len(examples),
+        steps=steps,
+        select_by=settings.select_by,
+        measuring=prepared.measuring,
+        measured=lambda history: write_metrics(work / METRICS_FILE, make_records(history)),
+    )
+    trainer = CrossEncoderTrainer(
+        model=model,
+        args=trainer_arguments(
+            CrossEncoderTrainingArguments,
+            settings,
+            work,
+            steps=steps,
+            rate=settings.learning_rate,
+            resumed=checkpoint is not None,
+            learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in head},
+            batch_sampler=EpochBatches,
+            eval_strategy="epoch",
+        ),
+        train_dataset=examples,
+        loss=BestPassageLoss(model, prepared.ranker.as_read),
+        evaluator=prepared.measuring,
+        callbacks=[watch],
+    )
+    trainer.remove_callback(PrinterCallback)
+    train_from(trainer, checkpoint, work)
+    return make_records(trainer.state.log_history)
+
+
+# From a trained ranker to a model folder.
+
+
+def publish(
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    prepared: Prepared,
+    records: Sequence[dict[str, Any]],
+    work: Path,
+) -> None:
+    """Write the model folder.
+
+    The ranker is the one that was best on dev, with the calibration and the weight of the first
+    stage's order that fit dev; without dev it is the last one, with neither. All parts of the first
+    stage's folder are copied unchanged.
+
+    Args:
+        settings: Of the run.
+        data: What the ranker learnt from.
+        prepared: What the run worked with.
+        records: What was measured.
+        work: Holds the best weights.
+    """
+    write_metrics(work / METRICS_FILE, records)
+    plot_records(records, work, settings.select_by)
+    device = resolve_device(settings.device).type
+    metrics: dict[str, Any] = {"environment": environment(device), **prepared.mined}
+    best = best_folder(work, records, settings.select_by)
+    use = prepared.ranker.settings
+    if best is None:
+        part = work / "last"
+        shutil.rmtree(part, ignore_errors=True)
+        prepared.ranker.encoder.save_pretrained(str(part), create_model_card=False)
+    else:
+        part = best / MODEL_FOLDER
+        record = best_record(records, settings.select_by)
+        assert record is not None
+        use, fitted = _fitted(settings, data, prepared, best)
+        metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
+        _say_what_training_did(records, record, settings.select_by)
+        _say_what_ranking_does(fitted, settings.select_by)
+        _say_what_scores_are(fitted["calibration"], use)
+    use.save(part)
+    prepared.setup.biencoder.save(
+        Path(settings.output),
+        base_model=settings.model,
+        config=settings.to_dict(),
+        data=data.digests(),
+        metrics=metrics,
+        kept={**kept_parts(settings.model, without=(RANKER_PART,)), RANKER_PART: part},
+    )
+
+
+def _fitted(
+    settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
+) -> tuple[RankerSettings, dict[str, Any]]:
+    """How the best ranker is to be used, and the results of fitting that.
+
+    It is fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`: their
+    order and their share of answers differ from the first stage's own.
+    """
+    setup = prepared.setup
+    # A fusion was learnt from the vectors without the graph.
+    fusion = None
+    if open_network(settings.model, settings.device) is None:
+        lists_there = (BM25, DIVISION, DENSE)
+        fusion = learned_fusion_of(settings.model, lists=lists_there, model=setup.biencoder.digest)
+    found = pipeline_candidates(setup.stage, data, setup.biencoder, fusion)
+    # This takes as long as measuring all candidates on dev, so announce it.
+    say(f"Fitting how the ranker is used: re-ranking {found.found.size:,} candidates of dev")
+    lists = candidate_lists(data, found, RERANKED, setup.passages)
+    ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
+    logits = lists.logits(ranker.logits)
+    answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
+    weight = FusionWeight.choose(lists, logits, settings.select_by)
+    use = dataclasses.replace(
+        prepared.ranker.settings,
+        calibration=fit_calibration(logits, answers),
+        fusion_weight=weight.chosen,
+    )
+    in_pipeline = {
+        "hybrid": lists.metrics(lists.found, settings.select_by),
+        "re_ranked": lists.metrics(lists.re_ranked(logits), settings.select_by),
+        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), settings.select_by),
+    }
+    gain = paired_randomisation(weight.held_out, lists.values(lists.found, settings.select_by))
+    return use, {
+        "calibration": calibration_report(logits, answers),
+        "weights": weight.tried,
+        "in_pipeline": in_pipeline,
+        "gain": dataclasses.asdict(gain),
+    }
+
+
+def _say_what_training_did(
+    records: Sequence[dict[str, Any]], best: Mapping[str, Any], metric: str
+) -> None:
+    """Warn if training did harm, which nobody would look for."""
+    if not best["step"]:
+        trained = max(record["dev"][metric] for record in records if record["step"])
+        say(
+            f"Training did not help: on dev the starting model has {metric} "
+            f"{best['dev'][metric]:.3f}, the best epoch {trained:.3f}. The starting model's "
+            "weights are kept."
+        )
+
+
+def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings) -> None:
+    """Report how far scores are from probabilities, or that they cannot be calibrated."""
+    if use.calibration is None:
+        say(
+            "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
+            "mean answers (calibrated: true will be refused)"
+        )
+    elif report is None:
+        say(
+            "How far calibrated scores are from probabilities is unknown: some fifths of dev "
+            "give no calibration for the others (calibrated: true is at your own risk)"
+        )
+    else:
+        say(
+            f"Calibrated, scores are off by {report['error']:.3f} on dev questions that they were "
+            f"not fitted on (expected calibration error; {report['uncalibrated']:.3f} as they "
+            f"are). A question's best candidate has {report['best_probability']:.2f} on average, "
+            f"and {report['best_answers']:.2f} of them answer"
+        )
+
+
+def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
+    """Report what the pipeline gains by the ranker, or that it gains nothing."""
+    orders, gain = fitted["in_pipeline"], fitted["gain"]
+    hybrid, alone, both = (orders[name][metric] for name in ("hybrid", "re_ranked", "fused"))
+    say(
+        f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
+        f"{alone:.3f} by the ranker alone, {both:.3f} by both, with the model's own weight. On "
+        f"questions that did not choose the weight the difference is {gain['difference']:+.3f}, "
+        f"p {gain['p']:.4f}; all of them chose the epoch, so a test split is a better measure."
+    )
+    if gain["difference"] <= 0:
+        say(
+            "The ranker does not help there: hybrid finds no less and is faster. More questions or "
+            "epochs, or a cross-encoder to start from, may help."
+        )
+
 
 _DESCRIPTION = """\
 Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
@@ -36,11 +800,6 @@ def train(settings: RankerTrainingSettings) -> None:
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
-    # Imported here, so that --help answers without waiting for sentence-transformers.
-    from training.checkpoint import compute_as_begun, open_work_folder
-    from training.data import TrainingData, say_where_dev_is_learnt
-    from training.hf import train_alone
-    from training.ranking.run import fixed_by, prepare, publish, quiet_warnings, train_ranker
 
     def work_in(work: Path) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)

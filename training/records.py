@@ -1,11 +1,12 @@
-"""What a run records: metrics by epoch, progress, and its environment."""
+"""What a run records: metrics by epoch, progress, its environment, and figures."""
 
 from __future__ import annotations
 
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,12 +16,11 @@ import torch
 
 from components.models.folder import whole_file
 from training.data import steps_in_epoch
-from training.plotting import figure_at
 from training.settings import RunSettings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
+    from matplotlib.figure import Figure
 
 METRICS_FILE = "metrics.jsonl"
 PROGRESS_FILE = "progress.json"
@@ -166,6 +166,41 @@ def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
 def _replace(path: Path, text: str, *, synced: bool) -> None:
     with whole_file(path, synced=synced) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+# The same results give the same files, and a law's name is not parsed as a formula.
+_STYLE: Any = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
+
+
+@contextmanager
+def figure_at(stem: Path, rows: int = 1, columns: int = 1, **options: Any) -> Iterator[Any]:
+    """A figure and its axes, saved as `STEM.png` and `STEM.svg` when the block ends.
+
+    Args:
+        stem: Where it goes, without suffix.
+        rows: Rows of axes.
+        columns: Columns of axes.
+        options: As for `pyplot.subplots`.
+    """
+    # Imported here: only the end of a run draws figures.
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure: Figure
+    with mpl.rc_context(_STYLE):
+        figure, axes = plt.subplots(rows, columns, layout="constrained", **options)
+        yield figure, axes
+        for file in files_at(stem):
+            date = {"Date": None} if file.suffix == ".svg" else None
+            figure.savefig(file, dpi=150, metadata=date)
+        plt.close(figure)
+
+
+def files_at(stem: Path) -> list[Path]:
+    """The files of a saved figure."""
+    return [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
 
 
 def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:

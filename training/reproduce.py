@@ -393,7 +393,7 @@ class Reproduction:
         self._train_into(
             folder,
             replace(self._settings_of(below, seed), output=Target(str(folder))),
-            lambda settings: train(settings, cusines.make_learner, deadline=self._deadline),
+            lambda settings: train(settings, cusines.BiEncoderLearner, deadline=self._deadline),
         )
         if not row.graph:
             return folder
@@ -403,7 +403,7 @@ class Reproduction:
         self._train_into(
             target,
             replace(settings, model=Place(str(folder)), output=Target(str(target))),
-            lambda settings: train(settings, graph.make_learner, deadline=self._deadline),
+            lambda settings: train(settings, graph.GraphLearner, deadline=self._deadline),
         )
         return target
 
@@ -424,8 +424,8 @@ class Reproduction:
         """Metrics of a model on the measured questions, one value for each."""
         from components.models.biencoder import BiEncoder
         from components.models.dense_index import DenseIndex
+        from training.candidates import FirstStage, open_network
         from training.data import TrainingData, evaluated
-        from training.ranking.data import FirstStage, open_network
         from training.settings import DEV_DEPTH
 
         model = BiEncoder.load(folder, device=self._settings.device)
@@ -501,7 +501,7 @@ class Reproduction:
         """BM25 with the parameters that BSARD's authors chose."""
         from rank_bm25 import BM25Okapi
 
-        from training.bm25 import CountedLaw, Variant
+        from training.bm25_table import CountedLaw, Variant
         from training.data import evaluated
         from training.settings import DEV_DEPTH
 
@@ -525,7 +525,7 @@ class Reproduction:
     def _ranker(self) -> str:
         """SoICT's Table 2 as a grid of its own, over the bi-encoder of the first seed."""
         from training.ablate import ablate
-        from training.ablation.settings import RankerAblationSettings
+        from training.ablation.grid import RankerAblationSettings
 
         try:
             first = self._trained(TABLES["soict"]["stages"][0], self._settings.seeds[0])
@@ -573,7 +573,7 @@ class Reproduction:
         published: Mapping[str, Mapping[str, float]],
     ) -> None:
         """Bars of the first metric with the paper's marks, and curves by epoch."""
-        from training.plotting import figure_at, files_at
+        from training.records import figure_at, files_at
 
         metric = self.metrics[0]
         shown = {label: of_row for label, of_row in lines.items() if of_row}

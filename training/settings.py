@@ -16,7 +16,7 @@ from components.models.head import Init, Pooling
 from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth
 from training.command_line import Place, SettingsError, Target
-from training.negatives.options import CurriculumSettings
+from training.negatives.curriculum import CurriculumSettings
 from training.negatives.semihard import Strategy
 
 

@@ -1,8 +1,10 @@
-"""The bi-encoder that training starts from."""
+"""The bi-encoder that training starts from, and its frozen layers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,17 +14,21 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
+from components.models.encoding import (
+    Tower,
+    open_towers,
+)
 from components.models.errors import ModelError
 from components.models.folder import (
     HEAD_PART,
-    MANIFEST_FILE,
+    PARTS,
     QUERY_PART,
+    RANKER_PART,
     find_model,
+    manifest_of,
     model_digest,
-    read_manifest,
 )
 from components.models.head import HierarchicalArticleHead
-from components.models.tower import Tower, open_towers
 from training.command_line import SettingsError, say
 from training.settings import CusinesSettings, StartPooling, only_where
 
@@ -125,18 +131,21 @@ def starting_digests(settings: CusinesSettings) -> dict[str, str]:
     return {f"{key}_sha256": model_digest(find_model(n)) for key, n in names.items() if n}
 
 
-def kept_parts(starting_model: str) -> dict[str, Path]:
-    """Parts of the starting model's folder that stay valid with a newly trained bi-encoder.
+OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
+"""Parts that a newly trained bi-encoder replaces or makes invalid; a ranker reads texts."""
 
-    A ranker reads texts, so it stays valid; a graph was trained on vectors that no longer exist.
+
+def kept_parts(model: str, without: Collection[str]) -> dict[str, Path]:
+    """Parts of a model's folder that are taken over; none of a model that is not Lexarbor's.
 
     Args:
-        starting_model: Name or folder of the starting model.
+        model: Name or folder.
+        without: Parts that are left out.
     """
-    folder = find_model(starting_model)
-    if not (folder / MANIFEST_FILE).exists() or "ranker" not in read_manifest(folder).parts:
-        return {}
-    return {"ranker": folder / "ranker"}
+    folder = find_model(model)
+    manifest = manifest_of(folder)
+    parts = sorted(manifest.parts) if manifest is not None else []
+    return {part: folder / part for part in parts if part not in without}
 
 
 def freeze(tower: Tower, n_layers: int) -> None:
@@ -235,8 +244,7 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
         has_head = False
-        if (folder / MANIFEST_FILE).exists():
-            manifest = read_manifest(folder)
+        if (manifest := manifest_of(folder)) is not None:
             has_head = side == "passage" and HEAD_PART in manifest.parts
             segmentation = segmentation or manifest.segmentation
             folder = folder / manifest.towers.get(side, QUERY_PART)
@@ -255,11 +263,9 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
 
 def _say_text_rule(settings: CusinesSettings) -> None:
     """Report where articles are not read as the starting model has learnt to."""
-    folder = find_model(settings.starting_model)
-    if not (folder / MANIFEST_FILE).exists():
-        return
-    learnt = read_manifest(folder).text_rule
-    if learnt != settings.text_rule:
+    manifest = manifest_of(find_model(settings.starting_model))
+    if manifest is not None and manifest.text_rule != settings.text_rule:
+        learnt = manifest.text_rule
         say(
             f"text_rule is {settings.text_rule}, but {settings.starting_model} was trained with "
             f"{learnt}. It now learns the new rule; to keep the old one, give text_rule {learnt}"
@@ -276,3 +282,89 @@ def _set_pooling(tower: Tower, pooling: StartPooling) -> None:
         )
     width = pools[0].embedding_dimension
     tower.encoder[1] = Pooling(width, pooling_mode=pooling)
+
+
+# Limit for states kept on the device; batches beyond it are computed each time.
+MOST_BYTES = 2 << 30
+
+
+class FrozenStates:
+    """Replays the frozen layers of a tower for batches that it has encoded before.
+
+    A batch is recognised by its token ids and their mask, so the order of batches does not matter.
+    States are kept in full precision: the vectors are bit for bit the same with and without.
+
+    Args:
+        tower: Its embeddings and first layers are frozen.
+        n_layers: How many layers.
+        most_bytes: Limit for all states together.
+    """
+
+    def __init__(self, tower: Tower, n_layers: int, most_bytes: int = MOST_BYTES) -> None:
+        self._tower = tower
+        self._layers = list(stack_of(tower)[1])[:n_layers]
+        self._most_bytes = most_bytes
+        self._kept: dict[bytes, Any] = {}
+        self._bytes = 0
+        self._batch = b""
+
+    @contextmanager
+    def replaying(self) -> Iterator[None]:
+        """Within this block, skip frozen layers for known batches; no gradients."""
+        if not self._layers:
+            yield
+            return
+        *lower, last = self._layers
+        with ExitStack() as stack:
+            hook = self._tower.register_forward_pre_hook(self._see)
+            stack.callback(hook.remove)
+            for layer in lower:
+                stack.enter_context(_instead(layer, self._skipping(layer.forward)))
+            stack.enter_context(_instead(last, self._replaying(last.forward)))
+            yield
+
+    def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
+        ids: Tensor = inputs[0]
+        # A text may contain the padding token itself: ids alone do not say what is padding.
+        mask: Tensor | None = inputs[1]
+        digest = hashlib.sha256(str(tuple(ids.shape)).encode())
+        for part in (ids, mask):
+            digest.update(b"" if part is None else part.cpu().numpy().tobytes())
+        self._batch = digest.digest()
+
+    def _skipping(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        def skip(states: Tensor, *arguments: Any, **named: Any) -> Any:
+            if self._batch not in self._kept:
+                return forward(states, *arguments, **named)
+            kept = self._kept[self._batch]
+            # Some layers return more than their states: repeat everything that they returned.
+            return (states, *kept[1:]) if isinstance(kept, tuple) else states
+
+        return skip
+
+    def _replaying(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        def replay(states: Tensor, *arguments: Any, **named: Any) -> Any:
+            if self._batch in self._kept:
+                return self._kept[self._batch]
+            made = forward(states, *arguments, **named)
+            tensors = [each for each in _flat(made) if isinstance(each, Tensor)]
+            size = sum(each.element_size() * each.nelement() for each in tensors)
+            if self._bytes + size <= self._most_bytes:
+                self._kept[self._batch] = made
+                self._bytes += size
+            return made
+
+        return replay
+
+
+def _flat(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@contextmanager
+def _instead(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
+    layer.forward = forward
+    try:
+        yield
+    finally:
+        del layer.forward

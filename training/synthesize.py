@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from components.statutes.article import Article, TextRule, indexed_text, normalised
 from components.statutes.question import Question, QuestionError, clean_question
+from training.clean_questions import line_of
 from training.command_line import (
     Place,
     SettingsError,
@@ -161,7 +162,7 @@ def synthesize(settings: SynthesizeSettings) -> None:
                 f"wrote is in {work}; remove that and try another model."
             )
         with whole_file(output) as partial:
-            partial.write_text("".join(map(_line, kept)), encoding="utf-8")
+            partial.write_text("".join(map(line_of, kept)), encoding="utf-8")
         work.unlink()
     counts["article not found"] = len(asked) - len(kept)
     print(_table(law, kept, counts, settings), flush=True)  # noqa: T201
@@ -456,31 +457,21 @@ def _found(
     if settings.model is None:
         from rank_bm25 import BM25Okapi
 
-        from training.bm25 import CountedLaw, Variant
+        from training.bm25_table import CountedLaw, Variant
 
         counted = CountedLaw(law.articles, asked, terms="analysed", text_rule=rule)
         return [each.tolist() for each in counted.rankings(Variant(BM25Okapi, 1.5, 0.75), _DEPTH)]
     from components.models.biencoder import BiEncoder
     from components.models.dense_index import DenseIndex
+    from training.data import texts_of
 
     model = BiEncoder.load(settings.model, device=settings.device)
     say(f"Encoding {len(law):,} articles and {len(asked):,} questions")
-    articles = model.encode_articles([indexed_text(a.headings, a.text, rule) for a in law])
+    articles = model.encode_articles(texts_of(law, rule))
     queries = model.encode_queries([question.text for question in asked])
     index = DenseIndex(articles, "cpu", model.similarity)
     found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
     return found
-
-
-def _line(question: Question) -> str:
-    fields = {
-        "id": question.id,
-        "text": question.text,
-        "relevant": list(question.relevant),
-        "split": question.split,
-        "synthetic": True,
-    }
-    return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 def _table(
@@ -504,7 +495,7 @@ def _table(
 
 def _plot(ranks: Sequence[int], found_within: int, stem: Path) -> None:
     """Draw at which rank the articles are found: `STEM.png`, `STEM.svg`."""
-    from training.plotting import figure_at, files_at
+    from training.records import figure_at, files_at
 
     bounds = [1, 2, 4, 6, 11, 21, 51, _DEPTH + 1, _DEPTH + 2]
     names = ["1", "2-3", "4-5", "6-10", "11-20", "21-50", f"51-{_DEPTH}", "not found"]

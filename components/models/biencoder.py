@@ -10,7 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from components.models.devices import DtypeName, resolve_device, resolve_dtype, single_thread
-from components.models.encoding import EncodingReport, TextEncoder, checked_segmentation, encode
+from components.models.encoding import (
+    EncodingReport,
+    TextEncoder,
+    Tower,
+    checked_segmentation,
+    encode,
+    open_towers,
+)
 from components.models.errors import ModelError
 from components.models.folder import (
     HEAD_PART,
@@ -27,7 +34,6 @@ from components.models.folder import (
 )
 from components.models.head import HierarchicalArticleHead
 from components.models.similarity import Similarity
-from components.models.tower import Tower, open_towers
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 

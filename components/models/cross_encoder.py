@@ -27,7 +27,14 @@ from transformers import PreTrainedTokenizerBase
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import ranked, rescored
 from components.models.devices import DtypeName, inference, resolve_device, resolve_dtype
-from components.models.encoding import TokenBudget, checked_segmentation, in_batches
+from components.models.encoding import (
+    PassageTokenizer,
+    TokenBudget,
+    checked_segmentation,
+    in_batches,
+    text_reader,
+    token_limit,
+)
 from components.models.errors import ModelError, parsed_record
 from components.models.folder import (
     MANIFEST_FILE,
@@ -38,14 +45,7 @@ from components.models.folder import (
     model_digest,
 )
 from components.models.similarity import queries_to_multiply, rows_to_multiply
-from components.models.tower import (
-    OPENED_SAFELY,
-    PassageTokenizer,
-    opening,
-    text_reader,
-    token_limit,
-)
-from components.models.weights import check_finite, check_loaded
+from components.models.weights import OPENED_SAFELY, check_finite, check_loaded, opening
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation, words_joined
 

@@ -13,32 +13,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 Similarity = Literal["cosine", "dot", "l2"]
 """cosine; the dot product of vectors as they are; or the Euclidean distance, negative."""
 
 Floats = NDArray[np.float32]
-
-
-def similarities(questions: Tensor, articles: Tensor, similarity: Similarity) -> Tensor:
-    """The similarity of each question with each article, higher is nearer.
-
-    Args:
-        questions: `[n_questions, dim]`, as `components.models.encoding.scaled` gives them.
-        articles: `[n_articles, dim]`, likewise.
-        similarity: Of the model.
-
-    Returns:
-        `[n_questions, n_articles]`.
-    """
-    if similarity == "l2":
-        # Through a matrix product near vectors would lose their distance.
-        exactly = "donot_use_mm_for_euclid_dist"
-        return -torch.cdist(questions, articles, compute_mode=exactly)
-    return questions @ articles.T
 
 
 def rows_to_multiply(matrix: Floats, similarity: Similarity) -> Floats:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -235,3 +237,116 @@ def _refuse(
         raise ModelError(
             f"{'; '.join(faults)}. Copy the model again, or save it again with save_pretrained."
         )
+
+
+# How sentence-transformers opens a folder: nothing is fetched, no foreign code runs.
+OPENED_SAFELY: Mapping[str, Any] = {
+    "device": "cpu",
+    "local_files_only": True,
+    "trust_remote_code": False,
+    "model_kwargs": {
+        # A checkpoint opens in its stored format; the masters of the weights are float32.
+        "dtype": torch.float32,
+        "use_safetensors": True,
+        # `check_loaded` refuses them, and names the first.
+        "ignore_mismatched_sizes": True,
+    },
+}
+
+
+def check_weight_files(folder: Path) -> None:
+    """Refuse a folder whose weights are pickles, or that has none.
+
+    Raises:
+        ModelError: Names the file, or the folder.
+    """
+    for pickled in folder.rglob("pytorch_model*.bin"):
+        if not any(pickled.parent.glob("*.safetensors")):
+            raise ModelError(
+                f"{pickled}: these weights are a pickle, which can run code when it is opened. "
+                "Give a copy of the model with model.safetensors."
+            )
+    for index in folder.rglob("*.safetensors.index.json"):
+        for name in _files_named_in(index):
+            if not name.endswith(".safetensors") or name != Path(name).name:
+                raise ModelError(
+                    f"{index}: names the file {name!r:.80}; weights are *.safetensors files next "
+                    "to it. Give a copy of the model with those."
+                )
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(
+            f"{folder}: holds no weights (model.safetensors). Give a complete Hugging Face, "
+            "sentence-transformers or Lexarbor model folder."
+        )
+
+
+def _files_named_in(index: Path) -> set[str]:
+    try:
+        return {str(name) for name in json.loads(index.read_bytes())["weight_map"].values()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(f"{index}: lists no files of weights ({error!r:.80}).") from error
+
+
+@contextmanager
+def opening(folder: Path, what: str) -> Iterator[None]:
+    """A block that opens a folder of weights; every error in it becomes a ModelError.
+
+    Args:
+        folder: It must hold safetensors; every message names it.
+        what: What it is opened as.
+
+    Raises:
+        ModelError: It holds no such model that can be opened without running foreign code.
+    """
+    check_weight_files(folder)
+    try:
+        with no_progress_bars(), _no_load_report():
+            yield
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}") from error
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        ImportError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
+        # The second line of torch's errors names the first weight that does not fit.
+        lines = (str(error).strip() or type(error).__name__).splitlines()[:2]
+        reason = " ".join(line.strip() for line in lines)
+        raise ModelError(
+            f"{folder}: cannot be opened as a {what}: {reason} "
+            "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
+        ) from error
+
+
+@contextmanager
+def _no_load_report() -> Iterator[None]:
+    """A block without the table of weights that transformers logs; `check_loaded` reads it."""
+    logger = logging.getLogger("transformers.modeling_utils")
+
+    def without_report(record: logging.LogRecord) -> bool:
+        return "LOAD REPORT" not in record.getMessage()
+
+    logger.addFilter(without_report)
+    try:
+        yield
+    finally:
+        logger.removeFilter(without_report)
+
+
+@contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """A block in which transformers shows no progress bars."""
+    from transformers.utils import logging as transformers_logging
+
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

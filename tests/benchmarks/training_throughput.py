@@ -36,12 +36,12 @@ from transformers.utils import logging as transformers_logging
 
 from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
+from training.cusines import RunTexts, loss_and_gradient
 from training.data import TrainingData, epoch_order
-from training.encoding import RunTexts
 from training.loop import Optimizer, warm_up_and_decay
 from training.negatives import CurriculumNegatives
 from training.negatives.gold import DrawnNegatives
-from training.objective import Batch, loss_and_gradient, make_batch
+from training.objective import Batch, make_batch
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 

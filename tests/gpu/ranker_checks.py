@@ -13,7 +13,7 @@ from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
 from components.models.cross_encoder import CrossEncoderRanker
-from training.ranking.run import open_starting_model
+from training.ranker import open_starting_model
 
 DIFFERENCE = 1e-4
 FORWARD_RATIO = 1.2

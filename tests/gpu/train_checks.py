@@ -17,10 +17,10 @@ from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.question import Question
 from training.command_line import Place
+from training.cusines import RunTexts, loss_and_gradient
 from training.data import TrainingData, epoch_order
-from training.encoding import RunTexts
 from training.negatives import CurriculumNegatives
-from training.objective import loss_and_gradient, make_batch
+from training.objective import make_batch
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 
@@ -79,7 +79,7 @@ def check_train(
     run = RunTexts(model, data, None)
     measured: dict[str, Any] = {"articles": number, "questions": n_questions}
 
-    vectors = run.encode(accelerator, lambda _: None)
+    vectors = run.encode(accelerator)
 
     def draw() -> None:
         negatives.draw(0, 0.0, questions=vectors.train, articles=vectors.articles)
@@ -91,7 +91,7 @@ def check_train(
     )
     encoder, passages = run.articles.encoder, run.articles.passages
     alone = seconds(lambda: encode_tokenized(encoder, passages, dtype=run.dtype), device, 2)
-    whole = seconds(lambda: run.encode(accelerator, lambda _: None), device, 2)
+    whole = seconds(lambda: run.encode(accelerator), device, 2)
     measured |= {"encoding_s": alone, "refresh_s": whole, "refresh_ratio": whole / alone}
     checks(
         f"train: the refresh within {REFRESH_RATIO} times the encoding of the law",

@@ -16,11 +16,10 @@ from tiny_bert import save_bert, trained_wordpiece
 from components.models.biencoder import BiEncoder
 from components.models.devices import BF16, LINEAR
 from components.statutes.corpus import StatuteCorpus
-from training.ablation.settings import AblationSettings, GridSettings
+from training.ablation.grid import AblationSettings, GridSettings
 from training.command_line import DONE
-from training.cusines import BiEncoderLearner, main
+from training.cusines import BiEncoderLearner, RunTexts, main
 from training.data import TrainingData
-from training.encoding import RunTexts
 from training.loop import Validation, fit
 from training.settings import CusinesSettings, GraphSettings
 from training.starting_model import starting_model

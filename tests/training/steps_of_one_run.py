@@ -16,12 +16,11 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from components.models.tower import Tower
-from training.cusines import main
+from components.models.encoding import Tower
+from training.cusines import RunTexts, loss_and_gradient, main
 from training.data import TrainingData
-from training.encoding import RunTexts, share, sum_gradients
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import loss_and_gradient, make_batch
+from training.objective import make_batch, share, sum_gradients
 from training.settings import CusinesSettings
 from training.starting_model import starting_model
 
@@ -91,7 +90,7 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
         gradients |= {
             f"{name}/{n}": p.grad for n, p in model.named_parameters() if p.grad is not None
         }
-    vectors = texts.encode(accelerator, lambda _: None)
+    vectors = texts.encode(accelerator)
     gradients |= {f"vectors/{side}": getattr(vectors, side) for side in ("articles", "train")}
     return facts, gradients
 

@@ -11,9 +11,9 @@ import pytest
 
 from training import ablate, ablate_ranker
 from training.ablation.arms import DENSE_METRICS, METRICS, RANKER_METRICS
+from training.candidates import FirstStage
 from training.command_line import DONE, FAILED, INTERRUPTED
 from training.loop import TrainingLoop
-from training.ranking.data import FirstStage
 
 # training.ablate
 
@@ -54,7 +54,7 @@ def grid(any_grid: Flags, small_law: Path) -> Flags:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than these runs."""
-    monkeypatch.setattr("training.ablation.plots.plot_arms", lambda *_: [])
+    monkeypatch.setattr("training.ablation.report.plot_arms", lambda *_: [])
 
 
 def lines_in(path: Path) -> list[dict[str, Any]]:

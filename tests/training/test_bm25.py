@@ -16,8 +16,7 @@ from rank_bm25 import BM25Okapi, BM25Plus
 
 from components.statutes import Article, Question
 from components.statutes.significance import bootstrap_interval
-from training.bm25 import VARIANTS, CountedLaw, Variant
-from training.bm25_table import main
+from training.bm25_table import VARIANTS, CountedLaw, Variant, main
 from training.command_line import DONE, WRONG_USE
 
 WORDS = ["rent", "notice", "repair", "court", "wage", "seller", "1382"]

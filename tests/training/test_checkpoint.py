@@ -37,7 +37,7 @@ from training.checkpoint import (
     write_checkpoint,
 )
 from training.command_line import SettingsError, TrainingError
-from training.cusines import main, make_learner
+from training.cusines import BiEncoderLearner, main
 from training.data import TrainingData
 from training.loop import Optimizer, TrainingLoop, fit
 from training.settings import CusinesSettings
@@ -245,7 +245,7 @@ def run(chosen: CusinesSettings, work: Path) -> tuple[BiEncoder, RunState]:
         chosen.corpus, chosen.questions, dev_share=0.0, run_file=chosen.run_file
     )
     work.mkdir(exist_ok=True)
-    learner, state = fit(chosen, data, Accelerator(cpu=True), work, make_learner)
+    learner, state = fit(chosen, data, Accelerator(cpu=True), work, BiEncoderLearner)
     return learner.model, state
 
 

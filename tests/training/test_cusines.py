@@ -156,7 +156,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(*_: Any, **__: Any) -> None:
         raise AssertionError("a model was opened before the settings were checked")
 
-    monkeypatch.setattr("components.models.tower.SentenceTransformer", opened)
+    monkeypatch.setattr("components.models.encoding.SentenceTransformer", opened)
     monkeypatch.setattr("components.models.biencoder.open_towers", opened)
 
 

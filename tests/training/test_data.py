@@ -16,8 +16,8 @@ from components.models.folder import MANIFEST_FILE, Manifest
 from components.statutes.article import normalised
 from components.statutes.question import Question
 from components.statutes.sources.records import CorpusError
-from training.ablation.dataset import Dataset
-from training.ablation.settings import AblationSettings, GraphAblationSettings, GridSettings
+from training.ablation.arms import Dataset
+from training.ablation.grid import AblationSettings, GraphAblationSettings, GridSettings
 from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
 from training.data import TrainingData, epoch_order, trainings_on

@@ -33,11 +33,10 @@ from training import fusion as command
 from training.command_line import DONE, WRONG_USE, SettingsError
 from training.cusines import main as cusines
 from training.data import TrainingData
-from training.fusion import Asked, Found, Searches, folds_of, main, rank_weights
+from training.fusion import Asked, Found, Searches, Teacher, folds_of, main, rank_weights
 from training.negatives.gold import Gold
 from training.objective import divergence
 from training.settings import CusinesSettings, FusionSettings
-from training.teacher import Teacher
 
 LISTS = [BM25, DIVISION, DENSE]
 
@@ -394,7 +393,7 @@ def test_a_model_learns_from_a_teacher(
 
     monkeypatch.setattr("training.objective.divergence", spy)
     # So few trees score most articles alike: none would be left to compare.
-    monkeypatch.setattr("training.teacher._LIKELY", 2.0)
+    monkeypatch.setattr("training.fusion._LIKELY", 2.0)
     short = {"max_steps": 2, "batch_size": 4, "negatives_per_question": 2, "hold_out": 0.3}
     arguments = flags(demo, tiny_bert, tmp_path / "alone", **short)
     assert cusines(arguments) == DONE

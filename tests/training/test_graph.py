@@ -49,7 +49,7 @@ def flags(chosen: GraphSettings) -> list[str]:
 def test_an_untrained_network_ranks_as_the_bi_encoder_alone(graph_settings):
     chosen = graph_settings()
     data, learner = data_of(chosen), learner_of(chosen)
-    vectors = learner.encode(lambda _: None)
+    vectors = learner.encode()
     plain = BiEncoder.load(str(chosen.model), device="cpu", dtype="float32")
     texts = [" ".join([*each.headings, each.text]) for each in data.corpus]
     torch.testing.assert_close(vectors.articles, plain.encode_articles(texts))
@@ -63,7 +63,7 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
     data, learner = data_of(chosen), learner_of(chosen)
     move(learner.model)
     negatives = curriculum_negatives(chosen, data, "cpu")
-    vectors = learner.encode(lambda _: None)
+    vectors = learner.encode()
     torch.testing.assert_close(vectors.articles.norm(dim=1), torch.ones(len(data.corpus)))
     drawn = negatives.draw(0, 0.0, questions=vectors.train, articles=vectors.articles)
     batch = make_batch(data.pairs[:8], drawn, negatives.gold, in_batch=True)
@@ -71,7 +71,8 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
     graph = LegislativeGraph.of(data.corpus)
     whole = learner.model(learner._inputs, GraphTensors.of(graph, torch.device("cpu")))
     articles = functional.normalize(whole[graph.n_inner :], dim=1)
-    expected = loss_of(chosen)(
+    expected = loss_of(
+        chosen,
         vectors.train[torch.from_numpy(batch.questions)],
         articles[torch.from_numpy(batch.articles)],
         torch.from_numpy(batch.pairs),
@@ -87,11 +88,11 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
 
 def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings):
     plain, permuted = learner_of(graph_settings()), learner_of(graph_settings(permute_tree=True))
-    untrained = permuted.encode(lambda _: None).articles
-    assert torch.equal(untrained, plain.encode(lambda _: None).articles)
+    untrained = permuted.encode().articles
+    assert torch.equal(untrained, plain.encode().articles)
     for learner in (plain, permuted):
         move(learner.model)
-    one, other = (each.encode(lambda _: None).articles for each in (plain, permuted))
+    one, other = (each.encode().articles for each in (plain, permuted))
     assert not torch.allclose(one, other, atol=1e-3)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,11 +18,13 @@ from training import cusines
 from training import loop as loop_module
 from training.command_line import TrainingError
 from training.data import TrainingData
-from training.loop import Optimizer, validate
+from training.loop import Optimizer, TrainingLoop, validate
 from training.negatives.sampling import CurriculumNegatives
 from training.records import PROGRESS_FILE, Progress
 
 Weights = dict[str, torch.Tensor]
+
+ROOT = Path(__file__).resolve().parents[2]
 
 IN_BATCH_ALONE: dict[str, Any] = {"negatives_per_question": 0, "views": (), "buckets": 1}
 
@@ -59,6 +64,31 @@ def test_dropout_is_on_in_training_and_differs_in_each_step(train, monkeypatch):
     _, whole = train("three", dropout=0.0)
     first = [state.records[0]["losses"][0] for state in (dropping, again, whole)]
     assert first[0] == first[1] != first[2]
+
+
+@pytest.mark.parametrize("fields", [{}, {"head": "identity", "passage_tokens": 16}])
+def test_a_step_runs_through_at_most_five_of_our_files(train, no_dev, monkeypatch, fields):
+    """From the pairs of a batch to the weights after it."""
+    step = TrainingLoop._step
+    files: set[str] = set()
+
+    def watch(frame: FrameType, event: str, argument: Any) -> None:
+        path = Path(frame.f_code.co_filename)
+        if any(path.is_relative_to(ROOT / package) for package in ("components", "training")):
+            files.add(path.relative_to(ROOT).as_posix())
+
+    def watched(self: TrainingLoop, number: int, pairs: Any) -> None:
+        if number == 1:  # the first one fills caches
+            sys.setprofile(watch)
+        try:
+            step(self, number, pairs)
+        finally:
+            sys.setprofile(None)
+
+    monkeypatch.setattr(TrainingLoop, "_step", watched)
+    train(**no_dev, **fields)
+    assert "training/objective.py" in files
+    assert len(files) <= 5, sorted(files)
 
 
 def test_every_weight_that_makes_a_vector_is_trained(train, start, no_dev):

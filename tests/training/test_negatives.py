@@ -20,6 +20,7 @@ from components.statutes import Article, LegislativeTree, Question, StatuteCorpu
 from training.negatives import sampling
 from training.negatives.curriculum import (
     MAX_BUCKETS,
+    CurriculumSettings,
     allot,
     allot_of_buckets,
     bucket_edges,
@@ -29,10 +30,8 @@ from training.negatives.curriculum import (
     shares,
 )
 from training.negatives.gold import DrawnNegatives, Gold
-from training.negatives.options import CurriculumSettings
-from training.negatives.sampling import BucketDraws, CurriculumNegatives
+from training.negatives.sampling import BucketDraws, CurriculumNegatives, examples, statistics
 from training.negatives.semihard import Strategy, mine_negatives, score_statistics
-from training.negatives.statistics import examples, statistics
 from training.negatives.views.bm25 import BM25View
 
 # Shares and phases

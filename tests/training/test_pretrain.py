@@ -27,19 +27,19 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from components.models.biencoder import BiEncoder
+from components.models.encoding import PassageTokenizer, open_towers
 from components.models.folder import file_digest, read_manifest
-from components.models.tower import PassageTokenizer, open_towers
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from training import hf
 from training.command_line import DONE, Place, SettingsError, TrainingError
-from training.pretrain import main
-from training.pretraining import (
+from training.pretrain import (
     Blocks,
     Masking,
     PretrainSettings,
     ReadingOrder,
     TokenizerKind,
+    main,
     make_blocks,
     open_starting_model,
     starting_folder,
@@ -69,7 +69,7 @@ def flags(**fields: Any) -> list[str]:
 @pytest.fixture(autouse=True)
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than training does here; test_records draws."""
-    monkeypatch.setattr("training.pretraining.plot_losses", lambda *_: None)
+    monkeypatch.setattr("training.pretrain.plot_losses", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

@@ -21,14 +21,14 @@ from torch import Tensor
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, RankerSettings
 from components.models.folder import read_manifest
+from training import ranker as watch
 from training.command_line import DONE, Place, Target, TrainingError
 from training.data import TrainingData
-from training.ranker import main
-from training.ranking import run as watch
-from training.ranking.run import (
+from training.ranker import (
     MODEL_FOLDER,
     best_folder,
     head_parameters,
+    main,
     open_starting_model,
     prepare,
     starting_digest,
@@ -51,7 +51,7 @@ def flags(small_law: Path, tiny_bert: Path) -> Callable[..., list[str]]:
 @pytest.fixture(autouse=True)
 def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes longer than training does here; test_records draws."""
-    monkeypatch.setattr("training.ranking.run.plot_records", lambda *_: None)
+    monkeypatch.setattr("training.ranker.plot_records", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_training_that_does_harm_to_a_cross_encoder_leaves_it_as_it_was(
     # The first stage, the start, two epochs; then weights are tried.
     values = chain([0.1, 0.9, 0.5, 0.6], repeat(0.9))
     monkeypatch.setattr(
-        "training.ranking.measuring.DevLists.metrics",
+        "training.candidates.DevLists.metrics",
         lambda self, ranked, metric: {metric: next(values)},
     )
     assert main(flags(start=trained, output=tmp_path / "worse", max_steps=12)) == DONE
@@ -221,7 +221,7 @@ def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
 def test_the_weights_that_were_best_on_dev_are_kept_and_no_others(train_in, tmp_path, monkeypatch):
     values = iter([0.9, 0.5, 0.7, 0.6])
     monkeypatch.setattr(
-        "training.ranking.measuring.DevLists.metrics",
+        "training.candidates.DevLists.metrics",
         lambda self, ranked, metric: {metric: next(values) if ranked != self.found else 0.0},
     )
     work = tmp_path / "run"

@@ -27,22 +27,12 @@ from components.statutes.question import Question
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
-from training.data import TrainingData
-from training.negatives.gold import Gold
-from training.negatives.semihard import mine_negatives
-from training.ranking.data import (
-    RERANKED,
+from training.candidates import (
     ArticlePairs,
+    DevLists,
     EpochBatches,
     Examples,
     FirstStage,
-    open_network,
-    pipeline_candidates,
-    probabilities,
-    stage_digest,
-)
-from training.ranking.measuring import (
-    DevLists,
     FusionWeight,
     RankerMeasuring,
     answers_among,
@@ -51,8 +41,16 @@ from training.ranking.measuring import (
     calibration_report,
     fit_calibration,
     make_records,
+    open_network,
+    pipeline_candidates,
+    probabilities,
+    stage_digest,
 )
-from training.ranking.run import BestPassageLoss, open_starting_model
+from training.data import TrainingData
+from training.negatives.gold import Gold
+from training.negatives.semihard import mine_negatives
+from training.ranker import BestPassageLoss, open_starting_model
+from training.settings import RERANKED
 
 
 def test_an_article_scores_as_its_best_passage():

@@ -14,7 +14,7 @@ import yaml
 from safetensors import SafetensorError
 
 from components.statutes.sources.records import CorpusError, Problem
-from training.ablation.settings import (
+from training.ablation.grid import (
     AblationSettings,
     GraphAblationSettings,
     GridSettings,
@@ -32,8 +32,8 @@ from training.command_line import (
     run,
     settings_from,
 )
-from training.negatives.options import CurriculumSettings
-from training.pretraining import PretrainSettings
+from training.negatives.curriculum import CurriculumSettings
+from training.pretrain import PretrainSettings
 from training.settings import CusinesSettings, GraphSettings, RankerTrainingSettings, RunSettings
 
 # Files and flags

@@ -39,10 +39,9 @@ from components.models.biencoder import BiEncoder
 from components.models.encoding import TextEncoder
 from components.models.folder import read_manifest
 from training.command_line import DONE, SettingsError
-from training.cusines import main
+from training.cusines import RunTexts, main
 from training.data import TrainingData
-from training.encoding import FrozenStates, RunTexts
-from training.starting_model import kept_parts, stack_of, starting_model, train_mode
+from training.starting_model import FrozenStates, kept_parts, stack_of, starting_model, train_mode
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]
@@ -233,7 +232,7 @@ def counted(modules: nn.ModuleList) -> Iterator[list[int]]:
 
 
 def encoded(texts: RunTexts) -> list[torch.Tensor]:
-    made = texts.encode(Accelerator(cpu=True), lambda _: None)
+    made = texts.encode(Accelerator(cpu=True))
     return [made.articles, made.train, made.dev]
 
 

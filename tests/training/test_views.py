@@ -30,8 +30,8 @@ from components.statutes import (
 )
 from components.statutes.lexical import analyzer
 from training.negatives import views
+from training.negatives.curriculum import CurriculumSettings, DynamicView
 from training.negatives.gold import Gold
-from training.negatives.options import CurriculumSettings, DynamicView
 from training.negatives.ranking import (
     FusedRanking,
     TieKeys,

@@ -24,7 +24,7 @@ from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.learned_fusion import FUSED_FROM
 from components.models.similarity import Similarity
-from components.models.tower import no_progress_bars
+from components.models.weights import no_progress_bars
 from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
 from training import cusines, graph
@@ -40,19 +40,26 @@ from training.ablation.arms import (
     UNTRAINED,
     WITH_FIRST_STAGE,
     Arms,
+    Dataset,
     MeasuredOn,
+    Split,
     TrainingSettings,
 )
-from training.ablation.dataset import Dataset, Split
 from training.ablation.report import LEARNERS, RANKERS, Report
-from training.bm25 import Ranking
+from training.bm25_table import Ranking
+from training.candidates import (
+    Candidates,
+    DevLists,
+    FirstStage,
+    FusionWeight,
+    best_record,
+    open_network,
+    stage_digest,
+)
 from training.checkpoint import RunState, compute_as_begun, open_work_folder
 from training.data import TrainingData, evaluated, unseen
-from training.encoding import Vectors, take_device
-from training.loop import Learner, fit
-from training.ranking.data import Candidates, FirstStage, open_network, stage_digest
-from training.ranking.measuring import DevLists, FusionWeight, best_record
-from training.ranking.run import (
+from training.loop import Learner, Vectors, fit, take_device
+from training.ranker import (
     LOGITS_FILE,
     MODEL_FOLDER,
     FirstStageSetup,
@@ -148,7 +155,7 @@ CUSINES = System(
     CUSINES_ARMS,
     LEARNERS,
     starting_digests,
-    lambda settings: learner_runs(settings, cusines.make_learner),
+    lambda settings: learner_runs(settings, cusines.BiEncoderLearner),
     {
         UNTRAINED: frozenset(
             {
@@ -164,7 +171,7 @@ GRAPH = System(
     GRAPH_ARMS,
     LEARNERS,
     graph.starting_digests,
-    lambda settings: learner_runs(settings, graph.make_learner),
+    lambda settings: learner_runs(settings, graph.GraphLearner),
     {UNTRAINED: frozenset({"text_rule", "bm25_k1", "bm25_b"})},
     frozenset({"network", "neighbours", "citations", "schedule", "buckets", "candidates"}),
 )
@@ -355,7 +362,7 @@ def perform(
     rankings = run.dataset.lexical(
         k1=settings.bm25_k1, b=settings.bm25_b, text_rule=settings.text_rule
     )
-    vectors = learner.encode(lambda _: None)
+    vectors = learner.encode()
     lexical = [rankings[row] for row in run.split.rows]
     values = measure(vectors, data, lexical, settings.similarity)
 
@@ -516,7 +523,7 @@ class Order:
         re_ranked: Ids by question, best first.
         fused: The same, fused with the first stage's ranks.
         weight: Weight of these ranks; None for the first stage itself.
-        records: By epoch, see `training.ranking.measuring.make_records`; empty if untrained.
+        records: By epoch, see `training.candidates.make_records`; empty if untrained.
         mined: How many examples and negatives there were.
         epoch: Epoch of the weights, 0 if untrained.
     """

@@ -5,7 +5,6 @@ Drawing needs no model, only the vectors that `CurriculumNegatives.draw` is give
 """
 
 from training.negatives.gold import DrawnNegatives, Gold
-from training.negatives.sampling import CurriculumNegatives
-from training.negatives.statistics import statistics
+from training.negatives.sampling import CurriculumNegatives, statistics
 
 __all__ = ["CurriculumNegatives", "DrawnNegatives", "Gold", "statistics"]

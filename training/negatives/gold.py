@@ -49,10 +49,6 @@ class DrawnNegatives(QuestionNegatives):
     buckets: NDArray[np.int8]
     views: NDArray[np.int8]
 
-    def buckets_of(self, question: int) -> NDArray[np.int8]:
-        """The bucket of each of one question's negatives, in the order of `of`."""
-        return self.buckets[self.starts[question] : self.starts[question + 1]]
-
 
 _SHOWN = 5
 

@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.negatives.curriculum import CurriculumSettings, View
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import CurriculumSettings, View
 
 _SIGN = 1 << 63
 

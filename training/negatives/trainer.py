@@ -13,8 +13,9 @@ from torch import Tensor
 from transformers import TrainerCallback, TrainerState
 
 from components.models.encoding import scaled
-from components.statutes.article import Article, indexed_text
+from components.statutes.article import Article
 from components.statutes.question import Question
+from training.data import texts_of
 from training.negatives.gold import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives
 
@@ -87,12 +88,11 @@ class EpochNegatives(TrainerCallback):
             raise ValueError("questions are not those from which negatives was made. Give the same")
         if negatives.settings.share_of == "bucket":
             raise ValueError("share_of must be 'negatives': all rows need the same columns")
-        rule = negatives.settings.text_rule
         self.drawn: DrawnNegatives | None = None
         self.dataset: Dataset = _rows(negatives, self._texts)
         self._model = model
         self._negatives = negatives
-        self._articles = [indexed_text(each.headings, each.text, rule) for each in articles]
+        self._articles = texts_of(articles, negatives.settings.text_rule)
         self._questions = [each.text for each in questions]
         self._vectors: dict[str, Tensor] = {}
         self._phase = 0

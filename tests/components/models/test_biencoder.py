@@ -13,9 +13,9 @@ from sentence_transformers.base.modules import Dense, Router, Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from components.models.biencoder import BiEncoder
+from components.models.encoding import open_towers
 from components.models.errors import ModelError
 from components.models.head import HierarchicalArticleHead
-from components.models.tower import open_towers
 
 TEXTS = ["the landlord must repair the dwelling", "rent", "a worker may appeal " * 20]
 

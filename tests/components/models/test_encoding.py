@@ -14,16 +14,18 @@ from transformers import AutoTokenizer
 from components.models import encoding
 from components.models.biencoder import BiEncoder
 from components.models.encoding import (
+    PassageTokenizer,
     TextEncoder,
     TokenBudget,
+    Tower,
     embed_passages,
     encode,
     encode_tokenized,
+    open_towers,
 )
 from components.models.errors import ModelError
 from components.models.folder import model_digest
 from components.models.head import HierarchicalArticleHead
-from components.models.tower import PassageTokenizer, Tower, open_towers
 
 # Tokens
 

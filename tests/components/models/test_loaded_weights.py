@@ -20,8 +20,8 @@ from components.models.errors import ModelError
 from components.models.folder import digests_of_parts
 from components.models.graph import LegislativeGraphEncoder
 from components.models.head import HierarchicalArticleHead
-from training.pretraining import open_starting_model as open_pretraining_model
-from training.ranking.run import open_starting_model as open_ranking_model
+from training.pretrain import open_starting_model as open_pretraining_model
+from training.ranker import open_starting_model as open_ranking_model
 
 CPU = torch.device("cpu")
 TEXTS = ["tenant must pay the rent", "the court"]

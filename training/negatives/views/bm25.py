@@ -12,8 +12,8 @@ from torch import Tensor
 
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
-from training.bm25 import CountedLaw, Variant
-from training.negatives.options import ViewInputs
+from training.bm25_table import CountedLaw, Variant
+from training.negatives.curriculum import ViewInputs
 
 
 class BM25View:

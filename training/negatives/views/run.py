@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.negatives.curriculum import ViewInputs
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import ViewInputs
 
 _SHOWN = 5
 

@@ -7,8 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from components.models.similarity import Similarity, similarities
-from training.negatives.options import ViewInputs
+from components.models.similarity import Similarity
+from training.negatives.curriculum import ViewInputs
+from training.objective import similarities
 
 # Articles copied to float64 at a time: 6 MB at 768 dimensions, which fits into a cache.
 _ARTICLES_AT_A_TIME = 1024

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.statutes.tree import CrossLaw, LegislativeTree
+from training.negatives.curriculum import ViewInputs
 from training.negatives.gold import Gold, flattened
-from training.negatives.options import ViewInputs
 
 
 class TreeView:
