@@ -349,7 +349,9 @@ def results(
     written = answer.get("answer", {"state": "", "notices": []})
     if written["state"] == "generated":
         panel = written_answer(written, language, on)
+        places = {}
     else:
+        places = {each.document["id"]: place for place, each in enumerate(quoted, start=1)}
         panel = _law_says(quoted, written["notices"], glossary, language, on)
     not_binding = not all(each.binds for each in read)
     return render(
@@ -368,7 +370,13 @@ def results(
         ranked_in_part=_ranked_in_part(answer, language),
         panel=panel,
         steps=_steps(quoted, glossary),
-        articles=[(each.document, _shown(each, language, is_open=cited_only)) for each in read],
+        articles=[
+            (
+                each.document,
+                _shown(each, language, places.get(each.document["id"], 0), is_open=cited_only),
+            )
+            for each in read
+        ],
         laws=list(dict.fromkeys(each["law"] for each in documents)),
         kinds=[kind for kind in MEDIA_TYPES if kind not in BINARY],
         word_link=article_link([each["id"] for each in documents], language, on, **{"as": "docx"}),
@@ -423,11 +431,23 @@ class _Read(NamedTuple):
         text, language = str(self.document["content"]), self.document.get("language")
         return excerpt(text, self.passage, language, self.terms, words)
 
-    def lines(self, shown: Excerpt | None = None, defined: Iterable[Note] = ()) -> list[ShownLine]:
-        """The lines of an excerpt, or of the whole article, with definitions of some words."""
+    def lines(
+        self,
+        shown: Excerpt | None = None,
+        defined: Iterable[Note] = (),
+        *,
+        run_on: bool = False,
+    ) -> list[ShownLine]:
+        """The lines of an excerpt, or of the whole article; see `annotations.shown_lines`.
+
+        Args:
+            shown: the excerpt.
+            defined: definitions of some of its words.
+            run_on: whether lists within a line stay in it.
+        """
         text = str(self.document["content"] or "")
         spans = None if shown is None else shown.spans
-        return shown_lines(text, spans, [*defined, *self.marks])
+        return shown_lines(text, spans, [*defined, *self.marks], run_on=run_on)
 
 
 class _Quoted(NamedTuple):
@@ -498,7 +518,8 @@ class _Shown(NamedTuple):
     Attributes:
         title: what the article is about.
         cited: its number and law.
-        passage: lines of the passage that matched.
+        passage: lines of the passage that matched; none where it is quoted.
+        quoted: its place among the passages above the results, from 1; 0 where it has none.
         whole: lines of the article.
         is_open: whether the whole article is shown at once.
         read_in_part: a sentence for each model that read only a part.
@@ -508,23 +529,25 @@ class _Shown(NamedTuple):
     title: str
     cited: str
     passage: list[ShownLine]
+    quoted: int
     whole: list[ShownLine]
     is_open: bool
     read_in_part: list[str]
     ranks: list[tuple[StageTexts, int, str]]
 
 
-def _shown(read: _Read, language: Language, *, is_open: bool) -> _Shown:
+def _shown(read: _Read, language: Language, quoted: int, *, is_open: bool) -> _Shown:
     document, ranks = read.document, read.document["ranks"]
     stages = [stage for stage in STAGE_TEXTS[language] if stage in ranks]
     stages += [stage for stage in ranks if stage not in stages]
-    part = None if is_open else read.excerpt(_RESULT_WORDS)
+    part = None if is_open or quoted else read.excerpt(_RESULT_WORDS)
     return _Shown(
         result_title(document),
         ", ".join(
             each for each in (article_title(document["number"]), short_law(document["law"])) if each
         ),
-        [] if part is None else read.lines(part),
+        [] if part is None else read.lines(part, run_on=True),
+        quoted,
         read.lines(None, read.defined),
         is_open,
         _read_in_part(document, language),

@@ -45,7 +45,7 @@ def test_a_corrected_word_is_reported_and_marked():
     markup = results(answer, "en", as_typed="q=my+deposet&spelling=typed")
     shown = "Showing results for deposit; search for deposet instead."
     assert shown in text_of(markup)
-    assert '<a href="#q=my+deposet&amp;spelling=typed">' in markup
+    assert '<a href="/#q=my+deposet&amp;spelling=typed">' in markup
     assert "<mark>deposit</mark>" in markup
 
 
@@ -153,7 +153,8 @@ def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_rank
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", 5, None])
 def test_only_a_web_address_becomes_a_link(url):
-    assert set(re.findall(r'href="([^"?]*)', shown(source_url=url))) == {"/article", "/law"}
+    links = set(re.findall(r'href="([^"?#]*)', shown(source_url=url)))
+    assert links == {"/", "/article", "/law"}
     assert '<a href="https://law.example/?a=1&amp;b=2"' in shown(
         source_url="https://law.example/?a=1&b=2"
     )
