@@ -99,6 +99,14 @@ def written_answer(answer: Mapping[str, Any], language: Language, on: date | Non
     )
 
 
+def being_written(answer: Mapping[str, Any], language: Language) -> Markup:
+    """What a language model has written so far; empty where it does not write."""
+    if "writing" not in answer:
+        return Markup()
+    lines = _LINE_ENDS.split(answer["writing"])
+    return render("writing.html", texts=ANSWER_TEXTS[language], lines=lines)
+
+
 def _notice(notice: Mapping[str, Any], texts: SimpleNamespace, language: Language) -> str:
     code = notice["code"]
     if code in texts.counted:
@@ -344,7 +352,7 @@ def results(
     searched = corrected(question, corrections)
     read = [_Read.of(document, searched, glossary) for document in documents]
     quoted = []
-    if not (doubtful or cited_only):
+    if not (doubtful or cited_only or "writing" in answer):
         quoted = [each for each in read if each.binds and each.passage][:_QUOTED]
     written = answer.get("answer", {"state": "", "notices": []})
     if written["state"] == "generated":
@@ -369,6 +377,7 @@ def results(
         limit=limit,
         ranked_in_part=_ranked_in_part(answer, language),
         panel=panel,
+        is_growing="writing" in answer,
         steps=_steps(quoted, glossary),
         articles=[
             (
