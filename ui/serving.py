@@ -56,10 +56,12 @@ class PageAnswer(Answer):
     """What the page shows: an answer, and what only the page needs to know.
 
     - `doubtful`: whether its articles may not answer the question.
+    - `nearness`: of articles, by their ids, the cosine of their nearest provision to the question.
     - `writing`: what a generator has written so far; absent once `answer` is there.
     """
 
     doubtful: NotRequired[bool]
+    nearness: NotRequired[dict[str, float]]
     writing: NotRequired[str]
 
 
@@ -447,6 +449,7 @@ class Serving:
         """
         question = corrected(answer["question"], answer.get("corrections", {}))
         documents = answer["documents"]
+        nearness = answer["nearness"] = {}
         encoder = _encoder(pipeline)
         vector = None if encoder is None else encoder.encode_queries([question])[0]
         for place, document in enumerate(documents):
@@ -455,6 +458,8 @@ class Serving:
             if vector is not None and encoder is not None and "passage" not in document:
                 vectors = self._vectors.of(encoder, document, only_known=place >= _READ)
                 near = None if vectors is None else (vectors @ vector).tolist()
+            if near is not None:
+                nearness[document["id"]] = max(near)
             best = best_provision(text, analyzer(language)(question), language, near)
             if best is not None:
                 document.setdefault("passage", best.span._asdict())

@@ -75,19 +75,21 @@ def answer(page: Page, question: str) -> dict[str, Any]:
 
 
 def is_cut_off(lines: list[str], text: str) -> bool:
-    """Whether a line ends within a paragraph of the article, and shows no ellipsis."""
+    """Whether a line ends within a paragraph of the article, and no ellipsis or line follows it."""
+    words = [" ".join(line.split()) for line in lines]
     paragraphs = [" ".join(line.split()) for line in text.splitlines()]
 
-    def ends(line: str) -> bool:
-        words = " ".join(line.split()).split("…")[-1].strip()
-        words = re.sub(r"^\(?\w{1,3}[.)]\s", "", words)
-        # A point of a list ends where the next begins.
-        return any(
-            each.endswith(words) or re.search(rf"{re.escape(words)} \([b-z]\)", each)
-            for each in paragraphs
-        )
+    def goes_on(line: str, following: str) -> bool:
+        end = re.sub(r"^\(?\w{1,3}[.)]\s", "", line.split("…")[-1].strip())
+        rests = [each.partition(end)[2].strip() for each in paragraphs if end in each]
+        # The points of a list, and what follows it, stand on lines of their own.
+        return not any(not rest or (following and rest.startswith(following)) for rest in rests)
 
-    return not all(line.rstrip().endswith("…") or ends(line) for line in lines)
+    following = [*(each.split("…")[0].strip() for each in words[1:]), ""]
+    return any(
+        not line.endswith("…") and goes_on(line, after)
+        for line, after in zip(words, following, strict=True)
+    )
 
 
 def measure(url: str, split: str) -> None:

@@ -49,6 +49,21 @@ def test_a_corrected_word_is_reported_and_marked():
     assert "<mark>deposit</mark>" in markup
 
 
+def test_the_passages_nearest_in_meaning_are_quoted_and_only_law_that_binds():
+    documents = [document(id=f"a{n}") for n in range(5)]
+    documents[4]["state"] = "repealed"
+    given = {"question": "why?", "took_ms": 1.0, "documents": documents}
+    by_list = {"a0", "a1", "a2"}
+    for nearness, quoted in (
+        ({}, by_list),
+        # A little nearer is not enough for a lower place; only read articles are known.
+        ({"a0": 0.5, "a1": 0.5, "a2": 0.5, "a3": 0.51}, by_list),
+        ({"a0": 0.5, "a1": 0.3, "a2": 0.5, "a3": 0.51, "a4": 0.9}, {"a0", "a2", "a3"}),
+    ):
+        answer = str(results({**given, "nearness": nearness}, "en")).split('<div class="list">')[0]
+        assert set(re.findall(r"id=(a\d)", answer)) == quoted
+
+
 WORDINGS = [
     {"id": "old", "valid_from": None, "valid_to": "2008-12-31"},
     {"id": "new", "valid_from": "2030-01-01", "valid_to": None},
