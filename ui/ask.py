@@ -350,8 +350,8 @@ def build_page(
             filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
         if learns:
             html(learning(), "learning")
-        status, written = html("", "status"), html("", "written")
-        shown = [status, html("", "results"), _unseen_box("taken"), written]
+        status, answer = html("", "status"), html("", "written")
+        shown = [status, html("", "results"), _unseen_box("taken"), answer]
         if page.shown.is_aldermere:
             examples(EXAMPLES, language)
         describe = partial(about, stages=stages, language=language, sent_to=sent_to)
