@@ -222,7 +222,7 @@ def test_a_day_after_the_laws_own_is_reported_where_it_was_asked_for(site, clien
     (search,) = ask_page(site).fns.values()
     for on, open_ in (("2030-01-01", True), ("2025-03-01", False)):
         page = client.get("/article", params={"id": "a0", "on": on}).text
-        *_, results, _ = search.fn("", "deposit", [], "all", on)
+        *_, results, _, _ = search.fn("", "deposit", [], "all", on)
         for shown in (page, str(results)):
             assert ("The text is as of 1 March 2025" in shown) == open_
         limit = re.search(r'<p class="limit">(States as of .*? 20\d\d\.)( The text)?', str(results))
