@@ -223,6 +223,7 @@ async def stream(
     top_k: int | None = None,
     filters: Mapping[str, Any] | None = None,
     as_of: date | str | None = None,
+    states_on: date | None = None,
     *,
     correct: bool = True,
 ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
@@ -238,7 +239,7 @@ async def stream(
     Raises:
         The errors of `ask`; those of the arguments before anything is yielded.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
     async def forward(chunk: StreamingChunk) -> None:

@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from components.statutes.languages import known_language
-from ui.passages import Line, Span, anchor_of, lines_of, provisions_of, sentence_around
+from ui.passages import (
+    Line,
+    Span,
+    anchor_of,
+    lines_of,
+    points_of,
+    provisions_of,
+    sentence_around,
+)
 
 Kind = Literal["text", "mark", "term", "link", "gap"]
 
@@ -48,7 +57,11 @@ class ShownLine(NamedTuple):
 
 
 def shown_lines(
-    text: str, spans: Sequence[Span] | None = None, notes: Iterable[Note] = ()
+    text: str,
+    spans: Sequence[Span] | None = None,
+    notes: Iterable[Note] = (),
+    *,
+    run_on: bool = False,
 ) -> list[ShownLine]:
     """The lines of an article, or of an excerpt of it, whose gaps are shown.
 
@@ -56,12 +69,14 @@ def shown_lines(
         text: the article's.
         spans: what is shown, in order, without overlaps; None for all of it.
         notes: of several that overlap, the first stands.
+        run_on: whether the points of a list within a line stay in it, to save room.
     """
     kept = _without_overlaps(notes)
     shown: list[ShownLine] = []
     for provision in provisions_of(text):
         gap = None  # whether the last line shown of this provision ends in one
-        for line in provision.lines:
+        lines = provision.lines
+        for line in lines if run_on else chain(*(points_of(text, each) for each in lines)):
             parts = _parts_of(line, spans)
             if not parts:
                 if gap is False:

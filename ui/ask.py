@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -39,7 +39,7 @@ from ui.serving import (
 from ui.shell import Following
 from ui.texts import ABOUT_TEXTS, ASK_TEXTS
 
-Ask = Callable[[str, Narrowing], Mapping[str, Any]]
+Ask = Callable[[str, Narrowing], Iterable[Mapping[str, Any]]]
 
 # A link has a question and some laws; a longer one was not made here.
 _LONGEST_LINK = 60_000
@@ -55,7 +55,8 @@ _logger = logging.getLogger(__name__)
 
 
 class Shown(NamedTuple):
-    """What a search shows: HTML of the status line and of the results, and JSON for the script.
+    """What a search shows: HTML of the status line, of what a generator is writing and of the
+    results, and JSON for the script.
 
     The JSON, `taken`, has `link`, the fragment of a link to this search, and `files`: by kind, the
     `name`, `type` and `content` of an export. It is empty without results.
@@ -64,6 +65,7 @@ class Shown(NamedTuple):
     status: str
     results: str = ""
     taken: str = ""
+    written: str = ""
 
 
 class Arrival(NamedTuple):
@@ -76,15 +78,15 @@ class Arrival(NamedTuple):
     laws: list[str] | str
     which: str
     day: str
-    shown: Shown
+    shown: Iterator[Shown]
 
 
 class Desk:
     """Answers one question for the page, whatever an HTTP client sends in its place.
 
     Args:
-        ask: from a clean question and what narrows it to its answer, as `ui.serving.Serving.answer`
-            gives it.
+        ask: from a clean question and what narrows it to its answer as it grows, as
+            `ui.serving.Serving.answers` gives it.
         searched: describes what is searched now.
         language: of the interface.
         by_list: whether laws are chosen from a list.
@@ -115,37 +117,43 @@ class Desk:
         on: object = None,
         *,
         as_typed: bool = False,
-    ) -> Shown:
-        """What is found for a question, or a message in its place."""
+    ) -> Iterator[Shown]:
+        """What is found for a question, as its answer grows, or a message in its place."""
         texts = self._texts
         if message := results.too_long(question, self._language):
-            return self._message(message)
+            yield self._message(message)
+            return
         try:
             asked = clean_question(question)
             narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
-            narrowing = replace(narrowing, as_typed=as_typed)
         except QuestionError:
-            return self._message(texts.empty)
+            yield self._message(texts.empty)
         except ChoiceError:
-            return self._message(texts.no_choice)
+            yield self._message(texts.no_choice)
         except LawError as error:
-            return self._no_law(str(error))
+            yield self._no_law(str(error))
         except DayError:
-            return self._message(texts.no_day)
-        try:
-            return self._found(asked, narrowing)
-        except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
-            log_failure(_logger, "A search", error)
-            return self._message(texts.failed, "failure")
+            yield self._message(texts.no_day)
+        else:
+            try:
+                yield from self._found(asked, replace(narrowing, as_typed=as_typed))
+            except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
+                log_failure(_logger, "A search", error)
+                yield self._message(texts.failed, "failure")
 
-    def _found(self, asked: str, narrowing: Narrowing) -> Shown:
-        language, on = self._language, narrowing.day
+    def _found(self, asked: str, narrowing: Narrowing) -> Iterator[Shown]:
         named = named_law(asked, law_names(self._collection().laws))
         if named is not None and named.number is None:
             title = self._texts.law_found
-            return Shown(results.status([], title), results.law_found(named.law, language))
+            law = results.law_found(named.law, self._language)
+            yield Shown(results.status([], title), law)
+            return
         question = asked if named is None else f"article {named.number}, {named.law}"
-        answer = {**self._ask(question, narrowing), "question": asked}
+        for answer in self._ask(question, narrowing):
+            yield self._shown({**answer, "question": asked}, narrowing)
+
+    def _shown(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
+        language, on, asked = self._language, narrowing.day, answer["question"]
         if not answer["documents"]:
             return self._nothing_found(answer, narrowing)
         if results.is_ambiguous(answer):
@@ -166,6 +174,7 @@ class Desk:
                 as_typed=_link(asked, replace(narrowing, as_typed=True)),
             ),
             self._taken(asked, narrowing, answer),
+            results.being_written(answer, language),
         )
 
     def arrive(self, link: object) -> Arrival:
@@ -183,7 +192,8 @@ class Desk:
         laws: list[str] | str = given.get("law", [])
         if not self._by_list:
             laws = " ".join(laws)
-        shown = self.search(question, laws, which, on, as_typed=given.get(_SPELLING) == [_AS_TYPED])
+        as_typed = given.get(_SPELLING) == [_AS_TYPED]
+        shown = self.search(question, laws, which, on, as_typed=as_typed)
         # The fields take only what they offer; the message explains the rest.
         if isinstance(laws, list):
             known = set(self._collection().laws)
@@ -311,7 +321,7 @@ def build_page(
     """The view over one collection of law.
 
     Args:
-        ask: from a clean question and what narrows it to its answer; see `Desk`.
+        ask: from a clean question and what narrows it to its answer as it grows; see `Desk`.
         searched: describes what is searched now, for the notices and the laws to choose from. Its
             first answer decides whether there are examples and a list of laws.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
@@ -340,7 +350,8 @@ def build_page(
             filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
         if learns:
             html(learning(), "learning")
-        shown = [html("", "status"), html("", "results"), _unseen_box("taken")]
+        status, answer = html("", "status"), html("", "written")
+        shown = [status, html("", "results"), _unseen_box("taken"), answer]
         if page.shown.is_aldermere:
             examples(EXAMPLES, language)
         describe = partial(about, stages=stages, language=language, sent_to=sent_to)
@@ -351,7 +362,8 @@ def build_page(
         # One function for all: of several, Gradio would let the slowest have the last word.
         gr.on(
             [search.click, *(each.submit for each in written), arrive.click],
-            partial(_searched, desk),
+            # Of a generator function Gradio sends every last result twice.
+            partial(_searching if "generator" in sent_to else _searched, desk),
             inputs=[arrival, question, *narrowed],
             outputs=[*narrowed, filters, *shown],
             api_name="search",
@@ -418,15 +430,31 @@ def examples(questions: Sequence[str], language: Language) -> None:
 
 
 def _searched(desk: Desk, link: object, question: object, *narrowed: object) -> list[Any]:
-    """The search of the link if there is one, otherwise that of the fields.
+    """The last of `_searching`."""
+    *_, last = _searching(desk, link, question, *narrowed)
+    return last
 
-    A link also fills in the fields that narrow the search.
+
+def _searching(
+    desk: Desk, link: object, question: object, *narrowed: object
+) -> Iterator[list[Any]]:
+    """The search of the link if there is one, otherwise that of the fields, as it grows.
+
+    A link also fills in the fields that narrow the search. While an answer is written only it
+    changes, so that what a reader has unfolded stays open.
     """
-    if not link:
-        return [*(gr.skip() for _ in (*narrowed, "filters")), *desk.search(question, *narrowed)]
-    laws, which, day, shown = desk.arrive(link)
-    narrows = bool(laws or day or which != DEFAULT)
-    return [laws, which, day, gr.Accordion(open=narrows), *shown]
+    filled_in: list[Any] = [gr.skip() for _ in (*narrowed, "filters")]
+    if link:
+        laws, which, day, searches = desk.arrive(link)
+        narrows = bool(laws or day or which != DEFAULT)
+        filled_in = [laws, which, day, gr.Accordion(open=narrows)]
+    else:
+        searches = desk.search(question, *narrowed)
+    begun = False
+    for shown in searches:
+        rest = [gr.skip()] * 3 if begun and shown.written else shown[:3]
+        yield [*filled_in, *rest, shown.written]
+        begun = True
 
 
 def _unseen_box(name: str) -> gr.Textbox:

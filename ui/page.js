@@ -230,6 +230,7 @@ document.addEventListener("keydown", (event) => {
 
 function followResults(results) {
   let last = null;
+  let grew = false;
   const title = document.title;
   new MutationObserver(() => {
     const heading = results.querySelector("h2");
@@ -239,8 +240,11 @@ function followResults(results) {
     document.title = heading ? `${name.textContent} · ${title}` : title;
     addCopyButtons(results);
     describeTerms(results);
+    // An answer that has come to stand above the articles moves nobody who reads them.
+    const goesOn = grew;
+    grew = results.querySelector(".growing") !== null;
+    if (!heading || goesOn) return;
     returnToPlace();
-    if (!heading) return;
     if (document.activeElement.matches(".example")) heading.focus();
     bringIntoSight(document.querySelector("#status .message") ?? heading);
   }).observe(results, { childList: true, subtree: true });

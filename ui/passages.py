@@ -95,6 +95,43 @@ def lines_of(text: str) -> list[Line]:
     return lines
 
 
+# A list within a line begins with "(a)"; its points end with semicolons, or with commas where a
+# colon announces it: "points (a), (b) and (c)" is no list.
+_FIRST_POINT = re.compile(r"(?P<colon>:)?\s(?=\(?a\)\s)")
+
+
+def points_of(text: str, line: Line) -> list[Line]:
+    """A line in parts: the points of a list within it ("(a) ...; (b) ...") become lines.
+
+    Args:
+        text: the article's.
+        line: one of its lines.
+    """
+    start, end = line.body, line.span.end
+    cuts: list[int] = []
+    if first := _FIRST_POINT.search(text, start, end):
+        cuts.append(first.end())
+        ends = ";," if first["colon"] else ";"
+        for letter in "bcdefghijklmnopqrstuvwxyz":
+            after = rf"[{ends}](?:\s(?:and|or|et|ou))?\s(?=\(?{letter}\)\s)"
+            if (point := re.compile(after).search(text, cuts[-1], end)) is None:
+                break
+            cuts.append(point.end())
+    if len(cuts) < 2:
+        return [line]
+    # What follows the last point's sentence belongs to the list's paragraph again.
+    rest = _SENTENCE_END.search(text, cuts[-1], end)
+    parts = [Line(line.kind, line.marker, _trimmed(text, Span(line.span.start, cuts[0])), start)]
+    for place, stop in zip(cuts, [*cuts[1:], rest.end() if rest else end], strict=True):
+        marker = _MARKER.match(text, place, end)
+        assert marker is not None
+        span = _trimmed(text, Span(place, stop))
+        parts.append(Line("lettered", marker[1], span, marker.end()))
+    if rest:
+        parts.append(Line("", "", Span(rest.end(), end), rest.end()))
+    return parts
+
+
 def provisions_of(text: str) -> list[Provision]:
     """The provisions of an article, in order; every line is in one of them."""
     groups: list[list[Line]] = []

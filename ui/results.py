@@ -99,6 +99,14 @@ def written_answer(answer: Mapping[str, Any], language: Language, on: date | Non
     )
 
 
+def being_written(answer: Mapping[str, Any], language: Language) -> Markup:
+    """What a language model has written so far; empty where it does not write."""
+    if "writing" not in answer:
+        return Markup()
+    lines = _LINE_ENDS.split(answer["writing"])
+    return render("writing.html", texts=ANSWER_TEXTS[language], lines=lines)
+
+
 def _notice(notice: Mapping[str, Any], texts: SimpleNamespace, language: Language) -> str:
     code = notice["code"]
     if code in texts.counted:
@@ -344,12 +352,14 @@ def results(
     searched = corrected(question, corrections)
     read = [_Read.of(document, searched, glossary) for document in documents]
     quoted = []
-    if not (doubtful or cited_only):
-        quoted = [each for each in read if each.binds and each.passage][:_QUOTED]
+    if not (doubtful or cited_only or "writing" in answer):
+        quoted = _quoted(read, answer.get("nearness", {}))
     written = answer.get("answer", {"state": "", "notices": []})
     if written["state"] == "generated":
         panel = written_answer(written, language, on)
+        places = {}
     else:
+        places = {each.document["id"]: place for place, each in enumerate(quoted, start=1)}
         panel = _law_says(quoted, written["notices"], glossary, language, on)
     not_binding = not all(each.binds for each in read)
     return render(
@@ -367,16 +377,26 @@ def results(
         limit=limit,
         ranked_in_part=_ranked_in_part(answer, language),
         panel=panel,
+        is_growing="writing" in answer,
         steps=_steps(quoted, glossary),
-        articles=[(each.document, _shown(each, language, is_open=cited_only)) for each in read],
+        articles=[
+            (
+                each.document,
+                _shown(each, language, places.get(each.document["id"], 0), is_open=cited_only),
+            )
+            for each in read
+        ],
         laws=list(dict.fromkeys(each["law"] for each in documents)),
         kinds=[kind for kind in MEDIA_TYPES if kind not in BINARY],
         word_link=article_link([each["id"] for each in documents], language, on, **{"as": "docx"}),
     )
 
 
-# Passages above the results, and about how many words of one stand in a result.
-_QUOTED = 3
+# Passages above the results. What a place in the list counts against a cosine was chosen on the
+# demo's dev questions: any number from 0.005 to 0.02 quotes a right article more often than the
+# list's own order.
+_QUOTED, _PLACE = 3, 0.01
+# About how many words of a passage stand in a result.
 _RESULT_WORDS = 40
 
 
@@ -423,11 +443,36 @@ class _Read(NamedTuple):
         text, language = str(self.document["content"]), self.document.get("language")
         return excerpt(text, self.passage, language, self.terms, words)
 
-    def lines(self, shown: Excerpt | None = None, defined: Iterable[Note] = ()) -> list[ShownLine]:
-        """The lines of an excerpt, or of the whole article, with definitions of some words."""
+    def lines(
+        self,
+        shown: Excerpt | None = None,
+        defined: Iterable[Note] = (),
+        *,
+        run_on: bool = False,
+    ) -> list[ShownLine]:
+        """The lines of an excerpt, or of the whole article; see `annotations.shown_lines`.
+
+        Args:
+            shown: the excerpt.
+            defined: definitions of some of its words.
+            run_on: whether lists within a line stay in it.
+        """
         text = str(self.document["content"] or "")
         spans = None if shown is None else shown.spans
-        return shown_lines(text, spans, [*defined, *self.marks])
+        return shown_lines(text, spans, [*defined, *self.marks], run_on=run_on)
+
+
+def _quoted(read: Sequence[_Read], nearness: Mapping[str, float]) -> list[_Read]:
+    """The articles whose passages answer best: by meaning, and by their places in the list.
+
+    Those whose meaning is not known keep the list's order, after the others.
+    """
+    worth = {
+        place: nearness.get(each.document["id"], -1.0) - _PLACE * place
+        for place, each in enumerate(read)
+        if each.binds and each.passage
+    }
+    return [read[place] for place in sorted(worth, key=lambda each: -worth[each])[:_QUOTED]]
 
 
 class _Quoted(NamedTuple):
@@ -498,7 +543,8 @@ class _Shown(NamedTuple):
     Attributes:
         title: what the article is about.
         cited: its number and law.
-        passage: lines of the passage that matched.
+        passage: lines of the passage that matched; none where it is quoted.
+        quoted: its place among the passages above the results, from 1; 0 where it has none.
         whole: lines of the article.
         is_open: whether the whole article is shown at once.
         read_in_part: a sentence for each model that read only a part.
@@ -508,23 +554,25 @@ class _Shown(NamedTuple):
     title: str
     cited: str
     passage: list[ShownLine]
+    quoted: int
     whole: list[ShownLine]
     is_open: bool
     read_in_part: list[str]
     ranks: list[tuple[StageTexts, int, str]]
 
 
-def _shown(read: _Read, language: Language, *, is_open: bool) -> _Shown:
+def _shown(read: _Read, language: Language, quoted: int, *, is_open: bool) -> _Shown:
     document, ranks = read.document, read.document["ranks"]
     stages = [stage for stage in STAGE_TEXTS[language] if stage in ranks]
     stages += [stage for stage in ranks if stage not in stages]
-    part = None if is_open else read.excerpt(_RESULT_WORDS)
+    part = None if is_open or quoted else read.excerpt(_RESULT_WORDS)
     return _Shown(
         result_title(document),
         ", ".join(
             each for each in (article_title(document["number"]), short_law(document["law"])) if each
         ),
-        [] if part is None else read.lines(part),
+        [] if part is None else read.lines(part, run_on=True),
+        quoted,
         read.lines(None, read.defined),
         is_open,
         _read_in_part(document, language),

@@ -134,7 +134,7 @@ def build_site(
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
-            serving.answer,
+            serving.answers,
             searched,
             serving.stages,
             language,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, NotRequired, cast, get_args
 
 import torch
@@ -33,7 +35,7 @@ from components.statutes.citations.laws import LawNames
 from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import Answer, ask, found_article
+from pipelines.asking import Answer, ask, found_article, stream
 from pipelines.loading import load_pipeline
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
@@ -51,9 +53,16 @@ _LONGEST_NAME = 200  # characters that are looked at
 
 
 class PageAnswer(Answer):
-    """What the page shows: an answer, and whether its articles may not answer the question."""
+    """What the page shows: an answer, and what only the page needs to know.
+
+    - `doubtful`: whether its articles may not answer the question.
+    - `nearness`: of articles, by their ids, the cosine of their nearest provision to the question.
+    - `writing`: what a generator has written so far; absent once `answer` is there.
+    """
 
     doubtful: NotRequired[bool]
+    nearness: NotRequired[dict[str, float]]
+    writing: NotRequired[str]
 
 
 class DayError(ValueError):
@@ -240,6 +249,9 @@ _READ = 3
 _MOST_PREPARED = 2_000
 _PAUSE = 0.05
 
+# Seconds between two looks at a text that is being written.
+_BETWEEN_LOOKS = 0.2
+
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
 _RANKING_MS = 1200.0
@@ -359,6 +371,52 @@ class Serving:
             return named
         return self._threads.submit(self._answered, question, narrowing).result()
 
+    def answers(self, question: str, narrowing: Narrowing = OF_TODAY) -> Iterator[PageAnswer]:
+        """`answer` as it grows, if a generator writes it: articles, more and more words, verdicts.
+
+        The last one is what `answer` returns.
+        """
+        if "generator" not in self.sent_to or _named(self._pipeline, question, narrowing):
+            yield self.answer(question, narrowing)
+            return
+        grown: SimpleQueue[PageAnswer | None] = SimpleQueue()
+
+        def grow() -> None:
+            try:
+                asyncio.run(self._grow(question, narrowing, grown.put))
+            finally:
+                grown.put(None)
+
+        growing = self._threads.submit(grow)
+        while (answer := grown.get()) is not None:
+            yield answer
+        growing.result()
+
+    async def _grow(
+        self, question: str, narrowing: Narrowing, show: Callable[[PageAnswer], object]
+    ) -> None:
+        pipeline, looked, written = self._pipeline, 0.0, ""
+        found: PageAnswer
+        async for part, content in stream(
+            pipeline,
+            question,
+            filters=narrowing.filters,
+            as_of=narrowing.as_of,
+            states_on=narrowing.day,
+            correct=not narrowing.as_typed,
+        ):
+            if part == "articles":
+                found = self._completed(pipeline, cast("PageAnswer", content))
+            elif part == "answer":
+                found["answer"] = content
+                break
+            else:
+                written += content["text"]
+            if time.monotonic() - looked > _BETWEEN_LOOKS:
+                looked = time.monotonic()
+                show(cast("PageAnswer", {**found, "writing": written}))
+        show(found)
+
     def _answered(self, question: str, narrowing: Narrowing) -> PageAnswer:
         pipeline = self._pipeline
         found = ask(
@@ -369,7 +427,10 @@ class Serving:
             states_on=narrowing.day,
             correct=not narrowing.as_typed,
         )
-        answer = cast("PageAnswer", found)
+        return self._completed(pipeline, cast("PageAnswer", found))
+
+    def _completed(self, pipeline: Pipeline, answer: PageAnswer) -> PageAnswer:
+        """What was found, with all that the page shows of it."""
         _add_words_read(pipeline, answer)
         self._add_passages(pipeline, answer)
         if GRAPH in _stages(pipeline):
@@ -388,6 +449,7 @@ class Serving:
         """
         question = corrected(answer["question"], answer.get("corrections", {}))
         documents = answer["documents"]
+        nearness = answer["nearness"] = {}
         encoder = _encoder(pipeline)
         vector = None if encoder is None else encoder.encode_queries([question])[0]
         for place, document in enumerate(documents):
@@ -396,6 +458,8 @@ class Serving:
             if vector is not None and encoder is not None and "passage" not in document:
                 vectors = self._vectors.of(encoder, document, only_known=place >= _READ)
                 near = None if vectors is None else (vectors @ vector).tolist()
+            if near is not None:
+                nearness[document["id"]] = max(near)
             best = best_provision(text, analyzer(language)(question), language, near)
             if best is not None:
                 document.setdefault("passage", best.span._asdict())

@@ -55,7 +55,7 @@ def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
     def start(ask: Any, searched: Any, standing: Callable[[], Any] | None = None) -> str:
         pages = {
             address("/", language): build_page(
-                lambda question, _: ask(question),
+                lambda question, _: [ask(question)],
                 searched,
                 ["citation", "bm25"],
                 language,

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from browsing import ask, check_look
+from browsing import ask, check_look, violations
 from haystack.dataclasses import ChatMessage
 from slow_cases import slow
 from tiny_site import JOIN, on_a_port
@@ -90,6 +90,35 @@ def test_doubts_are_read_where_they_belong(open_page, page_of):
     assert "Housing Code of Aldermere, article 12" in sources.first.inner_text()
     # The articles stand below it.
     assert page.get_by_role("article").count() == 2
+
+
+def test_an_answer_grows_above_articles_that_stay_as_they_are(open_page, serve_site):
+    ending = threading.Event()
+    article = {"id": "1", "law": "Code", "number": "1", "headings": [], "content": "One text."}
+    article |= {"ranks": {"bm25": 1}, "state": "unknown"}
+    found = {"question": "Who?", "took_ms": 1.0, "documents": [article]}
+    checked = {"text": "Yes.", "start": 0, "quotations": [], "citations": [], "uncited": True}
+    written = {"state": "generated", "statements": [checked], "sources": [], "notices": []}
+
+    def answers(question: str, *_: Any) -> Iterator[dict[str, Any]]:
+        yield {**found, "writing": ""}
+        yield {**found, "writing": "Ye"}
+        ending.wait(30)
+        yield {**found, "answer": written}
+
+    collection = Collection(1, ("Code",))
+    page_ = build_page(answers, lambda: collection, ["bm25"], sent_to={"generator"})
+    page = open_page(serve_site(build_server({"/": page_})))
+    ask(page, "Who?")
+    growing = page.locator("#written .answer")
+    growing.get_by_text("Ye", exact=True).wait_for()
+    assert violations(page) == []
+    page.get_by_text("Whole article").click()
+    page.wait_for_timeout(300)
+    assert page.locator("details.whole").get_attribute("open") is not None
+    ending.set()
+    page.locator("#results .answer", has_text="no article named").wait_for()
+    assert growing.count() == 0
 
 
 # The examples are about such law.
@@ -214,9 +243,9 @@ def unblocked() -> threading.Event:
 
 @pytest.fixture(scope="module")
 def pages(unblocked) -> dict[str, Any]:
-    def ask(question: str, *_: Any) -> dict[str, Any]:
+    def ask(question: str, *_: Any) -> list[dict[str, Any]]:
         unblocked.wait(60)
-        return {"question": question, "took_ms": 1.0, "documents": []}
+        return [{"question": question, "took_ms": 1.0, "documents": []}]
 
     collection = Collection(1, ("Code civil",))
     return {

@@ -97,6 +97,23 @@ def test_the_page_fits_every_width_and_law_keeps_its_measure(open_page, aldermer
         assert 55 <= measure(page) <= 80
 
 
+@pytest.mark.parametrize(("width", "height", "screens"), [(1280, 800, 3), (390, 844, 5)])
+def test_ten_results_fit_a_few_screens(open_page, aldermere_page, width, height, screens):
+    page = open_page(aldermere_page, viewport={"width": width, "height": height})
+    ask(page, EXAMPLES[0])
+    results = page.locator(".articles > li")
+    assert results.count() == 10
+    end = results.last.evaluate("(it) => it.getBoundingClientRect().bottom + scrollY")
+    assert end <= screens * height
+    # What the answer quotes is not printed again.
+    quoted = results.first.get_by_role("link", name="Quoted above")
+    assert results.first.locator("article > .law").count() == 0
+    quoted.click()
+    passage = page.locator(".answer .passage").first
+    assert abs(passage.evaluate("(it) => it.getBoundingClientRect().top")) < height
+    assert page.locator(".asked q").inner_text() == EXAMPLES[0]
+
+
 def test_the_structure_is_announced_and_a_result_shows_the_article_in_its_place(
     open_page, aldermere_page
 ):

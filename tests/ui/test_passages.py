@@ -31,6 +31,24 @@ DEPOSIT = """(1) A deposit may not exceed two months' rent. It is kept by the Re
 TERMS = frozenset(analyzer("en")("when do I get my deposit back after I give back the keys"))
 
 
+def test_the_points_of_a_list_within_a_line_stand_on_lines_of_their_own():
+    text = (
+        "(1) The landlord states: (a) a name; (b) a price, and (c) a day. This is free.\n"
+        "(2) Rent is lower only where (a) it rains; or (b) it snows.\n"
+        "(3) See points (a), (b) and (c) of paragraph (1)."
+    )
+    shown = [(each.marker, each.anchor) for each in shown_lines(text)]
+    assert shown == [
+        *(("(1)", "p1"), ("(a)", "p1a"), ("(b)", "p1b"), ("(c)", "p1c"), ("", "")),
+        *(("(2)", "p2"), ("(a)", "p2a"), ("(b)", "p2b"), ("(3)", "p3")),
+    ]
+    assert len(shown_lines(text, run_on=True)) == 3
+    words = "".join(
+        each.marker + "".join(part.text for part in each.segments) for each in shown_lines(text)
+    )
+    assert words.replace(" ", "") == text.replace(" ", "").replace("\n", "")
+
+
 def test_a_paragraph_has_its_items_and_brings_what_limits_it():
     provisions = provisions_of(DEPOSIT)
     assert [each.number for each in provisions] == ["1", "2", "3", "4"]

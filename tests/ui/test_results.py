@@ -45,8 +45,23 @@ def test_a_corrected_word_is_reported_and_marked():
     markup = results(answer, "en", as_typed="q=my+deposet&spelling=typed")
     shown = "Showing results for deposit; search for deposet instead."
     assert shown in text_of(markup)
-    assert '<a href="#q=my+deposet&amp;spelling=typed">' in markup
+    assert '<a href="/#q=my+deposet&amp;spelling=typed">' in markup
     assert "<mark>deposit</mark>" in markup
+
+
+def test_the_passages_nearest_in_meaning_are_quoted_and_only_law_that_binds():
+    documents = [document(id=f"a{n}") for n in range(5)]
+    documents[4]["state"] = "repealed"
+    given = {"question": "why?", "took_ms": 1.0, "documents": documents}
+    by_list = {"a0", "a1", "a2"}
+    for nearness, quoted in (
+        ({}, by_list),
+        # A little nearer is not enough for a lower place; only read articles are known.
+        ({"a0": 0.5, "a1": 0.5, "a2": 0.5, "a3": 0.51}, by_list),
+        ({"a0": 0.5, "a1": 0.3, "a2": 0.5, "a3": 0.51, "a4": 0.9}, {"a0", "a2", "a3"}),
+    ):
+        answer = str(results({**given, "nearness": nearness}, "en")).split('<div class="list">')[0]
+        assert set(re.findall(r"id=(a\d)", answer)) == quoted
 
 
 WORDINGS = [
@@ -153,7 +168,8 @@ def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_rank
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "//x", 5, None])
 def test_only_a_web_address_becomes_a_link(url):
-    assert set(re.findall(r'href="([^"?]*)', shown(source_url=url))) == {"/article", "/law"}
+    links = set(re.findall(r'href="([^"?#]*)', shown(source_url=url)))
+    assert links == {"/", "/article", "/law"}
     assert '<a href="https://law.example/?a=1&amp;b=2"' in shown(
         source_url="https://law.example/?a=1&b=2"
     )

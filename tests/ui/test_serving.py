@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import chat_server
 from fastapi.testclient import TestClient
 from haystack import Pipeline
 from haystack.components.generators.chat import OpenAIChatGenerator
@@ -25,6 +26,7 @@ from components.models.biencoder import BiEncoder
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.engines import EngineCitationRetriever
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.generators import chat_generator
 from ui.language import LANGUAGES, address
 from ui.server import build_site
 from ui.serving import OF_TODAY, Narrowing, Searched, Serving
@@ -125,6 +127,19 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
     assert set(ran) == {"May the deposit be kept under art. 7 Work Code?"}
 
 
+def test_a_written_answer_grows_from_articles_to_words_to_verdicts(tmp_path, minilm):
+    store = indexed(tmp_path, [article("a0", text="A deposit is owed.", language="en")], minilm)
+    with chat_server() as server:
+        server.reply = 'It is: "A deposit is owed" [1].'
+        overrides = {"generator.chat_generator": chat_generator(server.url, "scripted")}
+        serving = Serving("answer_hybrid", store, overrides=overrides)
+        *growing, answered = serving.answers("Is the deposit owed?", Narrowing(day=BEFORE))
+    assert growing[0]["writing"] == "" and growing[0]["documents"][0]["id"] == "a0"
+    assert all(server.reply.startswith(each["writing"]) for each in growing)
+    assert "writing" not in answered and answered["answer"]["text"].startswith("It is")
+    assert answered["documents"] == growing[0]["documents"]
+
+
 BEFORE, AFTER = date(2025, 3, 1), date(2026, 9, 30)
 
 
@@ -207,7 +222,7 @@ def test_a_day_after_the_laws_own_is_reported_where_it_was_asked_for(site, clien
     (search,) = ask_page(site).fns.values()
     for on, open_ in (("2030-01-01", True), ("2025-03-01", False)):
         page = client.get("/article", params={"id": "a0", "on": on}).text
-        *_, results, _ = search.fn("", "deposit", [], "all", on)
+        *_, results, _, _ = search.fn("", "deposit", [], "all", on)
         for shown in (page, str(results)):
             assert ("The text is as of 1 March 2025" in shown) == open_
         limit = re.search(r'<p class="limit">(States as of .*? 20\d\d\.)( The text)?', str(results))
