@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import textwrap
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import Any, NotRequired, TypedDict
@@ -226,7 +226,7 @@ async def stream(
     states_on: date | None = None,
     *,
     correct: bool = True,
-) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
     """`ask_async` in parts, each as soon as it is there.
 
     Yields:

@@ -204,7 +204,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         Args:
             questions: whose vectors are of the store's model.
         """
-        self._questions = (self._answered_record(), questions)
+        assert isinstance(self.document_store, StatuteDocumentStore)
+        self._questions = (recorded(self.document_store), questions)
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -418,18 +419,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         Raises:
             StoreError: the store's are broken.
         """
-        record = self._answered_record()
+        store = self.document_store
+        if not isinstance(store, StatuteDocumentStore):
+            return None
+        record = recorded(store)
         if record != self._questions[0]:
-            assert isinstance(self.document_store, StatuteDocumentStore) or record is None
-            questions = AnsweredQuestions.read(self.document_store, record) if record else None
-            self._questions = (record, questions)
+            self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
         questions = self._questions[1]
         # A list without weight changes nothing, and would be shown as a reason.
         return questions if questions and questions.weight and self._fusion is None else None
-
-    def _answered_record(self) -> str | None:
-        store = self.document_store
-        return recorded(store) if isinstance(store, StatuteDocumentStore) else None
 
     def _learned_fusion(self) -> LearnedFusion | None:
         """The fusion in the model's folder; None where it was not learned on what is searched."""

@@ -177,12 +177,12 @@ class ServedPipeline:
         Raises:
             ServiceError: there is no law to read, or no time left.
         """
-        law = self.law
-        if law is None and self.loaded:
-            detail = "The articles are in an engine, which this service does not read out. Ask a "
-            raise ServiceError(422, "not_supported", f"{detail}question instead.")
 
         async def work() -> Result:
+            law = self.law
+            if law is None:
+                detail = "The articles are in an engine, which this service does not read out. Ask "
+                raise ServiceError(422, "not_supported", f"{detail}a question instead.")
             async with self._gate.place():
                 return await asyncio.to_thread(reading, law)
 
