@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from components.models.biencoder import BiEncoder
-from components.retrievers.answered import AnsweredQuestions
+from components.retrievers.embedding import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.validity import ANY
 from components.statutes.corpus import read_questions

@@ -68,12 +68,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
     """Warn of questions that the store has the answers to: to find these is no merit."""
-    from components.retrievers.answered import AnsweredQuestions, recorded
+    from components.retrievers.embedding import AnsweredQuestions, recorded_questions
     from components.stores.sqlite import StatuteDocumentStore
 
     store = StatuteDocumentStore(str(path))
     try:
-        record = recorded(store)
+        record = recorded_questions(store)
         known = set(AnsweredQuestions.read(store, record).texts) if record else set()
     finally:
         store.close()

@@ -24,9 +24,8 @@ from tqdm import tqdm
 from components.converters.articles import article_of, as_document
 from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
-from components.retrievers.answered import of_another_model
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import record_weight, recorded_weight
+from components.retrievers.embedding import of_another_model, record_weight, recorded_weight
 from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus

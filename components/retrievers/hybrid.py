@@ -33,10 +33,14 @@ from components.models.learned_fusion import (
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
-from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.embedding import (
+    ANSWERED,
+    AnsweredQuestions,
+    StatuteEmbeddingRetriever,
+    recorded_questions,
+)
 from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
@@ -205,7 +209,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             questions: whose vectors are of the store's model.
         """
         assert isinstance(self.document_store, StatuteDocumentStore)
-        self._questions = (recorded(self.document_store), questions)
+        self._questions = (recorded_questions(self.document_store), questions)
 
     def expect_model(self, digest: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
@@ -422,7 +426,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         store = self.document_store
         if not isinstance(store, StatuteDocumentStore):
             return None
-        record = recorded(store)
+        record = recorded_questions(store)
         if record != self._questions[0]:
             self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
         questions = self._questions[1]

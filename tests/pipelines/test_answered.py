@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from components.retrievers.answered import AnsweredQuestions, recorded
+from components.retrievers.embedding import AnsweredQuestions, recorded_questions
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
@@ -47,17 +47,17 @@ def index(tmp_path, corpus, minilm):
 
 def test_their_weight_is_chosen_by_other_questions(index, tmp_path):
     store, said = index(questions(tmp_path / "q.jsonl"))
-    kept = AnsweredQuestions.read(store, recorded(store))
+    kept = AnsweredQuestions.read(store, recorded_questions(store))
     assert len(kept.texts) == 30
     assert kept.weight > 0
     assert any("30 other questions" in line for line in said)
     # The next run leaves them as they are.
-    assert recorded(index(None)[0]) == recorded(store)
+    assert recorded_questions(index(None)[0]) == recorded_questions(store)
 
 
 def test_where_they_do_not_help_they_count_nothing(index, tmp_path):
     store, said = index(questions(tmp_path / "q.jsonl", helping=False))
-    assert AnsweredQuestions.read(store, recorded(store)).weight == 0
+    assert AnsweredQuestions.read(store, recorded_questions(store)).weight == 0
     assert any("did not help" in line for line in said)
 
 
@@ -70,7 +70,7 @@ def test_without_a_dev_split_a_fifth_of_them_chooses(index, tmp_path):
     more = [line.replace('"train', f'"{n}x', 1) for n in range(2) for line in lines]
     source.write_text("\n".join([*lines, *again, *more]) + "\n")
     store, said = index(source)
-    assert len(AnsweredQuestions.read(store, recorded(store)).texts) == 120
+    assert len(AnsweredQuestions.read(store, recorded_questions(store)).texts) == 120
     assert any("24 other questions" in line for line in said)
 
 
@@ -79,7 +79,7 @@ def test_another_model_asks_for_them_again(index, tmp_path, corpus, tiny_model):
     store.delete_all_documents()
     store.close()
     other, said = index(None, model=str(tiny_model))
-    assert recorded(other) is None
+    assert recorded_questions(other) is None
     assert any("--answered again" in line for line in said)
 
 

@@ -10,7 +10,7 @@ import torch
 from haystack import Document
 
 from components.retrievers import hybrid
-from components.retrievers.answered import AnsweredQuestions
+from components.retrievers.embedding import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
