@@ -150,8 +150,8 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
 
 
 _NEAREST = 50
-# The nearest of them counts 1, the last e^-2.5. Chosen on dev questions of Aldermere, Book I and
-# the PDPA: a width relative to the similarities found, since models spread theirs differently.
+# The nearest of them counts 1, the last e^-2.5. Chosen on dev questions of Aldermere and
+# Book I: a width relative to the similarities found, since models spread theirs differently.
 _SHARPNESS = 2.5
 
 ANSWERED = "answered"
