@@ -300,10 +300,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.warm_up()
         return settled(
             self._store,
-            lambda state: self._answered(state, question, narrowed, n, day, correct=correct),
+            lambda state: self._searched(state, question, narrowed, n, day, correct=correct),
         )
 
-    def _answered(
+    def _searched(
         self,
         state: Hashable,
         question: str,
