@@ -1,9 +1,8 @@
-"""Keeping answered questions with a store, and choosing what their list counts.
+"""Keep answered questions with a store, and choose the weight of their list.
 
-A team that has answered questions before has the best guide to the next one: whoever asks the same
-in other words needs the same articles. No training is needed, and a new answer counts at once.
-Whether the list helps differs from law to law, so its weight is chosen on questions that are not
-in it.
+Earlier answers are the best guide to the next one: whoever asks the same in other words needs the
+same articles. No training is needed, and a new answer counts at once. Whether the list helps
+differs from law to law, so its weight is chosen on questions that are not in it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class AnsweredReport:
 
     Attributes:
         questions: how many are kept.
-        weight: what their list counts in `hybrid`; 0 where it does not help.
+        weight: of their list in `hybrid`; 0 where it does not help.
         asked: how many questions chose the weight.
         before: their MAP@10 without the list.
         after: their MAP@10 with it.
@@ -53,29 +52,29 @@ class AnsweredReport:
     def __str__(self) -> str:
         if not self.weight:
             return (
-                f"{self.questions:,} answered questions are kept and not used: on {self.asked} "
-                "other questions they did not help"
+                f"{self.questions:,} answered questions are kept but not used: they did not help "
+                f"on {self.asked} other questions"
             )
         return (
             f"{self.questions:,} answered questions are searched too, with the weight "
-            f"{self.weight:g}: MAP@10 of {self.asked} other questions {self.before:.3f} without "
-            f"them, {self.after:.3f} with them"
+            f"{self.weight:g}: MAP@10 on {self.asked} other questions is {self.before:.3f} without "
+            f"them and {self.after:.3f} with them"
         )
 
 
 def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question], list[Question]]:
     """The questions to keep and those that choose their weight.
 
-    The first are of the split "train", or of no split; the second are of the split "dev". Where
-    there are none of these, every fifth of the first, drawn by seed, chooses.
+    Questions of the split "train", or of no split, are kept; those of the split "dev" choose. If
+    there are none of these, a fifth of the kept ones, drawn by seed, choose.
 
     Args:
         source: file of questions, or "aldermere".
         ids: of all articles of the store.
 
     Raises:
-        CorpusError: the questions cannot be read, or name an article that there is not.
-        LoadingError: fewer than 20 are left to keep, or to choose the weight.
+        CorpusError: the questions cannot be read, or name an article that does not exist.
+        LoadingError: there are fewer than 20 to keep, or to choose the weight.
     """
     questions = [each for each in read_questions(source, corpus_ids=ids) if each.answerable]
     answered = [each for each in questions if each.split in ("train", None)]
@@ -85,7 +84,7 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
     if min(len(answered), len(choosing)) < _FEWEST:
         raise LoadingError(
             f"--answered {source}: {len(answered)} questions of the split 'train' (or of none) "
-            f"have an answer, and {len(choosing)} choose what they count. At least {_FEWEST} of "
+            f"have an answer, and {len(choosing)} choose their weight. At least {_FEWEST} of "
             "each are needed: give more, or leave --answered out."
         )
     return answered, choosing
@@ -98,11 +97,11 @@ def keep_answered(
     choosing: Sequence[Question],
     say: Callable[[str], object],
 ) -> AnsweredReport:
-    """Embed answered questions, choose what their list counts, and keep both with the store.
+    """Embed answered questions, choose the weight of their list, and keep both with the store.
 
-    The weight is the one of .5, 1, 2 and 4 with the best MAP@10, if it is better than none by
-    more than one standard error of the difference; else 0. Questions that are kept and choose as
-    well are left out of the list while they choose.
+    The weight is the one of .5, 1, 2 and 4 with the best MAP@10, if leaving the list out is worse
+    by more than one standard error of the difference; else 0. Kept questions that also choose are
+    not in the list while they choose.
 
     Args:
         store: with vectors of the model.
@@ -111,7 +110,7 @@ def keep_answered(
         choosing: questions that choose the weight; at most 150 of them are asked.
         say: takes lines for the user.
     """
-    say(f"Encoding {len(answered):,} answered questions, and choosing what they count")
+    say(f"Encoding {len(answered):,} answered questions and choosing their weight")
     texts = [each.text for each in answered]
     vectors = model.encode_queries(texts).detach().float().cpu().numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -762,7 +762,7 @@ def index_corpus(
             so stays so.
         snapshot: day of the law's text; None if unknown.
         answered: file of questions with their articles, or "aldermere", that `hybrid` searches too
-            (`pipelines.answered`); None keeps those of the store, if they are of this model.
+            (`pipelines.answered`); None keeps those of the store, if this model encoded them.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the laws that the corpus does not have; they are listed first.
@@ -771,7 +771,7 @@ def index_corpus(
 
     Raises:
         LoadingError: the store's path names a folder, or there are too few answered questions, or
-            no model for them.
+            there is no model for them.
         CorpusError: the corpus or the answered questions cannot be read; names every fault.
         StoreError: the store holds another model's vectors, the corpus has fewer than half of a
             law's articles, or the disk is full.
@@ -797,7 +797,7 @@ def index_corpus(
         # Before the law is encoded, which may take hours.
         questions = None if answered is None else read_answered(answered, list(merged.positions))
         if questions and chosen is None:
-            raise LoadingError("--answered needs a model, which finds questions of like meaning.")
+            raise LoadingError("--answered needs a model, which finds questions by meaning.")
         model_recorded = bool(merged.stored) and store.model is not None
         if chosen is None:
             # An interrupted run may have recorded a model without any vectors.
@@ -831,8 +831,8 @@ def index_corpus(
             say(str(keep_answered(store, chosen.encoder, *questions, say)))
         elif chosen is not None and of_another_model(store):
             say(
-                "The store's answered questions were encoded by another model, and are not "
-                "searched: give --answered again."
+                "The store's answered questions were encoded by another model and are not "
+                "searched. Give --answered again."
             )
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)

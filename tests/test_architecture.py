@@ -156,7 +156,7 @@ def test_no_short_module_has_a_single_importer() -> None:
         assert n_lines >= 80 or len(importers) != 1, f"{module} belongs in {importers[0]}"
 
 
-# Imports one after the other, and what none up to there may have loaded.
+# Imports in turn, and what must not be loaded after each.
 LIGHT = (
     ("components", {"torch", "haystack", "numpy"}),
     ("components.statutes", {"torch", "haystack", "transformers", "sentence_transformers"}),

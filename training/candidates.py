@@ -1,5 +1,5 @@
-"""A ranker's candidates: what the first stage finds, what is learnt from it, and how an order of
-it is measured.
+"""A ranker's candidates: what the first stage finds, what is learnt from it, and how their
+order is measured.
 """
 
 from __future__ import annotations

@@ -409,7 +409,7 @@ class BiEncoderLearner(Learner):
         return self._texts.encode(self._accelerator)
 
     def loss_and_gradient(self, batch: Batch) -> StepLoss:
-        """As the function of this name."""
+        """Call the function of this name with the texts of this learner."""
         return loss_and_gradient(batch, self._texts, self._settings, self._accelerator)
 
     def changes(self) -> dict[str, float]:

@@ -24,7 +24,7 @@ _NAMED = 3
 
 
 def texts_of(articles: Iterable[Article], rule: TextRule) -> list[str]:
-    """What is read of each article."""
+    """The text of each article that a model reads."""
     return [indexed_text(each.headings, each.text, rule) for each in articles]
 
 

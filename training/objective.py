@@ -296,8 +296,8 @@ def loss_of(
         articles: Those of its distinct articles, float `[n_articles, dim]`.
         pairs: The pairs as rows of the two, int64 `[n_pairs, 2]`.
         candidates: The negatives of each pair, bool `[n_pairs, n_articles]`.
-        taught: With a teacher its scores, float64 `[n_pairs, n_articles]`, whose `divergence` is
-            added.
+        taught: The teacher's scores, float64 `[n_pairs, n_articles]`, whose `divergence` is
+            added; None without a teacher.
     """
     device = questions.device.type
     # Apple's GPUs lack float64.
@@ -351,11 +351,11 @@ def propagate(questions: Tensor, articles: Tensor, batch: Batch, settings: RunSe
 
 
 def own_mass(gradient: NDArray[np.floating], batch: Batch, n_buckets: int) -> NDArray[np.float64]:
-    """Of the gradient that a pair's negatives get, the share of those drawn for its question.
+    """The share of drawn negatives in the gradient that all negatives of a pair get.
 
     With the contrastive loss that is their share of the softmax mass on all negatives. Where it is
-    near 0, the batch's other articles teach and the drawn negatives do not: wherever these come
-    from, the model learns the same.
+    near 0, the model learns from the batch's other articles and not from the drawn negatives, so
+    it does not matter where these come from.
 
     Args:
         gradient: Of the similarities, `[n_pairs, n_articles]`.

@@ -132,11 +132,11 @@ def starting_digests(settings: CusinesSettings) -> dict[str, str]:
 
 
 OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
-"""Parts that a newly trained bi-encoder replaces or makes invalid; a ranker reads texts."""
+"""Parts that a newly trained bi-encoder replaces or makes invalid; a ranker stays valid."""
 
 
 def kept_parts(model: str, without: Collection[str]) -> dict[str, Path]:
-    """Parts of a model's folder that are taken over; none of a model that is not Lexarbor's.
+    """Parts of a model's folder to carry over; none from a model that is not Lexarbor's.
 
     Args:
         model: Name or folder.

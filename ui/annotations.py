@@ -69,7 +69,7 @@ def shown_lines(
         text: the article's.
         spans: what is shown, in order, without overlaps; None for all of it.
         notes: of several that overlap, the first stands.
-        run_on: whether the points of a list within a line stay in it, to save room.
+        run_on: whether the points of a list within a line stay on it, to save room.
     """
     kept = _without_overlaps(notes)
     shown: list[ShownLine] = []

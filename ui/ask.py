@@ -440,8 +440,8 @@ def _searching(
 ) -> Iterator[list[Any]]:
     """The search of the link if there is one, otherwise that of the fields, as it grows.
 
-    A link also fills in the fields that narrow the search. While an answer is written only it
-    changes, so that what a reader has unfolded stays open.
+    A link also fills in the fields that narrow the search. While an answer is being written, only
+    the answer changes, so that what a reader has unfolded stays open.
     """
     filled_in: list[Any] = [gr.skip() for _ in (*narrowed, "filters")]
     if link:

@@ -240,7 +240,7 @@ function followResults(results) {
     document.title = heading ? `${name.textContent} · ${title}` : title;
     addCopyButtons(results);
     describeTerms(results);
-    // An answer that has come to stand above the articles moves nobody who reads them.
+    // When a finished answer appears above the articles, do not move a reader who is among them.
     const goesOn = grew;
     grew = results.querySelector(".growing") !== null;
     if (!heading || goesOn) return;

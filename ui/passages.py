@@ -96,12 +96,12 @@ def lines_of(text: str) -> list[Line]:
 
 
 # A list within a line begins with "(a)"; its points end with semicolons, or with commas where a
-# colon announces it: "points (a), (b) and (c)" is no list.
+# colon announces it: "points (a), (b) and (c)" is not a list.
 _FIRST_POINT = re.compile(r"(?P<colon>:)?\s(?=\(?a\)\s)")
 
 
 def points_of(text: str, line: Line) -> list[Line]:
-    """A line in parts: the points of a list within it ("(a) ...; (b) ...") become lines.
+    """Split a line: the points of a list within it ("(a) ...; (b) ...") become lines.
 
     Args:
         text: the article's.

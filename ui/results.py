@@ -100,7 +100,7 @@ def written_answer(answer: Mapping[str, Any], language: Language, on: date | Non
 
 
 def being_written(answer: Mapping[str, Any], language: Language) -> Markup:
-    """What a language model has written so far; empty where it does not write."""
+    """What a language model has written so far; empty if it is not writing."""
     if "writing" not in answer:
         return Markup()
     lines = _LINE_ENDS.split(answer["writing"])
@@ -392,9 +392,9 @@ def results(
     )
 
 
-# Passages above the results. What a place in the list counts against a cosine was chosen on the
-# demo's dev questions: any number from 0.005 to 0.02 quotes a right article more often than the
-# list's own order.
+# Passages above the results, and the cosine that each place further down the list costs. The cost
+# was chosen on the demo's dev questions: any number from 0.005 to 0.02 quotes a right article more
+# often than the list's own order.
 _QUOTED, _PLACE = 3, 0.01
 # About how many words of a passage stand in a result.
 _RESULT_WORDS = 40
@@ -455,7 +455,7 @@ class _Read(NamedTuple):
         Args:
             shown: the excerpt.
             defined: definitions of some of its words.
-            run_on: whether lists within a line stay in it.
+            run_on: whether lists within a line stay on it.
         """
         text = str(self.document["content"] or "")
         spans = None if shown is None else shown.spans

@@ -249,7 +249,7 @@ _READ = 3
 _MOST_PREPARED = 2_000
 _PAUSE = 0.05
 
-# Seconds between two looks at a text that is being written.
+# Seconds between two updates of a text that is being written.
 _BETWEEN_LOOKS = 0.2
 
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
@@ -372,7 +372,7 @@ class Serving:
         return self._threads.submit(self._answered, question, narrowing).result()
 
     def answers(self, question: str, narrowing: Narrowing = OF_TODAY) -> Iterator[PageAnswer]:
-        """`answer` as it grows, if a generator writes it: articles, more and more words, verdicts.
+        """`answer` as it grows, if a generator writes it: articles, then words, then verdicts.
 
         The last one is what `answer` returns.
         """

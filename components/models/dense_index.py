@@ -89,7 +89,7 @@ class DenseIndex:
     then by row. Identical vectors have identical scores, and a query's answer is the same alone and
     in a batch.
 
-    On a GPU only the product differs, and the bound of its error.
+    On a GPU only the product and the bound on its error differ.
 
     For dot products and distances vectors are first divided by a power of two, which is exact, so
     that none is longer than 1 and the same bounds hold; scores are multiplied back. Of distances a

@@ -296,7 +296,7 @@ LINEAR = FasterWay("linear layers", "torch", "onednn", 1.2, _onednn_gain)
 
 def measured_way(device: torch.device, dtype: torch.dtype) -> str:
     """Which of two ways `inference` uses, for the record of a run."""
-    # The second is what a run in bfloat16 has always recorded of PyTorch's own way.
+    # bfloat16 has only PyTorch's own way, which its runs have always recorded under this name.
     return f"{LINEAR.name}: {LINEAR.on(device)}" if dtype == torch.float32 else "attention: fused"
 
 

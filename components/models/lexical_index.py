@@ -158,11 +158,11 @@ class LexicalIndex:
 
         Args:
             question: the words.
-            key: the document's.
+            key: of the document.
             language: the document's; the question is analysed by its rules.
 
         Returns:
-            As `components.statutes.lexical.coverage` of the text; 0 for a question without terms.
+            The same as `components.statutes.lexical.coverage` of the text; 0 without terms.
         """
         terms = distinct_terms(question, [self._analyzers.get(language) or analyzer(language)])
         row = np.flatnonzero(self.keys == key)

@@ -153,9 +153,9 @@ class Pace:
 
     Each portion takes about half of the remaining time, so that a wrong guess is noticed while
     there is time to correct it. A candidate that alone would take more is left out: one long
-    article does not cost the ranks of fifty. One candidate is always ranked, however long it takes,
-    so that a busy moment does not decide for ever. Thread-safe: at worst the speed is one portion
-    old.
+    article does not cost the ranks of fifty. If all are, the shortest is ranked, however long it
+    takes, so that a speed measured in a busy moment is corrected. Thread-safe: at worst the speed
+    is one portion old.
     """
 
     def __init__(self) -> None:
@@ -209,7 +209,7 @@ class Pace:
         self._seconds = _KEPT * self._seconds + seconds
 
     def _fits(self, work: int, seconds: float) -> bool:
-        """Whether some work will take no longer; False as long as no speed is known."""
+        """Whether the work fits into the time; False until a speed is known."""
         return bool(self._work) and work * self._seconds / self._work <= seconds
 
 

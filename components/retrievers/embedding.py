@@ -150,8 +150,8 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
 
 
 _NEAREST = 50
-# The nearest of them counts 1, the last e^-2.5. Chosen on dev questions of Aldermere and
-# Book I: a width relative to the similarities found, since models spread theirs differently.
+# The nearest of them counts 1, the last e^-2.5. The width is relative to the similarities found,
+# since models spread theirs differently. Chosen on dev questions of Aldermere and Book I.
 _SHARPNESS = 2.5
 
 ANSWERED = "answered"
@@ -165,13 +165,13 @@ class AnsweredQuestions:
 
     The questions nearest to a new one vote for their articles: an article's score is the sum over
     the 50 nearest questions that it answers of `exp(2.5 (s - s_1) / (s_1 - s_50))`, where `s` is
-    the cosine and `s_1`, `s_50` that of the first and the last of them.
+    the cosine, and `s_1` and `s_50` are those of the nearest and the last of them.
 
     Attributes:
         texts: of the questions.
         relevant: ids of the articles that answer each.
         vectors: float32 `[n, dim]`, of length 1.
-        weight: what the list counts in a fusion in which words have 1.
+        weight: of the list in a fusion in which words have 1.
     """
 
     texts: Sequence[str]
@@ -200,7 +200,7 @@ class AnsweredQuestions:
         return dict(sorted(scores.items(), key=lambda each: -each[1]))
 
     def keep(self, store: StatuteDocumentStore) -> None:
-        """Keep them with the documents of a store, in place of those that it had."""
+        """Save them with a store, in place of those that it had."""
         assert store.model is not None
         file = io.BytesIO()
         words = {"texts": list(self.texts), "relevant": [list(ids) for ids in self.relevant]}
@@ -212,19 +212,19 @@ class AnsweredQuestions:
         content = file.getvalue()
         record = f"{self.weight} {hashlib.sha256(content).hexdigest()}"
         store.save_blob(_BLOB, store.model.biencoder_digest, content)
-        # Small, so that each question can look whether they are still the same.
+        # Small, so that each question can check whether they are still the same.
         store.save_blob(_RECORD, store.model.biencoder_digest, record.encode())
 
     @classmethod
     def read(cls, store: StatuteDocumentStore, record: str) -> "AnsweredQuestions":
-        """Those kept with a store.
+        """Read those that are kept with a store.
 
         Args:
-            store: that has them.
+            store: where they are kept.
             record: what `recorded_questions` returned.
 
         Raises:
-            StoreError: what the file holds is broken.
+            StoreError: the stored questions are damaged.
         """
         kept = store.load_blob(_BLOB)
         try:
@@ -240,9 +240,9 @@ class AnsweredQuestions:
 
 
 def recorded_questions(store: StatuteDocumentStore) -> str | None:
-    """What a store says of its answered questions, another text whenever they are others.
+    """The record of a store's answered questions, which changes whenever they change.
 
-    None where it has none whose vectors are of the store's model.
+    None if it has none, or the store's model did not encode them.
     """
     kept = store.load_blob(_RECORD)
     if kept is None or store.model is None or kept[0] != store.model.biencoder_digest:

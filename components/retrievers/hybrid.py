@@ -102,7 +102,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
     Where questions were given to `pipelines.index --answered`, those nearest to the question in
     meaning vote for the articles that answered them, as one more list (`AnsweredQuestions`), with
-    the weight that was chosen then. A learned fusion, which does not know it, takes its place.
+    the weight that was chosen then. Where there is a learned fusion, this list is not used.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
@@ -203,10 +203,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._is_warm = False
 
     def search_answered(self, questions: AnsweredQuestions) -> None:
-        """Search these answered questions until those that are kept with the store change.
+        """Search these answered questions until the ones kept with the store change.
 
         Args:
-            questions: whose vectors are of the store's model.
+            questions: encoded by the store's model.
         """
         assert isinstance(self.document_store, StatuteDocumentStore)
         self._questions = (recorded_questions(self.document_store), questions)
@@ -325,7 +325,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         corrections: dict[str, str] = {}
         if (encoder := self._encoder) is not None:
             if correct:
-                # Words that neither the law nor the model's vocabulary has.
+                # Words that are neither in the law nor in the model's vocabulary.
                 corrections = law.spelling.corrections(
                     question,
                     lambda word: words.knows(word) or encoder.query.tokenizer.is_whole(word),
@@ -418,10 +418,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         return rows, scores
 
     def answered_questions(self) -> AnsweredQuestions | None:
-        """Those that are searched; None where there are none, or they do not help.
+        """The answered questions to search; None if there are none, or they do not help.
 
         Raises:
-            StoreError: the store's are broken.
+            StoreError: those of the store are damaged.
         """
         store = self.document_store
         if not isinstance(store, StatuteDocumentStore):
@@ -469,7 +469,7 @@ class LawIndex:
     Args:
         keys: int64 `[n]`, of the articles in the order of the law.
         ids: of the same.
-        languages: of the same.
+        languages: of the same articles.
         arrays: where they stand; its rows are theirs.
         divisions: an index over the divisions of `arrays`.
         spelling: the words of the articles.
@@ -570,7 +570,7 @@ class LawIndex:
         return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
 
     def voted(self, votes: Mapping[str, float], allowed: NDArray[np.int64] | None) -> RankedList:
-        """The articles that answered questions vote for.
+        """The articles for which answered questions vote.
 
         Args:
             votes: scores by id, best first.

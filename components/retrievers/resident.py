@@ -669,18 +669,18 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
 
 
 def settled(store: ReadableStore, find: Callable[[Hashable], tuple[Result, bool]]) -> Result:
-    """What is found in the store's present content; found once more if that changed meanwhile.
+    """Search the store's present content, and once more if it changed meanwhile.
 
     A law that is published again between a search and the reading of what it found has new keys.
 
     Args:
         store: what is searched.
-        find: from the store's `state_of` to what was found, and whether all of it was still there.
+        find: takes the store's `state_of`; returns what was found, and whether all was still there.
     """
     for _ in range(2):
         state = state_of(store)
         found, is_whole = find(state)
         if is_whole and state_of(store) == state:
             break
-    # What is still missing is being written just now; the rest is returned.
+    # Whatever is still missing is being rewritten at this moment; the rest is returned.
     return found

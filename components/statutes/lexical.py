@@ -298,7 +298,7 @@ def question_terms(question: str, languages: Iterable[str | None]) -> list[str]:
 
 
 def distinct_terms(question: str, analyzers: Iterable[Callable[[str], list[str]]]) -> list[str]:
-    """`question_terms` by analysers, for a reader that keeps those of its languages."""
+    """As `question_terms`, for a caller that keeps the analysers of its languages."""
     # Languages may share an analyser ("fr", "fr-BE"): each runs once.
     terms = dict.fromkeys(
         term for analyze in dict.fromkeys(analyzers) for term in analyze(question)

@@ -77,7 +77,7 @@ _OF_HTTP = {
     404: ("not_found", "There is nothing at this address. GET /status names the pipelines."),
     405: ("method_not_allowed", "This address does not take this method."),
 }
-# For a body that could not even be parsed as JSON.
+# For a body that cannot be parsed as JSON.
 _UNREADABLE = ("invalid_request", "The request could not be read. Send a JSON object, in UTF-8.")
 
 
@@ -111,7 +111,7 @@ def problem_of(error: Exception) -> ServiceError:
 
 
 def _message(error: Any) -> str:
-    """Where a request is wrong and why, without what it has there."""
+    """Where and why a request is wrong, without repeating its content."""
     place = ".".join(str(part)[:_LONGEST_NAME] for part in error["loc"])
     return f"{place}: {error['msg'].removeprefix('Value error, ')}."
 
@@ -288,12 +288,12 @@ class FoundArticle(Article):
     """An article that was found."""
 
     score: float | None
-    """Comparable within one answer only. The list is in its order by itself: where a re-ranker's
-    scores and the order before it both count, scores need not fall."""
+    """Comparable within one answer only. The order of the list counts: where it combines a
+    re-ranker's scores with the order before it, scores need not fall."""
     ranks: dict[str, int]
     """Its rank, from 1, in each stage that found it."""
     passage: dict[str, Any] | None = None
-    """What a ranker found best of the content: characters start to end."""
+    """The passage that a ranker found best: start and end, in characters of the content."""
     passages_read: list[dict[str, Any]] | None = None
     """What a ranker read of the content, where it did not read the whole."""
 

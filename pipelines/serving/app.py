@@ -132,7 +132,7 @@ class ServedPipeline:
     async def batch(self, asked: BatchRequest) -> list[Mapping[str, Any]]:
         """The answers to questions, one after the other, within the time of one request.
 
-        Where a question has none, there is `error` and `detail`.
+        A question without an answer has `error` and `detail` instead.
         """
         ends = self._ends()
         answers: list[Mapping[str, Any]] = []

@@ -91,7 +91,7 @@ class Gate:
         """
         if self._places.available_tokens < 1 and self.waiting >= self._queue_limit:
             raise BusyError("The server is at capacity. Try again in a moment.")
-        place = object()  # whoever asks: a stream is read by another task than the one that began
+        place = object()  # stands for the caller: a stream may be read by another task
         await self._places.acquire_on_behalf_of(place)
         try:
             yield

@@ -22,7 +22,7 @@ def prompt_server(app: Any, grace: int, **config: Any) -> uvicorn.Server:
 
     Args:
         app: an ASGI application.
-        grace: seconds that requests in flight get when the server ends.
+        grace: seconds that requests in flight get when the server stops.
         config: more of uvicorn's settings.
     """
     return uvicorn.Server(

@@ -3,7 +3,7 @@
     python tests/benchmarks/answered.py --store law.db --questions FILE --split test
     python tests/benchmarks/answered.py --store law.db --questions FILE --folds 5
 
-Keeps the training questions with a copy of the store, chooses what they count as
+Keeps the training questions with a copy of the store, chooses their weight as
 `pipelines.index --answered` does, and asks the questions of the split with that list and without
 it. With `--folds` the questions of all splits are divided by seed instead: each part is asked over
 the answers to the others, a fifth of which chooses the weight. Prints the means, and the p of the
@@ -45,7 +45,7 @@ def ask(store: StatuteDocumentStore, questions: list[Question]) -> Run:
 
 
 def parts(questions: list[Question], folds: int) -> list[tuple[list[Question], list[Question]]]:
-    """For each part, the questions that it asks and those that are answered."""
+    """For each part, the questions to ask and the answered ones."""
     shuffled = random.Random(0).sample(questions, len(questions))
     return [
         (shuffled[part::folds], [each for n, each in enumerate(shuffled) if n % folds != part])

@@ -60,14 +60,14 @@ def drawn(split: str) -> tuple[list[Question], list[Question]]:
 
 
 def answer(page: Page, question: str) -> dict[str, Any]:
-    """Type a question; what the page then shows."""
+    """Type a question and return what the page then shows."""
     before = page.evaluate(SHOWN)["told"]
     page.locator("#question textarea").fill(question)
     page.locator("#search").click()
     for _ in range(LOOKS):
         page.wait_for_timeout(PATIENCE_MS)
         shown: dict[str, Any] = page.evaluate(SHOWN)
-        # A class of its own tells one status line from the next.
+        # Each status line has a class of its own, which tells it from the one before.
         if shown["told"] != before:
             page.wait_for_timeout(PATIENCE_MS)
             return dict(page.evaluate(SHOWN))

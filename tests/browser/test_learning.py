@@ -95,7 +95,7 @@ def test_axe_finds_no_violation_while_it_learns(open_page, learning_page, scheme
 REPOSITORY = Path(__file__).parent.parent.parent
 
 
-# The command as it is, over a part of the demo law; the training is brief, or another altogether.
+# The command as it is, over a part of the demo law; the training is short, or replaced.
 START = """
 import sys
 from pathlib import Path

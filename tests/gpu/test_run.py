@@ -27,7 +27,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
         call()
         return 1.0
 
-    # No speed is checked here, so nothing is measured again and again.
+    # Speed is not checked here, so each measurement is made once.
     monkeypatch.setattr(module, "seconds", once)
     return module
 

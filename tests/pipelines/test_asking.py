@@ -247,7 +247,7 @@ def test_what_another_writer_keeps_under_our_names_is_not_part_of_the_answer(for
 
 
 def test_a_warm_question_passes_at_most_twenty_of_our_files(law_store):
-    """A reader who follows a question from `run` to the documents can hold its way in the head."""
+    """A reader can follow a question from `run` to the documents."""
     pipeline = load_pipeline("hybrid", law_store)
     pipeline.run({"retriever": {"query": "Which officer decides on wages?"}})
     passed = set()

@@ -461,7 +461,7 @@ def command(arguments: list[str]) -> None:
     sys.exit(main(arguments))
 
 
-# The moments that matter are those of `killed_at`; here it is a process that dies.
+# `killed_at` covers the moments that matter; here a real process dies.
 @pytest.mark.slow
 def test_killed_at_random_moments_a_run_ends_with_the_same_weights_bit_for_bit(
     start_command, tiny_bert, tmp_path

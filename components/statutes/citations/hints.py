@@ -154,7 +154,7 @@ def after_divisions(text: str, end: int) -> tuple[int, bool]:
 def law_hint(text: str, start: int, end: int, since: int = 0) -> tuple[str | None, LawReference]:
     """The words that name the law of the citation text[start:end], and the kind of reference.
 
-    Nothing before `since` belongs to it.
+    Words before `since` do not belong to it.
     """
     if following := hint_after(text, end):
         return following

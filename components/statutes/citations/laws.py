@@ -228,9 +228,9 @@ class LawNames:
         return {law for _, _, laws in self.places(text) for law in laws}
 
     def places(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        """Where a text names laws: start and end of a name, and the laws that it can mean.
+        """Where a text names laws: start and end of each name, and the laws that it can mean.
 
-        Of a Chinese name the start is not known; its end stands for it.
+        The start of a Chinese name is not known; its end is given instead.
         """
         tokens = list(tokens_of(text, 0, len(text)))
         for index, (word, start, end) in enumerate(tokens):

@@ -350,7 +350,7 @@ class _Context:
         previous: The laws of the last citation that named one; () if the corpus lacks it.
         previous_end: Where that citation ends; 0 before the first.
         group: Span of the last enumeration.
-        since: Where the enumeration before it ends: what is before is not said of this one.
+        since: Where the enumeration before it ends; earlier words do not refer to this one.
         spoken: The laws named anywhere in the text; None until it is searched for them.
         foreign: Whether a law that the corpus lacks is named next to a citation.
         found: What was already looked up: a text with ten thousand "art. 1" needs one search.

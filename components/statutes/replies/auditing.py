@@ -335,7 +335,7 @@ _Span = TypeVar("_Span", bound=tuple[Any, ...])
 
 
 def _inside(spans: Sequence[_Span], start: int, end: int) -> list[_Span]:
-    """Those of some spans in order, each (start, end, ...), that lie within another."""
+    """The spans (start, end, ...), given in order, that lie within [start, end]."""
     first = bisect_left(spans, (start,))
     return [each for each in spans[first : bisect_left(spans, (end,))] if each[1] <= end]
 

@@ -391,7 +391,7 @@ def state_of_named(
 
 
 def lacks(source: Article, citation: Citation, plain: str) -> str:
-    """Which unit or paragraph that a citation names an article does not print; "" if none."""
+    """Which unit or paragraph named by a citation the article lacks; "" if none."""
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return f"the law has no {citation.kind}s"
     # A 款 is printed without any number.
@@ -476,7 +476,7 @@ def doubt_of(
 
 
 def doubt_of_name(plain: str, start: int, end: int, law: str, language: str | None = None) -> str:
-    """What tells the law named plain[start:end] from the law of that name; "" if nothing does."""
+    """Why the law named plain[start:end] may be another of that name; "" if nothing says so."""
     ahead = plain[max(0, start - _NEAR) : start]
     if _FORMER.search(ahead) or _NEW.search(ahead):
         return "it may mean an earlier law, or a later one"
@@ -494,7 +494,7 @@ def is_paragraph(citation: Citation, plain: str, meant: Iterable[Article]) -> bo
     Args:
         citation: In words.
         plain: What was written.
-        meant: The articles that it can be read to name.
+        meant: The articles that it may name.
     """
     if plain[citation.group[0]] != "§" or citation.reference != "none":
         return False

@@ -150,7 +150,7 @@ def _is_repealed(words: str) -> bool:
     return ". . . ." in words and all(_DOTS.fullmatch(line) for line in words.splitlines())
 
 
-# A provision, whose days are the first one of its wording and that of the next wording.
+# A provision, with the first days of its wording and of the next one.
 _Provision = tuple[Element, Unit]
 
 

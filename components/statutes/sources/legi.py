@@ -83,7 +83,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     yield from articles_of(path, law, found, tally, problems, "article")
 
 
-_Wording = tuple[Unit, Element]  # an article as it was worded for a time, and what holds its words
+_Wording = tuple[Unit, Element]  # one wording of an article, and the element that holds it
 _NOTHING: tuple[Law, list[_Wording]] = (Law("", ""), [])
 
 

@@ -116,7 +116,7 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         repair = "Take it from its publisher, or replace each entity by its text."
         problems.append(Problem(str(path), None, None, message, repair))
         return None
-    # Those of a DTD elsewhere, which is not read, would vanish from text and attributes.
+    # External DTDs are not read: their entities would vanish from text and attributes.
     undeclared = parser.error_log.filter_types(etree.ErrorTypes.WAR_UNDECLARED_ENTITY)
     if undeclared:
         name = undeclared[0].message.split("'")[1]  # "Entity 'nbsp' not defined"
@@ -465,7 +465,7 @@ class ArticleIds:
 
 
 class Law(NamedTuple):
-    """What a file says of its law.
+    """What a file says about its law.
 
     Attributes:
         key: What the ids of its articles begin with.
@@ -481,7 +481,7 @@ class Law(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What becomes an article if it has words.
+    """A part of a law that becomes an article if it has words.
 
     Attributes:
         key: As for `ArticleIds.of`.
@@ -493,7 +493,7 @@ class Unit(NamedTuple):
         valid_from: First day in force.
         valid_to: Last day in force.
         address: Its page.
-        printed: Stands for its text where there is neither a title nor a word.
+        printed: Its text where it has neither a title nor words.
     """
 
     key: str

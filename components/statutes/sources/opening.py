@@ -191,7 +191,7 @@ _ARCHIVES = (
     (b"(\xb5/\xfd", "Zstandard"),
     (b"Rar!\x1a\x07", "RAR"),
 )
-# No line of JSON begins so, and no such file holds any.
+# No line of JSON begins like this, and such files hold no JSON.
 _DOCUMENTS, _DOCUMENT_NAMES = (b"<", b"#", b"---", b"%PDF", b"{\\rtf"), (".md", ".xml")
 _TAR = slice(257, 262)  # where "ustar" stands
 

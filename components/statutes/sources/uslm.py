@@ -119,7 +119,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
 
 
 def _law_of(root: Element) -> Law:
-    """What the metadata call the law: "Title 1, United States Code", an act by its short title.
+    """The law as the metadata name it: "Title 1, United States Code", or an act's short title.
 
     Its key is the citation, "Public Law 118-1"; it may be empty.
     """
