@@ -74,9 +74,10 @@ def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
     store = StatuteDocumentStore(str(path))
     try:
         record = recorded_questions(store)
-        known = set(AnsweredQuestions.read(store, record).texts) if record else set()
+        answered = AnsweredQuestions.read(store, record) if record else None
     finally:
         store.close()
+    known = set(answered.texts) if answered and answered.weight else set()
     if n := sum(each.text in known for each in questions):
         say(
             f"{n:,} of the {len(questions):,} questions are among the store's answered questions, "
