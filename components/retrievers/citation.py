@@ -28,6 +28,17 @@ _MOST_LEFT_OUT = 10  # reported; a longer list would not be read
 _UNREAD_SHOWN = 80  # characters of a question whose citations are too many
 
 
+# What `run` hands out, here and over engines.
+CITED: dict[str, Any] = {
+    "pinned": list[Document],
+    "documents": list[Document],
+    "left_out": list[Document],
+    "missing": list[str],
+    "not_followed": list[str],
+    "query": str,
+}
+
+
 @component
 class CitationRetriever(IndexReader[CitationResolver], Retriever):
     """Finds the articles that a question cites, such as "art. 12 Housing Code", by their number.
@@ -77,14 +88,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         Retriever.__init__(self, document_store, top_k, filters, as_of)
         self._read_from(document_store, refresh_seconds)
 
-    @component.output_types(
-        pinned=list[Document],
-        documents=list[Document],
-        left_out=list[Document],
-        missing=list[str],
-        not_followed=list[str],
-        query=str,
-    )
+    @component.output_types(**CITED)
     def run(
         self,
         query: str,

@@ -9,7 +9,7 @@ from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DocumentStore
 
-from components.retrievers.citation import by_wording, outputs, scores_of
+from components.retrievers.citation import CITED, by_wording, outputs, scores_of
 from components.retrievers.resident import Retriever, checked_query
 from components.retrievers.validity import TODAY, Validity, in_force_on
 from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation, read_citations
@@ -128,14 +128,7 @@ class EngineCitationRetriever(EngineRetriever):
     _laws: tuple[list[str], LawNames] = ([], LawNames([]))
     _laws_end = 0.0
 
-    @component.output_types(
-        pinned=list[Document],
-        documents=list[Document],
-        left_out=list[Document],
-        missing=list[str],
-        not_followed=list[str],
-        query=str,
-    )
+    @component.output_types(**CITED)
     def run(
         self,
         query: str,
