@@ -96,8 +96,8 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
             QuestionError: the question is empty or too long.
             ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
-        vectors = self.loaded().encode_queries([clean_question(text)])
-        return {"embedding": vectors[0].tolist()}
+        question = clean_question(text)
+        return {"embedding": self.loaded().encode_queries([question])[0].tolist()}
 
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
         """The share of each article's text that the model reads when it embeds it; 1 for all.
