@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from components.models.biencoder import BiEncoder
+from components.models.folder import FUSION_PART, find_model, manifest_of
 from components.retrievers.embedding import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.validity import ANY
@@ -127,7 +128,8 @@ def keep_answered(
         0.0,
     )
     assert store.model is not None
-    retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY)
+    # With weights of its own it leaves a learned fusion out, which would hide the list.
+    retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY, weights={})
     runs: dict[float, dict[str, list[str]]] = {weight: {} for weight in (0.0, *_WEIGHTS)}
     for each in asked:
         for weight, run in runs.items():
@@ -143,5 +145,8 @@ def keep_answered(
     if gain.mean() <= gain.std(ddof=1) / len(gain) ** 0.5:
         best = 0.0
     replace(everything, weight=best).keep(store)
+    manifest = manifest_of(find_model(store.model.path))
+    if best and manifest is not None and FUSION_PART in manifest.parts:
+        say("In hybrid the model's learned fusion takes their place.")
     before, after = (round(float(scores[weight].mean()), 4) for weight in (0.0, best))
     return AnsweredReport(len(answered), best, len(asked), before, after)

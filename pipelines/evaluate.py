@@ -74,10 +74,9 @@ def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
     store = StatuteDocumentStore(str(path))
     try:
         record = recorded_questions(store)
-        answered = AnsweredQuestions.read(store, record) if record else None
+        known = set(AnsweredQuestions.read(store, record).texts) if record else set()
     finally:
         store.close()
-    known = set(answered.texts) if answered and answered.weight else set()
     if n := sum(each.text in known for each in questions):
         say(
             f"{n:,} of the {len(questions):,} questions are among the store's answered questions, "
@@ -101,6 +100,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     )
     from pipelines.home import check_model_is_read, store_to_ask
     from pipelines.plotting import check_target, plot_recall, plot_stages
+    from pipelines.stages import ANSWERED
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
@@ -123,8 +123,6 @@ def _evaluate(options: argparse.Namespace) -> int:
             f"--split: {options.questions} has no answerable question of {spoken(split)}, so "
             "nothing could be measured. Name another file, or another split."
         )
-    if not in_engine:
-        _say_of_answered(store, questions)
     if options.run_dir:  # before a long evaluation
         try:
             Path(options.run_dir).mkdir(parents=True, exist_ok=True)
@@ -136,6 +134,8 @@ def _evaluate(options: argparse.Namespace) -> int:
         measure(name, questions, store=store, model=options.model, depth=options.depth)
         for name in names
     ]
+    if any(each.stage.name == ANSWERED for one in measured for each in one.stages):
+        _say_of_answered(store, questions)
     training = [question for question in everything if question.split == "train"]
     result = {
         "pipeline": measured[0].pipeline,

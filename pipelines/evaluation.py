@@ -440,6 +440,7 @@ def measure(
             stays as long as it is served. Metrics that look deeper are left out.
     """
     pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
+    pipeline.warm_up()  # before its stages, which depend on what the model's folder holds
     component, socket = ranked_last(pipeline)
     stages = stages_of(pipeline)
     asked = {stage.component for stage in stages}
@@ -450,7 +451,6 @@ def measure(
     found: dict[str, list[str]] = {}
     took: list[float] = []
     top_k = depth if "top_k" in pipeline.metadata["inputs"] else None
-    pipeline.warm_up()
     for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
         start = time.perf_counter()
         # Haystack hands out the stages' own lists uncopied: the time is that of a plain run.

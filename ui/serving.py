@@ -412,7 +412,8 @@ class Serving:
                 break
             else:
                 written += content["text"]
-            if time.monotonic() - looked > _BETWEEN_LOOKS:
+            # Whether nothing was found, or nothing near enough, is told at the end.
+            if found["documents"] and time.monotonic() - looked > _BETWEEN_LOOKS:
                 looked = time.monotonic()
                 show(cast("PageAnswer", {**found, "writing": written}))
         show(found)

@@ -183,10 +183,10 @@ class Pace:
         end = time.perf_counter() + seconds
         left_out: list[Portion] = []
         place = n_ranked = 0
-        while place < n and time.perf_counter() < end:
+        while place < n and (place == 0 or time.perf_counter() < end):
             places: list[int] = []
             total = 0
-            while place < n and time.perf_counter() < end:
+            while place < n and (place == 0 or time.perf_counter() < end):
                 work = work_of(place)
                 room = (end - time.perf_counter()) * _A_PORTION
                 if places and not self._fits(total + work, room):

@@ -211,6 +211,8 @@ class AnsweredQuestions:
         )
         content = file.getvalue()
         record = f"{self.weight} {hashlib.sha256(content).hexdigest()}"
+        # If this stops half-way, the store has none.
+        store.save_blob(_RECORD, store.model.biencoder_digest, b"")
         store.save_blob(_BLOB, store.model.biencoder_digest, content)
         # Small, so that each question can check whether they are still the same.
         store.save_blob(_RECORD, store.model.biencoder_digest, record.encode())
@@ -247,7 +249,7 @@ def recorded_questions(store: StatuteDocumentStore) -> str | None:
     kept = store.load_blob(_RECORD)
     if kept is None or store.model is None or kept[0] != store.model.biencoder_digest:
         return None
-    return kept[1].decode(errors="replace")
+    return kept[1].decode(errors="replace") or None
 
 
 def of_another_model(store: StatuteDocumentStore) -> bool:

@@ -146,7 +146,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 leaves out nothing. Articles without dates always stay.
             depth: how many articles each list has at most.
             weights: of the lists citation, bm25, division and dense, 0 or more, in place of .25,
-                1, .35 and 1.
+                1, .35 and 1; and of answered, in place of the one that was chosen.
             full_coverage: the share of a question's terms, above 0 and up to 1, from which words
                 have their full weight; None gives it to every question.
             k: the fusion's constant: the higher, the less the first ranks stand out.
@@ -430,8 +430,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         if record != self._questions[0]:
             self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
         questions = self._questions[1]
+        if questions is None or self._fusion is not None:
+            return None
+        weight = self._weights.get(ANSWERED, questions.weight)
         # A list without weight changes nothing, and would be shown as a reason.
-        return questions if questions and questions.weight and self._fusion is None else None
+        return replace(questions, weight=weight) if weight else None
 
     def _learned_fusion(self) -> LearnedFusion | None:
         """The fusion in the model's folder; None where it was not learned on what is searched."""
@@ -616,8 +619,8 @@ def _checked_weights(parameter: str, weights: dict[str, float] | None) -> dict[s
     if not (weights is None or isinstance(weights, dict)):
         raise ValueError(f"{parameter} must be numbers by list, got {weights!r}.")
     for stage, weight in (weights or {}).items():
-        if stage not in _WEIGHTS:
-            raise ValueError(f"{parameter} names {stage!r}, and the lists are {list(_WEIGHTS)}.")
+        if stage not in (lists := [*_WEIGHTS, ANSWERED]):
+            raise ValueError(f"{parameter} names {stage!r}, and the lists are {lists}.")
         name = f"{parameter}[{stage!r}]"
         check_number(name, weight, lambda weight: 0 <= weight < math.inf, "0 or more")
     return weights or {}

@@ -99,8 +99,28 @@ def test_hybrid_searches_those_of_the_store_and_follows_it(store):
     assert retriever.run("who pays", filters=HOUSING)["rankings"]["answered"] == {"a2": 1}
     AnsweredQuestions(["q"], [["a1"]], vectors[:1], 4.0).keep(store)
     assert retriever.run("who pays")["rankings"]["answered"] == {"a1": 1}
+    alone = retriever_over(store, vectors[0], weights={"answered": 0})
+    assert "answered" not in alone.run("who pays")["rankings"]
     AnsweredQuestions(["q"], [["a1"]], vectors[:1], 0.0).keep(store)
     assert "answered" not in retriever.run("who pays")["rankings"]
+
+
+def test_a_stop_between_two_writes_leaves_none(store, monkeypatch):
+    vectors = unit(np.random.default_rng(1), 1)
+    AnsweredQuestions(["q"], [["a7"]], vectors, 4.0).keep(store)
+    save, left = store.save_blob, 2
+
+    def stop(*blob):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        save(*blob)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(store, "save_blob", stop)
+        AnsweredQuestions(["q"], [["a3"]], vectors, 4.0).keep(store)
+    assert "answered" not in retriever_over(store, vectors[0]).run("who pays")["rankings"]
 
 
 def test_broken_ones_are_refused(store):
