@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.demo
 	$(BIN)/python -m ui --open
 
-# Two processes, one torch thread each; the tests of a file stay together and share its fixtures.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# Two processes, one torch thread each; the tests of a file stay together and share its fixtures,
+# in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/.test
 	$(PYTEST) -m "not slow"
