@@ -11,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from tiny_bert import fixed_wordpiece, save_bert
 
 from pipelines.checking import OUR_CLASSES
 
@@ -112,14 +113,18 @@ def without(missing: tuple[str, ...], *commands: tuple[object, ...]) -> list[str
 
 @pytest.mark.slow
 def test_retrieval_needs_no_extra_and_a_missing_one_is_named(text_law, tmp_path):
-    asked, *refused = without(
+    model = save_bert(tmp_path / "model", fixed_wordpiece(["six", "hens"]), longest=16)
+    store = tmp_path / "vectors.db"
+    indexed, asked, *refused = without(
         EXTRAS,
-        ("ask", "May I keep hens?", "--store", text_law, "--json"),
+        ("index", "--corpus", text_law.parent, "--store", store, "--model", model),
+        ("ask", "May I keep hens?", "--store", store, "--pipeline", "dense", "--json"),
         ("serve", "--store", text_law, "--port", "0"),
         ("ui", "--store", text_law, "--port", "0"),
         ("train", "cusines"),
     )
-    assert asked.endswith("status 0")
+    assert indexed.endswith("status 0"), indexed
+    assert asked.endswith("status 0"), asked
     plot = ("evaluate", "--questions", "aldermere", "--store", text_law, "--pipeline", "lexical")
     # sentence-transformers asks the installed packages' metadata for the others.
     refused += without(("matplotlib",), (*plot, "--plot", tmp_path / "recall.png"))
