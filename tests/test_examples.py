@@ -119,4 +119,6 @@ def test_qdrant_is_filled_and_asked(tmp_path: Path) -> None:
     indexed, asked, own = ran("qdrant", tmp_path).split("\n\n")
     assert "40 articles of 1 law; 40 texts encoded, 40 written" in indexed
     assert re.search(r"What does art. 19 say on entry\?\n.*, 19  \{'citation': 1", asked)
-    assert own.startswith("How high may the deposit be?\n  Housing Code of Aldermere (invented), 12")
+    assert own.startswith(
+        "How high may the deposit be?\n  Housing Code of Aldermere (invented), 12"
+    )
