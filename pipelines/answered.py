@@ -19,6 +19,7 @@ from components.models.folder import FUSION_PART, find_model, manifest_of
 from components.retrievers.embedding import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.validity import ANY
+from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
@@ -119,14 +120,7 @@ def keep_answered(
     asked = list(choosing)
     if len(asked) > _MOST_ASKED:
         asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
-    left_out = {each.id for each in asked}
-    rows = [row for row, each in enumerate(answered) if each.id not in left_out]
-    others = AnsweredQuestions(
-        [texts[row] for row in rows],
-        [answered[row].relevant for row in rows],
-        vectors[rows],
-        0.0,
-    )
+    others = everything.without({normalised(each.text) for each in asked})
     assert store.model is not None
     # With weights of its own it leaves a learned fusion out, which would hide the list.
     retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY, weights={})

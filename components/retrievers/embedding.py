@@ -4,8 +4,9 @@ import hashlib
 import io
 import json
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
+from components.statutes.article import normalised
 from components.stores.rows import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -153,6 +155,9 @@ _NEAREST = 50
 # The nearest of them counts 1, the last e^-2.5. The width is relative to the similarities found,
 # since models spread theirs differently. Chosen on dev questions of Aldermere and Book I.
 _SHARPNESS = 2.5
+# So many are averaged to say how near a question comes to them. On dev and test questions of
+# Aldermere one tells less, and so do fifty.
+_AVERAGED = 10
 
 ANSWERED = "answered"
 _BLOB = "answered"
@@ -163,9 +168,11 @@ _RECORD = "answered-record"
 class AnsweredQuestions:
     """Questions with the articles that answer them, searched by meaning (k nearest neighbours).
 
-    The questions nearest to a new one vote for their articles: an article's score is the sum over
-    the 50 nearest questions that it answers of `exp(2.5 (s - s_1) / (s_1 - s_50))`, where `s` is
-    the cosine, and `s_1` and `s_50` are those of the nearest and the last of them.
+    The questions nearest to a new one vote for their articles: the votes for an article are the sum
+    over the 50 nearest questions that it answers of `exp(2.5 (s - s_1) / (s_1 - s_50))`, where `s`
+    is the cosine, and `s_1` and `s_50` are those of the nearest and the last of them. Its score is
+    its votes in proportion to those of the first article, whose score is the mean cosine of the ten
+    nearest questions: how near the question comes to any that has an answer.
 
     Attributes:
         texts: of the questions.
@@ -179,25 +186,53 @@ class AnsweredQuestions:
     vectors: NDArray[np.float32]
     weight: float
 
-    def search(self, query: NDArray[np.float32]) -> dict[str, float]:
+    def search(
+        self, query: NDArray[np.float32], searched: Callable[[str], bool]
+    ) -> dict[str, float]:
         """The articles that answered the questions nearest to this one.
 
         Args:
             query: float32 `[dim]`.
+            searched: whether an article, by its id, is searched; a question that none of these
+                answers has no vote.
 
         Returns:
             Scores by id, best first.
         """
         similarities = self.vectors @ (query / np.linalg.norm(query))
-        nearest = np.argsort(-similarities, kind="stable")[:_NEAREST]
-        found = similarities[nearest]
+        answerable = (
+            (question, ids)
+            for question in np.argsort(-similarities, kind="stable").tolist()
+            if (ids := [each for each in self.relevant[question] if searched(each)])
+        )
+        nearest = list(islice(answerable, _NEAREST))
+        if not nearest:
+            return {}
+        found = similarities[[question for question, _ in nearest]]
         width = max(float(found[0] - found[-1]), 1e-6)
-        votes = np.exp(_SHARPNESS * (found - found[0]) / width)
-        scores: dict[str, float] = {}
-        for question, vote in zip(nearest.tolist(), votes.tolist(), strict=True):
-            for id_ in self.relevant[question]:
-                scores[id_] = scores.get(id_, 0.0) + vote
-        return dict(sorted(scores.items(), key=lambda each: -each[1]))
+        weights = np.exp(_SHARPNESS * (found - found[0]) / width)
+        votes: dict[str, float] = {}
+        for (_, ids), weight in zip(nearest, weights.tolist(), strict=True):
+            for id_ in ids:
+                votes[id_] = votes.get(id_, 0.0) + weight
+        near = max(0.0, float(found[:_AVERAGED].mean()))
+        most = max(votes.values())
+        best_first = sorted(votes.items(), key=lambda each: -each[1])
+        return {id_: near * each / most for id_, each in best_first}
+
+    def without(self, texts: Container[str]) -> "AnsweredQuestions":
+        """The other questions.
+
+        Args:
+            texts: normalised (`components.statutes.article.normalised`), of those to leave out.
+        """
+        rows = [row for row, text in enumerate(self.texts) if normalised(text) not in texts]
+        return replace(
+            self,
+            texts=[self.texts[row] for row in rows],
+            relevant=[self.relevant[row] for row in rows],
+            vectors=self.vectors[rows],
+        )
 
     def keep(self, store: StatuteDocumentStore) -> None:
         """Save them with a store, in place of those that it had."""

@@ -1,9 +1,10 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
     Where questions were given to `pipelines.index --answered`, those nearest to the question in
     meaning vote for the articles that answered them, as one more list (`AnsweredQuestions`), with
-    the weight that was chosen then. Where there is a learned fusion, this list is not used.
+    the weight that was chosen then. Where there is a learned fusion, this list is not used. How
+    near those questions are tells whether the law has an answer: it is in the evidence.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
@@ -198,7 +200,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
-        self._fusion: LearnedFusion | None = None
         self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
         self._is_warm = False
 
@@ -243,7 +244,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         else:
             self._encoder = self.embedder.loaded()
             self.dense.warm_up()
-            self._fusion = self._learned_fusion()
+            _ = self._fusion
         self._is_warm = True
 
     @component.output_types(
@@ -277,9 +278,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             `documents`: each article once, without embedding, by fused score; equal scores in the
             order of the law. `meta["ranks"]` is `{list: rank}`, from 1.
             `pinned`, `left_out`, `missing`, `not_followed`: as of `CitationRetriever`.
-            `evidence`: the first article by words and by meaning, each with the score that its list
-            gave and `meta["ranks"]` of that list alone. A fused score says nothing of how near an
-            article is; this one does.
+            `evidence`: the first article by words, by meaning and by answered questions, each with
+            the score that its list gave and `meta["ranks"]` of that list alone. A fused score says
+            nothing of how near an article is; this one does.
             `rankings`: for each list the ranks of the first `depth` that it found, by id, best
             first.
             `corrections`: the words of the question that were searched in another spelling, as
@@ -335,7 +336,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             vectors = self.dense.current_index(state)
             lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
             if (answered := self.answered_questions()) is not None:
-                lists[ANSWERED] = law.voted(answered.search(vector), allowed)
+                lists[ANSWERED] = law.voted(answered, vector, allowed)
                 weights[ANSWERED] = answered.weight
         lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
         lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
@@ -347,7 +348,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         above = law.rows_of(each.id for each in pinned)
         rows, scores = self._fused(law, lists, weights, above, question, covered)
         rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
-        firsts = {stage: lists[stage].rows[:1] for stage in (BM25, DENSE) if stage in lists and n}
+        told_by = (BM25, DENSE, ANSWERED)
+        firsts = {stage: lists[stage].rows[:1] for stage in told_by if stage in lists and n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
         documents = {each.id: each for each in self._store.fetch(keys)}
         evidence = [
@@ -436,7 +438,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         # A list without weight changes nothing, and would be shown as a reason.
         return replace(questions, weight=weight) if weight else None
 
-    def _learned_fusion(self) -> LearnedFusion | None:
+    @cached_property
+    def _fusion(self) -> LearnedFusion | None:
         """The fusion in the model's folder; None where it was not learned on what is searched."""
         store = self.document_store
         if self.model is None or not isinstance(store, StatuteDocumentStore) or store.model is None:
@@ -572,20 +575,28 @@ class LawIndex:
                 self._searched = (allowed, divisions)
         return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
 
-    def voted(self, votes: Mapping[str, float], allowed: NDArray[np.int64] | None) -> RankedList:
-        """The articles for which answered questions vote.
+    def voted(
+        self,
+        answered: AnsweredQuestions,
+        query: NDArray[np.float32],
+        allowed: NDArray[np.int64] | None,
+    ) -> RankedList:
+        """The articles that answered the questions nearest to this one.
 
         Args:
-            votes: scores by id, best first.
+            answered: the questions that vote.
+            query: float32 `[dim]`.
             allowed: keys of the articles to choose from; None for all.
         """
-        known = {id_: score for id_, score in votes.items() if id_ in self._row_of_id}
-        rows = np.array(self.rows_of(known), dtype=np.int64)
-        scores = np.fromiter(known.values(), dtype=np.float32)
         mask = self._mask.of(allowed)
-        if mask is not None:
-            rows, scores = rows[mask[rows]], scores[mask[rows]]
-        return RankedList.of(rows, scores)
+
+        def searched(id_: str) -> bool:
+            row = self._row_of_id.get(id_)
+            return row is not None and (mask is None or bool(mask[row]))
+
+        scores = answered.search(query, searched)
+        rows = np.array(self.rows_of(scores), dtype=np.int64)
+        return RankedList.of(rows, np.fromiter(scores.values(), dtype=np.float32))
 
     def cited(self, cited: dict[str, Any]) -> RankedList:
         """What a question cites as one list: first the pinned articles, then those in doubt."""

@@ -23,8 +23,9 @@ def questions(path, *, helping=True, splits=("train", "dev"), n=30):
     rng = random.Random(1)
     lines = []
     for number in range(1, n + 1):
-        words = " ".join(rng.sample(SAID, 3)) if helping else f"rule {number}"
+        own = rng.sample(SAID, 3)
         for split in splits:
+            words = " ".join(rng.sample(own, 3)) if helping else f"rule {number} {split}"
             answer = number if helping or split == "dev" else n + 1 - number
             fields = {"id": f"{split}{number}", "text": words, "relevant": [f"a{answer}"]}
             lines.append(json.dumps({**fields, "split": split}))

@@ -37,9 +37,32 @@ def test_the_nearest_vote_for_their_articles(n):
         vote = math.exp(2.5 * (cosines[row] - first) / (first - last)) if first > last else 1.0
         for id_ in relevant[row]:
             expected[id_] = expected.get(id_, 0.0) + vote
-    found = AnsweredQuestions([""] * n, relevant, vectors, 1.0).search(query)
-    assert found == pytest.approx(expected, rel=1e-4)
+    found = AnsweredQuestions([""] * n, relevant, vectors, 1.0).search(query, everything)
     assert list(found.values()) == sorted(found.values(), reverse=True)
+    most, near = max(expected.values()), max(0, sum(cosines[row] for row in nearest[:10]))
+    assert found == pytest.approx(
+        {id_: near / min(n, 10) * votes / most for id_, votes in expected.items()}, rel=1e-4
+    )
+
+
+def everything(_):
+    return True
+
+
+def test_questions_without_a_searched_article_have_no_vote():
+    vectors = unit(np.random.default_rng(0), 60)
+    answered = AnsweredQuestions(
+        [f"Question {row}?" for row in range(60)],
+        [["a", "b"] if row % 2 else ["c"] for row in range(60)],
+        vectors,
+        1.0,
+    )
+    odd = AnsweredQuestions([""] * 30, [["a"]] * 30, vectors[1::2], 1.0)
+    found = answered.search(vectors[0], lambda id_: id_ == "a")
+    assert found == pytest.approx(odd.search(vectors[0], everything))
+    assert answered.search(vectors[0], lambda _: False) == {}
+    kept = answered.without({f"question {row}?" for row in range(0, 60, 2)})
+    assert set(kept.search(vectors[0], everything)) == {"a", "b"}
 
 
 class Embedder:
@@ -95,6 +118,9 @@ def test_hybrid_searches_those_of_the_store_and_follows_it(store):
     assert found["rankings"]["answered"] == {"a7": 1, "a2": 2}
     assert found["documents"][0].id == "a7"
     assert found["documents"][0].meta["ranks"]["answered"] == 1
+    told = {stage: each for each in found["evidence"] for stage in each.meta["ranks"]}
+    assert told["answered"].id == "a7"
+    assert told["answered"].score == pytest.approx((1 + vectors[0] @ vectors[1]) / 2)
     # One that is not allowed is not found by this list either.
     assert retriever.run("who pays", filters=HOUSING)["rankings"]["answered"] == {"a2": 1}
     AnsweredQuestions(["q"], [["a1"]], vectors[:1], 4.0).keep(store)
