@@ -805,7 +805,7 @@ def index_corpus(
         # Before the store is created, so that a model that cannot be loaded leaves no empty store.
         chosen = choose_model(model, merged.corpus, store, say)
         chosen_graph = choose_graph(graph, chosen, store, say)
-        second = choose_second(second_model, chosen, store)
+        second = choose_second(second_model, chosen, store, say)
         # Before the law is encoded, which may take hours.
         questions = None if answered is None else read_answered(answered, list(merged.positions))
         if questions and chosen is None:

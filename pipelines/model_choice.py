@@ -199,14 +199,18 @@ def loaded_model(place: str) -> ChosenModel:
 
 
 def choose_second(
-    asked_for: str | None, chosen: ChosenModel | None, store: StatuteDocumentStore
+    asked_for: str | None,
+    chosen: ChosenModel | None,
+    store: StatuteDocumentStore,
+    say: Callable[[str], object],
 ) -> ChosenModel | None:
-    """The second bi-encoder that encodes the corpus, or None.
+    """The second bi-encoder that encodes the corpus, or None; reports the choice.
 
     Args:
         asked_for: folder or name of a model, "none" for none, or None for the store's own.
         chosen: the first one, None for text alone.
         store: where the corpus will be stored.
+        say: takes a line for the user.
 
     Raises:
         ModelError: the model cannot be loaded, is the first one, or reads other parts of an article
@@ -238,6 +242,7 @@ def choose_second(
             f"store's own model reads {chosen.record.text_rule}. Name one that reads the same, or "
             "none."
         )
+    say(f"Encoding with a second model too, {place}.")
     return second
 
 
