@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from components.converters.articles import language_of
 from components.models.biencoder import BiEncoder
 from components.models.folder import FUSION_PART, find_model, manifest_of
-from components.retrievers.embedding import AnsweredQuestions
+from components.retrievers.answered import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.validity import ANY
 from components.statutes.article import normalised
@@ -116,7 +117,11 @@ def keep_answered(
     texts = [each.text for each in answered]
     vectors = model.encode_queries(texts).detach().float().cpu().numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    everything = AnsweredQuestions(texts, [each.relevant for each in answered], vectors, 0.0)
+    relevant = [each.relevant for each in answered]
+    # A question is in the language of its answer.
+    language = {id_: language_of(meta) for _, id_, meta in store.metas()}
+    languages = [language[ids[0]] for ids in relevant]
+    everything = AnsweredQuestions(texts, relevant, languages, vectors, 0.0)
     asked = list(choosing)
     if len(asked) > _MOST_ASKED:
         asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
@@ -125,9 +130,10 @@ def keep_answered(
     # With weights of its own it leaves a learned fusion out, which would hide the list.
     retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY, weights={})
     runs: dict[float, dict[str, list[str]]] = {weight: {} for weight in (0.0, *_WEIGHTS)}
+    retriever.search_answered(others)
     for each in asked:
         for weight, run in runs.items():
-            retriever.search_answered(replace(others, weight=weight))
+            others.weight = weight
             run[each.id] = [found.id for found in retriever.run(each.text)["documents"]]
     qrels = {each.id: each.relevant for each in asked}
     scores = {
@@ -138,7 +144,8 @@ def keep_answered(
     gain = scores[best] - scores[0.0]
     if gain.mean() <= gain.std(ddof=1) / len(gain) ** 0.5:
         best = 0.0
-    replace(everything, weight=best).keep(store)
+    everything.weight = best
+    everything.keep(store)
     manifest = manifest_of(find_model(store.model.path))
     if best and manifest is not None and FUSION_PART in manifest.parts:
         say("In hybrid the model's learned fusion takes their place.")

@@ -207,7 +207,7 @@ def threshold_by_meaning(
 
 def _questions_digest(retriever: StatuteEmbeddingRetriever | StatuteHybridRetriever) -> str | None:
     """Of the answered questions that a retriever searches; None if it searches none."""
-    from components.retrievers.embedding import recorded_questions
+    from components.retrievers.answered import recorded_questions
     from components.retrievers.hybrid import StatuteHybridRetriever
 
     if not isinstance(retriever, StatuteHybridRetriever) or not retriever.answered_questions():

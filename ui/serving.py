@@ -469,7 +469,7 @@ class Serving:
                 document.setdefault("passage", best.span._asdict())
         named = any("citation" in document["ranks"] for document in documents)
         if vector is not None and documents and not named and self._threshold is not None:
-            score = _nearness(pipeline, self._threshold.stage, vector)
+            score = _nearness(pipeline, self._threshold.stage, question, vector)
             answer["doubtful"] = score < self._threshold.threshold
 
     def switch(self, store: Path) -> None:
@@ -648,7 +648,9 @@ def _calibrated(pipeline: Pipeline) -> AnswerThreshold | None:
     return threshold_by_meaning(retriever)
 
 
-def _nearness(pipeline: Pipeline, stage: ScoringStage, vector: torch.Tensor) -> float:
+def _nearness(
+    pipeline: Pipeline, stage: ScoringStage, question: str, vector: torch.Tensor
+) -> float:
     """The score of all of the law that thresholds of a stage are about."""
     retriever = _by_meaning(pipeline)
     assert retriever is not None
@@ -658,7 +660,7 @@ def _nearness(pipeline: Pipeline, stage: ScoringStage, vector: torch.Tensor) -> 
             # Another model may have indexed the store since, without them.
             if answered is None:
                 return math.inf
-            return max(answered.search(vector.numpy(), lambda _: True).values())
+            return max(answered.search(question, vector.numpy(), lambda _: True).values())
         retriever = retriever.dense
     state = state_of(readable(retriever.document_store))
     _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)

@@ -1,12 +1,7 @@
-"""StatuteEmbeddingRetriever: the articles, and the answered questions, nearest in meaning."""
+"""StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
-import hashlib
-import io
-import json
 import math
-from collections.abc import Callable, Container, Hashable, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -30,7 +25,6 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
-from components.statutes.article import normalised
 from components.stores.rows import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -149,147 +143,6 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
     if not 0 <= weight < math.inf:
         raise StoreError(damaged(store.database.path, "its weight of the vectors is not a number"))
     return weight
-
-
-_NEAREST = 50
-# The nearest of them counts 1, the last e^-2.5. The width is relative to the similarities found,
-# since models spread theirs differently. Chosen on dev questions of Aldermere and Book I.
-_SHARPNESS = 2.5
-# So many are averaged to say how near a question comes to them. On dev and test questions of
-# Aldermere one tells less, and so do fifty.
-_AVERAGED = 10
-
-ANSWERED = "answered"
-_BLOB = "answered"
-_RECORD = "answered-record"
-
-
-@dataclass(frozen=True, eq=False)
-class AnsweredQuestions:
-    """Questions with the articles that answer them, searched by meaning (k nearest neighbours).
-
-    The questions nearest to a new one vote for their articles: the votes for an article are the sum
-    over the 50 nearest questions that it answers of `exp(2.5 (s - s_1) / (s_1 - s_50))`, where `s`
-    is the cosine, and `s_1` and `s_50` are those of the nearest and the last of them. Its score is
-    its votes in proportion to those of the first article, whose score is the mean cosine of the ten
-    nearest questions: how near the question comes to any that has an answer.
-
-    Attributes:
-        texts: of the questions.
-        relevant: ids of the articles that answer each.
-        vectors: float32 `[n, dim]`, of length 1.
-        weight: of the list in a fusion in which words have 1.
-    """
-
-    texts: Sequence[str]
-    relevant: Sequence[Sequence[str]]
-    vectors: NDArray[np.float32]
-    weight: float
-
-    def search(
-        self, query: NDArray[np.float32], searched: Callable[[str], bool]
-    ) -> dict[str, float]:
-        """The articles that answered the questions nearest to this one.
-
-        Args:
-            query: float32 `[dim]`.
-            searched: whether an article, by its id, is searched; a question that none of these
-                answers has no vote.
-
-        Returns:
-            Scores by id, best first.
-        """
-        similarities = self.vectors @ (query / np.linalg.norm(query))
-        answerable = (
-            (question, ids)
-            for question in np.argsort(-similarities, kind="stable").tolist()
-            if (ids := [each for each in self.relevant[question] if searched(each)])
-        )
-        nearest = list(islice(answerable, _NEAREST))
-        if not nearest:
-            return {}
-        found = similarities[[question for question, _ in nearest]]
-        width = max(float(found[0] - found[-1]), 1e-6)
-        weights = np.exp(_SHARPNESS * (found - found[0]) / width)
-        votes: dict[str, float] = {}
-        for (_, ids), weight in zip(nearest, weights.tolist(), strict=True):
-            for id_ in ids:
-                votes[id_] = votes.get(id_, 0.0) + weight
-        near = max(0.0, float(found[:_AVERAGED].mean()))
-        most = max(votes.values())
-        best_first = sorted(votes.items(), key=lambda each: -each[1])
-        return {id_: near * each / most for id_, each in best_first}
-
-    def without(self, texts: Container[str]) -> "AnsweredQuestions":
-        """The other questions.
-
-        Args:
-            texts: normalised (`components.statutes.article.normalised`), of those to leave out.
-        """
-        rows = [row for row, text in enumerate(self.texts) if normalised(text) not in texts]
-        return replace(
-            self,
-            texts=[self.texts[row] for row in rows],
-            relevant=[self.relevant[row] for row in rows],
-            vectors=self.vectors[rows],
-        )
-
-    def keep(self, store: StatuteDocumentStore) -> None:
-        """Save them with a store, in place of those that it had."""
-        assert store.model is not None
-        file = io.BytesIO()
-        words = {"texts": list(self.texts), "relevant": [list(ids) for ids in self.relevant]}
-        np.savez(
-            file,
-            vectors=self.vectors,
-            words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8),
-        )
-        content = file.getvalue()
-        record = f"{self.weight} {hashlib.sha256(content).hexdigest()}"
-        # If this stops half-way, the store has none.
-        store.save_blob(_RECORD, store.model.biencoder_digest, b"")
-        store.save_blob(_BLOB, store.model.biencoder_digest, content)
-        # Small, so that each question can check whether they are still the same.
-        store.save_blob(_RECORD, store.model.biencoder_digest, record.encode())
-
-    @classmethod
-    def read(cls, store: StatuteDocumentStore, record: str) -> "AnsweredQuestions":
-        """Read those that are kept with a store.
-
-        Args:
-            store: where they are kept.
-            record: what `recorded_questions` returned.
-
-        Raises:
-            StoreError: the stored questions are damaged.
-        """
-        kept = store.load_blob(_BLOB)
-        try:
-            weight, digest = record.split()
-            if kept is None or hashlib.sha256(kept[1]).hexdigest() != digest:
-                raise ValueError("they are not those on record")
-            with np.load(io.BytesIO(kept[1]), allow_pickle=False) as file:
-                words = json.loads(file["words"].tobytes())
-                return cls(words["texts"], words["relevant"], file["vectors"], float(weight))
-        except ValueError as error:
-            what = f"its answered questions cannot be read: {error}"
-            raise StoreError(damaged(store.database.path, what)) from error
-
-
-def recorded_questions(store: StatuteDocumentStore) -> str | None:
-    """The record of a store's answered questions, which changes whenever they change.
-
-    None if it has none, or the store's model did not encode them.
-    """
-    kept = store.load_blob(_RECORD)
-    if kept is None or store.model is None or kept[0] != store.model.biencoder_digest:
-        return None
-    return kept[1].decode(errors="replace") or None
-
-
-def of_another_model(store: StatuteDocumentStore) -> bool:
-    """Whether a store has answered questions that its model cannot search."""
-    return store.load_blob(_RECORD) is not None and recorded_questions(store) is None
 
 
 def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: str) -> None:

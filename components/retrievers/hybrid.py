@@ -35,15 +35,10 @@ from components.models.learned_fusion import (
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
+from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.embedding import (
-    ANSWERED,
-    AnsweredQuestions,
-    DenseVectors,
-    StatuteEmbeddingRetriever,
-    recorded_questions,
-)
+from components.retrievers.embedding import DenseVectors, StatuteEmbeddingRetriever
 from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
@@ -105,10 +100,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
     expansions are not the defaults that it was learned with.
 
-    Where questions were given to `pipelines.index --answered`, those nearest to the question in
-    meaning vote for the articles that answered them, as one more list (`AnsweredQuestions`), with
-    the weight that was chosen then. Where there is a learned fusion, this list is not used. How
-    near those questions are tells whether the law has an answer: it is in the evidence.
+    Where questions were given to `pipelines.index --answered`, those nearest to the question by
+    meaning and by words vote for the articles that answered them, as one more list
+    (`AnsweredQuestions`), with the weight that was chosen then. Where there is a learned fusion,
+    this list is not used. How near those questions are tells whether the law has an answer: it is
+    in the evidence.
 
     Where a second model was given to `pipelines.index --second-model`, the articles nearest to the
     question in its vectors are one more list, with half of the weight that it would have as the
@@ -348,14 +344,14 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             vectors = self.dense.current_index(state)
             lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
             if (answered := self.answered_questions()) is not None:
-                lists[ANSWERED] = law.voted(answered, vector, allowed)
-                weights[ANSWERED] = answered.weight
+                lists[ANSWERED] = law.voted(answered, question, vector, allowed)
+                weights.setdefault(ANSWERED, answered.weight)
             if (second := self.second_encoder()) is not None:
                 second_model, second_vectors = self._opened(second)
                 vector = second_model.encode_queries([question])[0].numpy()
                 nearest = second_vectors.current(self._store, state)
                 lists[SECOND] = law.listed(*nearest.search(vector, self.depth, allowed))
-                weights[SECOND] = second.weight
+                weights.setdefault(SECOND, second.weight)
         lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
         lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
         lists = {stage: lists[stage] for stage in weights if stage in lists}
@@ -452,9 +448,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         questions = self._questions[1]
         if questions is None or self._fusion is not None:
             return None
-        weight = self._weights.get(ANSWERED, questions.weight)
         # A list without weight changes nothing, and would be shown as a reason.
-        return replace(questions, weight=weight) if weight else None
+        return questions if self._weights.get(ANSWERED, questions.weight) else None
 
     def second_encoder(self) -> SecondEncoder | None:
         """The store's second encoder to search by; None if it has none, or its list is not used.
@@ -468,8 +463,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         second = SecondEncoder.of(store)
         if second is None or self._fusion is not None:
             return None
-        weight = self._weights.get(SECOND, second.weight)
-        return replace(second, weight=weight) if weight else None
+        return second if self._weights.get(SECOND, second.weight) else None
 
     def _opened(self, second: SecondEncoder) -> tuple[BiEncoder, ResidentIndex[DenseVectors]]:
         """The second encoder and its vectors.
@@ -635,6 +629,7 @@ class LawIndex:
     def voted(
         self,
         answered: AnsweredQuestions,
+        question: str,
         query: NDArray[np.float32],
         allowed: NDArray[np.int64] | None,
     ) -> RankedList:
@@ -642,7 +637,8 @@ class LawIndex:
 
         Args:
             answered: the questions that vote.
-            query: float32 `[dim]`.
+            question: its words.
+            query: its vector, float32 `[dim]`.
             allowed: keys of the articles to choose from; None for all.
         """
         mask = self._mask.of(allowed)
@@ -651,7 +647,7 @@ class LawIndex:
             row = self._row_of_id.get(id_)
             return row is not None and (mask is None or bool(mask[row]))
 
-        scores = answered.search(query, searched)
+        scores = answered.search(question, query, searched)
         rows = np.array(self.rows_of(scores), dtype=np.int64)
         return RankedList.of(rows, np.fromiter(scores.values(), dtype=np.float32))
 

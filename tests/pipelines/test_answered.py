@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from components.retrievers.embedding import AnsweredQuestions, recorded_questions
+from components.retrievers.answered import AnsweredQuestions, recorded_questions
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import ranker_digest
 from components.rankers.gate import AnswerThreshold, load_threshold
-from components.retrievers.embedding import AnsweredQuestions
+from components.retrievers.answered import AnsweredQuestions
 from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
@@ -139,7 +139,8 @@ def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_
     texts = [each.text for each in asked]
     vectors = BiEncoder.load(opened.model.path).encode_queries(texts).numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    AnsweredQuestions(texts, [each.relevant for each in asked], vectors, 1.0).keep(opened)
+    relevant, languages = [each.relevant for each in asked], ["en"] * len(asked)
+    AnsweredQuestions(texts, relevant, languages, vectors, 1.0).keep(opened)
     # Until it is calibrated again, the nearest article decides.
     assert gate() == by_vectors
     code, out, err = command(*calibrating)
