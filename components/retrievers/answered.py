@@ -183,13 +183,21 @@ def _votes(found: Sequence[tuple[list[str], float]]) -> Iterable[tuple[str, floa
     return [(id_, weight / total) for id_, weight in given]
 
 
-def recorded_questions(store: StatuteDocumentStore) -> str | None:
+def recorded_questions(store: StatuteDocumentStore, model: str | None = None) -> str | None:
     """The record of a store's answered questions, which changes whenever they change.
 
-    None if it has none, the store's model did not encode them, or an older release kept them.
+    None if it has none, another model encoded them, or an older release kept them.
+
+    Args:
+        store: where they are kept.
+        model: digest of the bi-encoder that searches them; None for the store's.
     """
     kept = store.load_blob(_RECORD)
-    if kept is None or store.model is None or kept[0] != store.model.biencoder_digest:
+    if kept is None:
+        return None
+    if model is None and store.model is not None:
+        model = store.model.biencoder_digest
+    if kept[0] != model:
         return None
     record = kept[1].decode(errors="replace")
     return record if record.startswith(f"{_FORMAT} ") else None

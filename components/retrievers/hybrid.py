@@ -442,7 +442,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         store = self.document_store
         if not isinstance(store, StatuteDocumentStore):
             return None
-        record = recorded_questions(store)
+        record = recorded_questions(store, self._encoder.digest if self._encoder else None)
         if record != self._questions[0]:
             self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
         questions = self._questions[1]
