@@ -26,9 +26,14 @@ from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.answered import has_unread
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import record_weight, recorded_weight
+from components.retrievers.embedding import (
+    SECOND_SHARE,
+    SecondEncoder,
+    forget_second,
+    record_weight,
+    recorded_weight,
+)
 from components.retrievers.hybrid import LawIndex
-from components.retrievers.second_encoder import SECOND_SHARE, SecondEncoder, forget_second
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language

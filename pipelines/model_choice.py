@@ -19,7 +19,7 @@ from components.models.folder import (
     multilingual_at_hand,
     multilingual_folder,
 )
-from components.retrievers.second_encoder import SecondEncoder
+from components.retrievers.embedding import SecondEncoder
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
 from components.stores.journal import StoreModel

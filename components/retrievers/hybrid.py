@@ -38,7 +38,12 @@ from components.parameters import AsyncWarmUp, check_count, check_number, checke
 from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.embedding import DenseVectors, StatuteEmbeddingRetriever
+from components.retrievers.embedding import (
+    SECOND,
+    DenseVectors,
+    SecondEncoder,
+    StatuteEmbeddingRetriever,
+)
 from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
@@ -50,7 +55,6 @@ from components.retrievers.resident import (
     state_of,
     validity_of,
 )
-from components.retrievers.second_encoder import SECOND, SecondEncoder
 from components.retrievers.validity import TODAY
 from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import K1, B, analysis_version

@@ -9,8 +9,8 @@ import pytest
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
+from components.retrievers.embedding import SecondEncoder
 from components.retrievers.hybrid import StatuteHybridRetriever
-from components.retrievers.second_encoder import SecondEncoder
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import index_corpus
