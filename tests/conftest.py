@@ -21,7 +21,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The suite asserts no times: a busy machine is no fault.
-settings.register_profile("lexarbor", deadline=None)
+settings.register_profile("lexarbor", deadline=None, max_examples=50)
 settings.load_profile("lexarbor")
 
 
