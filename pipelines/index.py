@@ -112,7 +112,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--answered",
         metavar="PATH",
         help="questions whose articles are known, which hybrid searches too; those of the split "
-        "dev, or else a fifth, choose their weight",
+        "dev, or else they, choose the list's weight",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)

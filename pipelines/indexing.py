@@ -24,8 +24,9 @@ from tqdm import tqdm
 from components.converters.articles import article_of, as_document
 from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
+from components.retrievers.answered import has_unread
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import of_another_model, record_weight, recorded_weight
+from components.retrievers.embedding import record_weight, recorded_weight
 from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
@@ -829,10 +830,10 @@ def index_corpus(
             _keep_weight(store, chosen, encoded=bool(encoded), say=say)
         if chosen is not None and questions:
             say(str(keep_answered(store, chosen.encoder, *questions, say)))
-        elif chosen is not None and of_another_model(store):
+        elif chosen is not None and has_unread(store):
             say(
-                "The store's answered questions were encoded by another model and are not "
-                "searched. Give --answered again."
+                "The store's answered questions were encoded by another model or kept by an older "
+                "release, and are not searched. Give --answered again."
             )
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)

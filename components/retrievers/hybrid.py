@@ -1,9 +1,10 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,14 +34,10 @@ from components.models.learned_fusion import (
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
+from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.embedding import (
-    ANSWERED,
-    AnsweredQuestions,
-    StatuteEmbeddingRetriever,
-    recorded_questions,
-)
+from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
@@ -100,9 +97,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
     expansions are not the defaults that it was learned with.
 
-    Where questions were given to `pipelines.index --answered`, those nearest to the question in
-    meaning vote for the articles that answered them, as one more list (`AnsweredQuestions`), with
-    the weight that was chosen then. Where there is a learned fusion, this list is not used.
+    Where questions were given to `pipelines.index --answered`, those nearest to the question by
+    meaning and by words vote for the articles that answered them, as one more list
+    (`AnsweredQuestions`), with the weight that was chosen then. Where there is a learned fusion,
+    this list is not used. How near those questions are tells whether the law has an answer: it is
+    in the evidence.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
@@ -198,7 +197,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
-        self._fusion: LearnedFusion | None = None
         self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
         self._is_warm = False
 
@@ -243,7 +241,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         else:
             self._encoder = self.embedder.loaded()
             self.dense.warm_up()
-            self._fusion = self._learned_fusion()
+            _ = self._fusion
         self._is_warm = True
 
     @component.output_types(
@@ -277,9 +275,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             `documents`: each article once, without embedding, by fused score; equal scores in the
             order of the law. `meta["ranks"]` is `{list: rank}`, from 1.
             `pinned`, `left_out`, `missing`, `not_followed`: as of `CitationRetriever`.
-            `evidence`: the first article by words and by meaning, each with the score that its list
-            gave and `meta["ranks"]` of that list alone. A fused score says nothing of how near an
-            article is; this one does.
+            `evidence`: the first article by words, by meaning and by answered questions, each with
+            the score that its list gave and `meta["ranks"]` of that list alone. A fused score says
+            nothing of how near an article is; this one does.
             `rankings`: for each list the ranks of the first `depth` that it found, by id, best
             first.
             `corrections`: the words of the question that were searched in another spelling, as
@@ -335,8 +333,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             vectors = self.dense.current_index(state)
             lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
             if (answered := self.answered_questions()) is not None:
-                lists[ANSWERED] = law.voted(answered.search(vector), allowed)
-                weights[ANSWERED] = answered.weight
+                lists[ANSWERED] = law.voted(answered, question, vector, allowed)
+                weights.setdefault(ANSWERED, answered.weight)
         lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
         lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
         lists = {stage: lists[stage] for stage in weights if stage in lists}
@@ -347,7 +345,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         above = law.rows_of(each.id for each in pinned)
         rows, scores = self._fused(law, lists, weights, above, question, covered)
         rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
-        firsts = {stage: lists[stage].rows[:1] for stage in (BM25, DENSE) if stage in lists and n}
+        told_by = (BM25, DENSE, ANSWERED)
+        firsts = {stage: lists[stage].rows[:1] for stage in told_by if stage in lists and n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
         documents = {each.id: each for each in self._store.fetch(keys)}
         evidence = [
@@ -426,17 +425,17 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         store = self.document_store
         if not isinstance(store, StatuteDocumentStore):
             return None
-        record = recorded_questions(store)
+        record = recorded_questions(store, self._encoder.digest if self._encoder else None)
         if record != self._questions[0]:
             self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
         questions = self._questions[1]
         if questions is None or self._fusion is not None:
             return None
-        weight = self._weights.get(ANSWERED, questions.weight)
         # A list without weight changes nothing, and would be shown as a reason.
-        return replace(questions, weight=weight) if weight else None
+        return questions if self._weights.get(ANSWERED, questions.weight) else None
 
-    def _learned_fusion(self) -> LearnedFusion | None:
+    @cached_property
+    def _fusion(self) -> LearnedFusion | None:
         """The fusion in the model's folder; None where it was not learned on what is searched."""
         store = self.document_store
         if self.model is None or not isinstance(store, StatuteDocumentStore) or store.model is None:
@@ -572,20 +571,30 @@ class LawIndex:
                 self._searched = (allowed, divisions)
         return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
 
-    def voted(self, votes: Mapping[str, float], allowed: NDArray[np.int64] | None) -> RankedList:
-        """The articles for which answered questions vote.
+    def voted(
+        self,
+        answered: AnsweredQuestions,
+        question: str,
+        query: NDArray[np.float32],
+        allowed: NDArray[np.int64] | None,
+    ) -> RankedList:
+        """The articles that answered the questions nearest to this one.
 
         Args:
-            votes: scores by id, best first.
+            answered: the questions that vote.
+            question: its words.
+            query: its vector, float32 `[dim]`.
             allowed: keys of the articles to choose from; None for all.
         """
-        known = {id_: score for id_, score in votes.items() if id_ in self._row_of_id}
-        rows = np.array(self.rows_of(known), dtype=np.int64)
-        scores = np.fromiter(known.values(), dtype=np.float32)
         mask = self._mask.of(allowed)
-        if mask is not None:
-            rows, scores = rows[mask[rows]], scores[mask[rows]]
-        return RankedList.of(rows, scores)
+
+        def searched(id_: str) -> bool:
+            row = self._row_of_id.get(id_)
+            return row is not None and (mask is None or bool(mask[row]))
+
+        scores = answered.search(question, query, searched)
+        rows = np.array(self.rows_of(scores), dtype=np.int64)
+        return RankedList.of(rows, np.fromiter(scores.values(), dtype=np.float32))
 
     def cited(self, cited: dict[str, Any]) -> RankedList:
         """What a question cites as one list: first the pinned articles, then those in doubt."""
