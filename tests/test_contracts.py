@@ -53,7 +53,7 @@ COMMANDS = (
     "training.reproduce",
     "ui.__main__",
 )
-N_QUESTIONS = 20
+N_QUESTIONS = 50
 DAY = date(2026, 11, 1)  # rankings of today change with the days
 RANKED = ("lexical", "dense", "hybrid", "hybrid_rerank", "answer", "answer_hybrid")
 
