@@ -9,17 +9,16 @@ the articles' indexed text; a model that knows the language finds nearly as many
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from components.converters.articles import headings_of, law_of
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import StatuteEmbeddingRetriever, record_weight
-from components.retrievers.validity import ANY
-from components.statutes.question import MAX_QUESTION_CHARS
+from components.retrievers.embedding import DenseVectors, record_weight
+from components.statutes.question import MAX_QUESTION_CHARS, clean_question
 from components.stores.sqlite import StatuteDocumentStore
 
 _DIVISIONS = 300
@@ -43,28 +42,44 @@ class QueryEncoder(Protocol):
 def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
     """Measure and record the weight of the dense list in this store.
 
-    It asks for at most 300 of the lowest divisions, with up to 50 articles each. The weight grows
-    with the ratio of the mean R@10 of vectors and words.
-
     Args:
         store: with vectors of the model.
         model: embeds questions.
 
     Returns:
-        The weight, 0 to 1; 1 if there are fewer than 20 such divisions.
+        As `agreement_with_words`.
     """
-    divisions: dict[tuple[str, tuple[str, ...]], set[str]] = {}
-    for _, id_, meta in store.metas():
-        if headings := headings_of(meta):
-            divisions.setdefault((law_of(meta), headings), set()).add(id_)
-    small = [
-        (path[-1], ids)
-        for (_, path), ids in divisions.items()
-        if len(ids) <= _MOST_ARTICLES and _can_be_asked(path[-1])
-    ]
-    weight = _measured(store, model, small) if len(small) >= _FEWEST else 1.0
+    weight = agreement_with_words(store, model, DenseVectors.read(store, None))
     record_weight(store, weight)
     return weight
+
+
+def agreement_with_words(
+    store: StatuteDocumentStore, model: QueryEncoder, vectors: DenseVectors
+) -> float:
+    """The weight of a list by meaning, where words have 1.
+
+    It asks for at most 300 of the lowest divisions, with up to 50 articles each. The weight grows
+    with the ratio of the mean R@10 of vectors and words.
+
+    Args:
+        store: holds the law.
+        model: embeds questions.
+        vectors: of the articles, by the same model.
+
+    Returns:
+        The weight, 0 to 1; 1 if there are fewer than 20 such divisions.
+    """
+    divisions: dict[tuple[str, tuple[str, ...]], set[int]] = {}
+    for key, _, meta in store.metas():
+        if headings := headings_of(meta):
+            divisions.setdefault((law_of(meta), headings), set()).add(key)
+    small = [
+        (path[-1], keys)
+        for (_, path), keys in divisions.items()
+        if len(keys) <= _MOST_ARTICLES and _can_be_asked(path[-1])
+    ]
+    return _measured(store, model, vectors, small) if len(small) >= _FEWEST else 1.0
 
 
 def _can_be_asked(heading: str) -> bool:
@@ -72,22 +87,22 @@ def _can_be_asked(heading: str) -> bool:
 
 
 def _measured(
-    store: StatuteDocumentStore, model: QueryEncoder, divisions: list[tuple[str, set[str]]]
+    store: StatuteDocumentStore,
+    model: QueryEncoder,
+    vectors: DenseVectors,
+    divisions: list[tuple[str, set[int]]],
 ) -> float:
     asked = random.Random(0).sample(divisions, min(_DIVISIONS, len(divisions)))  # noqa: S311
-    embeddings = model.encode_queries([heading for heading, _ in asked]).tolist()
-    by_words = StatuteBM25Retriever(store, top_k=_TOP, as_of=ANY)
-    by_meaning = StatuteEmbeddingRetriever(store, top_k=_TOP, as_of=ANY)
+    embeddings = model.encode_queries([heading for heading, _ in asked]).float().numpy()
+    by_words = StatuteBM25Retriever(store).current_index()
     words, meaning = [], []
-    for (heading, ids), embedding in zip(asked, embeddings, strict=True):
-        words.append(_recall(by_words.run(heading), ids))
-        meaning.append(_recall(by_meaning.run(embedding), ids))
+    for (heading, keys), embedding in zip(asked, embeddings, strict=True):
+        words.append(_recall(by_words.search(clean_question(heading), _TOP)[0], keys))
+        meaning.append(_recall(vectors.search(embedding, _TOP)[0], keys))
     ratio = float(np.mean(meaning)) / max(float(np.mean(words)), 1e-9)
     return round(min(max((ratio - _NOTHING) / (_EVERYTHING - _NOTHING), 0.0), 1.0), 2)
 
 
-def _recall(found: Mapping[str, object], relevant: set[str]) -> float:
+def _recall(found: NDArray[np.int64], relevant: set[int]) -> float:
     """R@10, with at most 10 relevant articles to find."""
-    documents = found["documents"]
-    assert isinstance(documents, list)
-    return len(relevant & {each.id for each in documents}) / min(len(relevant), _TOP)
+    return len(relevant.intersection(found.tolist())) / min(len(relevant), _TOP)

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from components.converters.articles import language_of
 from components.models.biencoder import BiEncoder
 from components.models.folder import FUSION_PART, find_model, manifest_of
-from components.retrievers.embedding import AnsweredQuestions
+from components.retrievers.answered import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.validity import ANY
+from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
@@ -29,6 +31,7 @@ _WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 _METRIC = "MAP@10"
 _TOP = 10
 _MOST_ASKED = 150
+_PARTS = 5
 _FEWEST = 20
 
 
@@ -67,7 +70,7 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
     """The questions to keep and those that choose their weight.
 
     Questions of the split "train", or of no split, are kept; those of the split "dev" choose. If
-    there are none of these, a fifth of the kept ones, drawn by seed, choose.
+    there are none of these, the kept ones choose.
 
     Args:
         source: file of questions, or "aldermere".
@@ -81,7 +84,7 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
     answered = [each for each in questions if each.split in ("train", None)]
     choosing = [each for each in questions if each.split == "dev" and not each.synthetic]
     if not choosing:
-        choosing = random.Random(0).sample(answered, len(answered) // 5)  # noqa: S311
+        choosing = answered
     if min(len(answered), len(choosing)) < _FEWEST:
         raise LoadingError(
             f"--answered {source}: {len(answered)} questions of the split 'train' (or of none) "
@@ -101,8 +104,8 @@ def keep_answered(
     """Embed answered questions, choose the weight of their list, and keep both with the store.
 
     The weight is the one of .5, 1, 2 and 4 with the best MAP@10, if leaving the list out is worse
-    by more than one standard error of the difference; else 0. Kept questions that also choose are
-    not in the list while they choose.
+    by more than one standard error of the difference; else 0. The questions choose in five parts,
+    and while a part does, its questions are not in the list.
 
     Args:
         store: with vectors of the model.
@@ -115,26 +118,25 @@ def keep_answered(
     texts = [each.text for each in answered]
     vectors = model.encode_queries(texts).detach().float().cpu().numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    everything = AnsweredQuestions(texts, [each.relevant for each in answered], vectors, 0.0)
+    relevant = [each.relevant for each in answered]
+    # A question is in the language of its answer.
+    language = {id_: language_of(meta) for _, id_, meta in store.metas()}
+    languages = [language[ids[0]] for ids in relevant]
+    everything = AnsweredQuestions(texts, relevant, languages, vectors, 0.0)
     asked = list(choosing)
     if len(asked) > _MOST_ASKED:
         asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
-    left_out = {each.id for each in asked}
-    rows = [row for row, each in enumerate(answered) if each.id not in left_out]
-    others = AnsweredQuestions(
-        [texts[row] for row in rows],
-        [answered[row].relevant for row in rows],
-        vectors[rows],
-        0.0,
-    )
     assert store.model is not None
     # With weights of its own it leaves a learned fusion out, which would hide the list.
     retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY, weights={})
     runs: dict[float, dict[str, list[str]]] = {weight: {} for weight in (0.0, *_WEIGHTS)}
-    for each in asked:
-        for weight, run in runs.items():
-            retriever.search_answered(replace(others, weight=weight))
-            run[each.id] = [found.id for found in retriever.run(each.text)["documents"]]
+    for part in (asked[first::_PARTS] for first in range(_PARTS)):
+        others = everything.without({normalised(each.text) for each in part})
+        retriever.search_answered(others)
+        for each in part:
+            for weight, run in runs.items():
+                others.weight = weight
+                run[each.id] = [found.id for found in retriever.run(each.text)["documents"]]
     qrels = {each.id: each.relevant for each in asked}
     scores = {
         weight: np.array(list(evaluate(run, qrels, [_METRIC], depth=_TOP)[_METRIC].values()))
@@ -144,7 +146,8 @@ def keep_answered(
     gain = scores[best] - scores[0.0]
     if gain.mean() <= gain.std(ddof=1) / len(gain) ** 0.5:
         best = 0.0
-    replace(everything, weight=best).keep(store)
+    everything.weight = best
+    everything.keep(store)
     manifest = manifest_of(find_model(store.model.path))
     if best and manifest is not None and FUSION_PART in manifest.parts:
         say("In hybrid the model's learned fusion takes their place.")

@@ -397,7 +397,8 @@ def calibrate(
 
     Questions without an answer are those marked so. Where the split has fewer than 20 of them,
     every answerable question is asked a second time, without its answers (`answers_taken_out`), and
-    then counts as one without an answer. All of the law is searched, whether in force or not.
+    then counts as one without an answer. All of the law is searched, whether in force or not. A
+    question that is itself among the store's answered questions is asked without it.
 
     Args:
         name: name or file of the pipeline.
@@ -430,7 +431,12 @@ def calibrate(
             runs.append((_TAKEN_OUT, question, without(taken[question.id])))
     scored: list[Scored] = []
     n_without_score: Counter[str] = Counter()
+    retriever: Any = pipeline.get_component(scorer.component)
+    answered = retriever.answered_questions() if scorer.stage == "answered" else None
     for kind, question, filters in tqdm(runs, desc=f"Asking {name}", disable=None):
+        if answered is not None:
+            # A question that is in the list itself would look near to it.
+            retriever.search_answered(answered.without({normalised(question.text)}))
         outputs = run(pipeline, question.text, {scorer.component}, filters=filters, as_of=ANY)
         score = scorer.best(outputs)
         if score is None:
@@ -549,7 +555,10 @@ def calibrate_demo(path: Path) -> None:
         ModelError: the model cannot be loaded.
     """
     with closing(StatuteDocumentStore(str(path))) as store:
-        if store.model is None or load_threshold(store, "dense", store.model.digest) is not None:
+        if store.model is None:
+            return
+        scorer = scorer_of(load_pipeline("hybrid", path))
+        if load_threshold(store, scorer.stage, scorer.model_digest) is not None:
             return
         questions = read_questions("aldermere")
         found = calibrate("hybrid", questions, "dev", store=path, model=None)

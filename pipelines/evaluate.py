@@ -68,7 +68,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
     """Warn of questions whose answers the store has: finding these proves nothing."""
-    from components.retrievers.embedding import AnsweredQuestions, recorded_questions
+    from components.retrievers.answered import AnsweredQuestions, recorded_questions
     from components.stores.sqlite import StatuteDocumentStore
 
     store = StatuteDocumentStore(str(path))

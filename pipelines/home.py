@@ -349,6 +349,7 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
 
 def _is_current(path: Path, model: TrainedModel | None) -> bool:
+    from components.retrievers.answered import recorded_questions
     from components.statutes.corpus import StatuteCorpus
     from components.stores.sqlite import StatuteDocumentStore
 
@@ -358,6 +359,8 @@ def _is_current(path: Path, model: TrainedModel | None) -> bool:
     try:
         if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
             return False
+        if store.model is not None and recorded_questions(store) is None:
+            return False  # built by an older release
         if model is not None:
             recorded = store.model
             return recorded is not None and (recorded.path, recorded.digest) == (

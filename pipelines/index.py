@@ -80,6 +80,13 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "multilingual-e5-small, if installed",
     )
     parser.add_argument(
+        "--second-model",
+        type=command_line.named,
+        metavar="DIR",
+        help="another model, whose vectors hybrid searches too, or 'none' to stop that; default: "
+        "the store's own, if it has one",
+    )
+    parser.add_argument(
         "--graph",
         action="store_true",
         help="put the articles' vectors through the model's graph network, which python -m "
@@ -112,7 +119,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "--answered",
         metavar="PATH",
         help="questions whose articles are known, which hybrid searches too; those of the split "
-        "dev, or else a fifth, choose their weight",
+        "dev, or else they, choose the list's weight",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
@@ -127,8 +134,14 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         (to_engine and not options.url, "--engine needs the engine's address, as --url URL"),
         (
             to_engine
-            and (options.graph or options.snapshot or options.answered or options.model == "none"),
-            "--graph, --snapshot, --answered and --model none go with --store",
+            and (
+                options.graph
+                or options.snapshot
+                or options.answered
+                or options.second_model
+                or options.model == "none"
+            ),
+            "--graph, --snapshot, --answered, --second-model and --model none go with --store",
         ),
     ):
         if is_wrong:
@@ -185,6 +198,7 @@ def _index(options: argparse.Namespace) -> int:
         report = index_corpus(
             options.corpus,
             options.store,
+            second_model=options.second_model,
             graph=options.graph,
             snapshot=options.snapshot,
             answered=options.answered,

@@ -18,7 +18,12 @@ from haystack.core.serialization import generate_qualified_class_name
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models.folder import find_model
-from components.rankers.gate import AnswerabilityGate, ScoringStage, load_threshold
+from components.rankers.gate import (
+    AnswerabilityGate,
+    AnswerThreshold,
+    ScoringStage,
+    load_threshold,
+)
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import AllowList, check_definition
 from pipelines.files import (
@@ -32,6 +37,8 @@ from pipelines.stages import Outputs, stages_of
 
 if TYPE_CHECKING:
     from components.rankers.cross_encoder import StatuteRanker
+    from components.retrievers.embedding import StatuteEmbeddingRetriever
+    from components.retrievers.hybrid import StatuteHybridRetriever
 
 
 _Sockets = Mapping[str, Mapping[str, Any]]
@@ -113,7 +120,7 @@ class Scorer:
     Fused scores do not: the first of a fused list has the same score whatever it is.
 
     Attributes:
-        stage: "reranker" (0 to 1) or "dense" (cosine).
+        stage: "reranker" (0 to 1), "dense" or "answered" (both cosines).
         component: its name in the file.
         model_digest: what gives the scores, as `load_threshold` asks for it.
     """
@@ -137,7 +144,7 @@ class Scorer:
 
 def scorer_of(pipeline: Pipeline) -> Scorer:
     """The scorer of a pipeline that `load_pipeline` loaded: its last ranker, else its one retriever
-    that searches vectors.
+    that searches vectors. If this searches answered questions too, they tell more than the vectors.
 
     Raises:
         LoadingError: it has neither, or several dense retrievers, or one over a store without a
@@ -173,7 +180,41 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
             f"The pipeline {name}: {dense[0]}.document_store has no model on record, so nobody "
             "could tell later what its scores mean. Index the law with python -m pipelines.index."
         )
+    if (questions := _questions_digest(components[dense[0]])) is not None:
+        return Scorer("answered", dense[0], questions)
     return Scorer("dense", dense[0], model.digest)
+
+
+def threshold_by_meaning(
+    retriever: StatuteEmbeddingRetriever | StatuteHybridRetriever,
+) -> AnswerThreshold | None:
+    """The threshold calibrated for what a retriever finds by meaning.
+
+    It is that of the answered questions that it searches, or else that of the vectors.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    store = retriever.document_store
+    if not isinstance(store, StatuteDocumentStore) or store.model is None:
+        return None
+    if (questions := _questions_digest(retriever)) is not None:
+        known = load_threshold(store, "answered", questions)
+        if known is not None:
+            return known
+    return load_threshold(store, "dense", store.model.digest)
+
+
+def _questions_digest(retriever: StatuteEmbeddingRetriever | StatuteHybridRetriever) -> str | None:
+    """Of the answered questions that a retriever searches; None if it searches none."""
+    from components.retrievers.answered import recorded_questions
+    from components.retrievers.hybrid import StatuteHybridRetriever
+
+    if not isinstance(retriever, StatuteHybridRetriever) or not retriever.answered_questions():
+        return None
+    assert isinstance(retriever.document_store, StatuteDocumentStore)
+    record = recorded_questions(retriever.document_store)
+    return None if record is None else hashlib.sha256(record.encode()).hexdigest()
 
 
 def _ranker_digest(ranker: StatuteRanker) -> str:
@@ -223,7 +264,8 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
         if gate.stage == "dense" and store.model is None:
             continue  # vectors whose model is unknown have no threshold on record
         scorer = scorer_of(pipeline)
-        if scorer.stage != gate.stage:
+        by_ranker = scorer.stage == "reranker"
+        if by_ranker != (gate.stage == "reranker"):
             kind = generate_qualified_class_name(type(components[scorer.component]))
             listed = {_RANKER: "best", _HYBRID: "evidence"}.get(kind, "documents")
             raise LoadingError(
@@ -231,9 +273,13 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
                 f"law comes is that of {scorer.component}, {scorer.stage!r}. Write that, and "
                 f"connect {scorer.component}.{listed} to {name}.scored."
             )
-        known = load_threshold(store, scorer.stage, scorer.model_digest)
+        known = (
+            load_threshold(store, "reranker", scorer.model_digest)
+            if by_ranker
+            else threshold_by_meaning(components[scorer.component])
+        )
         if known is not None:
-            gate.threshold = known.threshold
+            gate.stage, gate.threshold = known.stage, known.threshold
 
 
 __all__ = ["LoadingError", "allow_replies", "load_pipeline"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The suite asserts no times: a busy machine is no fault.
-settings.register_profile("lexarbor", deadline=None)
+settings.register_profile("lexarbor", deadline=None, max_examples=50)
 settings.load_profile("lexarbor")
 
 
@@ -32,6 +33,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen_heap() -> None:
+    """Exempt what a module finds from collection: else each one walks all imported libraries."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -166,8 +166,8 @@ def printed(command: str, *arguments: str) -> Any:
 
 
 def json_outputs(folder: Path, minilm: str) -> dict[str, list[str]]:
-    """The keys of what each command prints with --json, over forty articles of the demo law."""
-    lines = (ROOT / "pipelines/demo/articles.jsonl").read_text(encoding="utf-8").splitlines()[:40]
+    """The keys of what each command prints with --json, over eight articles of the demo law."""
+    lines = (ROOT / "pipelines/demo/articles.jsonl").read_text(encoding="utf-8").splitlines()[:8]
     corpus, store = folder / "articles.jsonl", str(folder / "law.db")
     corpus.write_text("\n".join(lines) + "\n", encoding="utf-8")
     first = json.loads(lines[3])["id"]

@@ -103,3 +103,13 @@ def test_a_model_of_ones_own_is_trained_stored_and_asked(ran: Callable[..., str]
     assert "384 dimensions" in printed
     assert "40 articles of 1 law; 40 texts encoded" in printed
     assert len(re.findall(r"\{'dense': \d\}", printed)) == 3
+
+
+@pytest.mark.slow
+def test_qdrant_is_filled_and_asked(tmp_path: Path) -> None:
+    indexed, asked, own = ran("qdrant", tmp_path).split("\n\n")
+    assert "40 articles of 1 law; 40 texts encoded, 40 written" in indexed
+    assert re.search(r"What does art. 19 say on entry\?\n.*, 19  \{'citation': 1", asked)
+    assert own.startswith(
+        "How high may the deposit be?\n  Housing Code of Aldermere (invented), 12"
+    )

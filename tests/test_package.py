@@ -11,6 +11,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from tiny_bert import fixed_wordpiece, save_bert
 
 from pipelines.checking import OUR_CLASSES
 
@@ -81,10 +82,17 @@ def test_the_command_lists_and_suggests():
         assert meant in ran.stderr
 
 
-# Each command in turn, in one process without some packages; its status follows what it says.
+# Each command in turn, in one process without the extras; its status follows what it says.
 WITHOUT = """
 import json, sys
-sys.modules.update(dict.fromkeys(json.loads(sys.argv[1])))
+from importlib.metadata import Distribution, PackageNotFoundError
+missing, found = json.loads(sys.argv[1]), Distribution.from_name
+def from_name(name):
+    if name in missing:
+        raise PackageNotFoundError(name)
+    return found(name)
+Distribution.from_name = from_name
+sys.modules.update(dict.fromkeys(missing))
 from pipelines.__main__ import main
 for arguments in json.loads(sys.argv[2]):
     try:
@@ -95,10 +103,10 @@ for arguments in json.loads(sys.argv[2]):
 """
 
 
-def without(missing: tuple[str, ...], *commands: tuple[object, ...]) -> list[str]:
+def without_extras(*commands: tuple[object, ...]) -> list[str]:
     """What each command says on stderr, with its exit status in the last line."""
     given = [[str(each) for each in arguments] for arguments in commands]
-    ran = run("-c", WITHOUT, json.dumps(missing), json.dumps(given))
+    ran = run("-c", WITHOUT, json.dumps(EXTRAS), json.dumps(given))
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr
     return re.findall(r"(.*?status \d+)\n", ran.stderr, re.DOTALL)
@@ -106,17 +114,19 @@ def without(missing: tuple[str, ...], *commands: tuple[object, ...]) -> list[str
 
 @pytest.mark.slow
 def test_retrieval_needs_no_extra_and_a_missing_one_is_named(text_law, tmp_path):
-    asked, *refused = without(
-        EXTRAS,
-        ("ask", "May I keep hens?", "--store", text_law, "--json"),
+    model = save_bert(tmp_path / "model", fixed_wordpiece(["six", "hens"]), longest=16)
+    store = tmp_path / "vectors.db"
+    plot = ("evaluate", "--questions", "aldermere", "--store", text_law, "--pipeline", "lexical")
+    indexed, asked, *refused = without_extras(
+        ("index", "--corpus", text_law.parent, "--store", store, "--model", model),
+        ("ask", "May I keep hens?", "--store", store, "--pipeline", "dense", "--json"),
         ("serve", "--store", text_law, "--port", "0"),
         ("ui", "--store", text_law, "--port", "0"),
         ("train", "cusines"),
+        (*plot, "--plot", tmp_path / "recall.png"),
     )
-    assert asked.endswith("status 0")
-    plot = ("evaluate", "--questions", "aldermere", "--store", text_law, "--pipeline", "lexical")
-    # sentence-transformers asks the installed packages' metadata for the others.
-    refused += without(("matplotlib",), (*plot, "--plot", tmp_path / "recall.png"))
+    assert indexed.endswith("status 0"), indexed
+    assert asked.endswith("status 0"), asked
     for said, extra in zip(refused, ("serve", "demo", "training", "training"), strict=True):
         assert said.endswith(f"pip install 'lexarbor[{extra}]'\nstatus 2")
 

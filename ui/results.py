@@ -341,7 +341,7 @@ def results(
         narrowed: what the search was narrowed to, in words.
         on: the day that was chosen: links lead to the articles as they were then.
         limit: what that day leaves open.
-        doubtful: whether the articles may not answer: no passage then stands as the law's answer.
+        doubtful: whether the articles may not answer: the passages are then called the closest.
         glossary: the words that the laws define.
         as_typed: the fragment of a link to the search without corrections.
     """
@@ -352,7 +352,7 @@ def results(
     searched = corrected(question, corrections)
     read = [_Read.of(document, searched, glossary) for document in documents]
     quoted = []
-    if not (doubtful or cited_only or "writing" in answer):
+    if not (cited_only or "writing" in answer):
         quoted = _quoted(read, answer.get("nearness", {}))
     written = answer.get("answer", {"state": "", "notices": []})
     if written["state"] == "generated":
@@ -360,7 +360,8 @@ def results(
         places = {}
     else:
         places = {each.document["id"]: place for place, each in enumerate(quoted, start=1)}
-        panel = _law_says(quoted, written["notices"], glossary, language, on)
+        title = texts.closest_passages if doubtful else texts.says
+        panel = _law_says(title, quoted, written["notices"], glossary, language, on)
     not_binding = not all(each.binds for each in read)
     return render(
         "results.html",
@@ -378,7 +379,8 @@ def results(
         ranked_in_part=_ranked_in_part(answer, language),
         panel=panel,
         is_growing="writing" in answer,
-        steps=_steps(quoted, glossary),
+        # What to do next by law that may not be about the question would mislead.
+        steps={} if doubtful else _steps(quoted, glossary),
         articles=[
             (
                 each.document,
@@ -484,6 +486,7 @@ class _Quoted(NamedTuple):
 
 
 def _law_says(
+    title: str,
     quoted: Sequence[_Read],
     notices: Sequence[Mapping[str, Any]],
     glossary: Glossary,
@@ -511,13 +514,13 @@ def _law_says(
             (line.anchor for line in lines if read.passage and line.anchor == read.passage.anchor),
             "",
         )
-        title = result_title(read.document) if read.document["headings"] else ""
-        passages.append((read.document, _Quoted(lines, anchor, title)))
+        heading = result_title(read.document) if read.document["headings"] else ""
+        passages.append((read.document, _Quoted(lines, anchor, heading)))
     texts = ANSWER_TEXTS[language]
     return render(
         "passages.html",
         language,
-        texts=ASK_TEXTS[language],
+        title=title,
         passages=passages,
         on=on,
         notices=[_notice(each, texts, language) for each in notices],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import re
 import threading
 import time
@@ -25,9 +26,10 @@ from haystack import Pipeline
 from components.embedders.text import StatuteTextEmbedder, load_encoder
 from components.models.biencoder import BiEncoder
 from components.rankers.cross_encoder import StatuteRanker
-from components.rankers.gate import load_threshold
+from components.rankers.gate import AnswerThreshold, ScoringStage
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import ReadableStore, readable, state_of
 from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.article import indexed_text
@@ -36,7 +38,7 @@ from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import Answer, ask, found_article, stream
-from pipelines.loading import load_pipeline
+from pipelines.loading import load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
 from ui.law_reader import begin
@@ -327,7 +329,7 @@ class Serving:
             initargs=(torch.get_num_threads(),),
         )
         self._vectors = _ProvisionVectors()
-        self._threshold: float | None = None
+        self._threshold: AnswerThreshold | None = None
         self._pipeline = self._loaded(store)
 
     @property
@@ -445,8 +447,9 @@ class Serving:
 
         The first articles are read by meaning, the others too where their vectors are known.
         `doubtful` stands where a threshold was calibrated for the store
-        (`python -m pipelines.calibrate`), the law's nearest article is farther than that, and the
-        question names none.
+        (`python -m pipelines.calibrate`), and tells whether the law's nearest article, or the
+        nearest answered questions, are farther than that; a question that names an article is not
+        doubted.
         """
         question = corrected(answer["question"], answer.get("corrections", {}))
         documents = answer["documents"]
@@ -466,7 +469,8 @@ class Serving:
                 document.setdefault("passage", best.span._asdict())
         named = any("citation" in document["ranks"] for document in documents)
         if vector is not None and documents and not named and self._threshold is not None:
-            answer["doubtful"] = _best_cosine(pipeline, vector) < self._threshold
+            score = _nearness(pipeline, self._threshold.stage, question, vector)
+            answer["doubtful"] = score < self._threshold.threshold
 
     def switch(self, store: Path) -> None:
         """Search another store from the next question on; nobody waits while it is loaded.
@@ -628,29 +632,36 @@ def _encoder(pipeline: Pipeline) -> BiEncoder | None:
     return load_encoder("Serving", embedder.model, embedder.device, embedder.dtype)
 
 
-def _dense(pipeline: Pipeline) -> StatuteEmbeddingRetriever | None:
-    retrievers = (
-        part for part in parts_of(pipeline) if isinstance(part, StatuteEmbeddingRetriever)
-    )
-    return next(retrievers, None)
+def _by_meaning(
+    pipeline: Pipeline,
+) -> StatuteHybridRetriever | StatuteEmbeddingRetriever | None:
+    """What finds articles by meaning; None where nothing does."""
+    kinds = (StatuteHybridRetriever, StatuteEmbeddingRetriever)
+    return next((part for part in parts_of(pipeline) if isinstance(part, kinds)), None)
 
 
-def _calibrated(pipeline: Pipeline) -> float | None:
-    """The cosine from which on a question counts as answered; None where none was calibrated."""
-    encoder, retriever = _encoder(pipeline), _dense(pipeline)
-    if encoder is None or retriever is None:
+def _calibrated(pipeline: Pipeline) -> AnswerThreshold | None:
+    """The threshold from which on a question counts as answered; None where there is none."""
+    retriever = _by_meaning(pipeline)
+    if _encoder(pipeline) is None or retriever is None:
         return None
-    store = retriever.document_store
-    if not isinstance(store, StatuteDocumentStore) or store.model is None:
-        return None
-    known = load_threshold(store, "dense", store.model.digest)
-    return None if known is None else known.threshold
+    return threshold_by_meaning(retriever)
 
 
-def _best_cosine(pipeline: Pipeline, vector: torch.Tensor) -> float:
-    """The cosine of the nearest article in all of the law, as thresholds are calibrated by."""
-    retriever = _dense(pipeline)
+def _nearness(
+    pipeline: Pipeline, stage: ScoringStage, question: str, vector: torch.Tensor
+) -> float:
+    """The score of all of the law that thresholds of a stage are about."""
+    retriever = _by_meaning(pipeline)
     assert retriever is not None
+    if isinstance(retriever, StatuteHybridRetriever):
+        if stage == "answered":
+            answered = retriever.answered_questions()
+            # Another model may have indexed the store since, without them.
+            if answered is None:
+                return math.inf
+            return max(answered.search(question, vector.numpy(), lambda _: True).values())
+        retriever = retriever.dense
     state = state_of(readable(retriever.document_store))
     _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)
     return float(scores[0]) if len(scores) else -1.0

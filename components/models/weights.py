@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -163,19 +163,18 @@ def _readers(module: nn.Module, part: Path) -> Iterator[tuple[Transformer, Path]
 
 def _check_reader(reader: Transformer, part: Path, fresh_head: bool) -> None:
     model = reader.model
-    # Read a second time, because sentence-transformers does not pass the report on. On the device
-    # "meta" this keeps no weight and draws no random number.
-    opened: Any = type(model).from_pretrained(
-        part,
-        config=model.config,
-        dtype=torch.float32,
-        device_map="meta",
-        use_safetensors=True,
-        local_files_only=True,
-        trust_remote_code=False,
-        ignore_mismatched_sizes=True,
-        output_loading_info=True,
-    )
+    # Opened a second time, because sentence-transformers does not pass the report on: without its
+    # weights, of which names and shapes are enough, and without the random numbers that would
+    # otherwise be drawn for missing ones.
+    with torch.random.fork_rng(devices=[]):
+        opened: Any = type(model).from_pretrained(
+            None,
+            config=model.config,
+            state_dict=_empty_weights(part),
+            dtype=torch.float32,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
     report = opened[1]
     missing = set(report["missing_keys"])
     unexpected = {
@@ -195,6 +194,18 @@ def _check_reader(reader: Transformer, part: Path, fresh_head: bool) -> None:
     if not pooler_is_read:
         missing = _without_pooler(missing)
     _refuse(missing, unexpected, report["mismatched_keys"], model)
+
+
+def _empty_weights(part: Path) -> dict[str, torch.Tensor]:
+    """What a folder's safetensors hold, by name and shape; all zero, in no memory."""
+    index = part / f"{WEIGHTS_FILE}.index.json"
+    whole = (part / WEIGHTS_FILE).exists()
+    weights = {}
+    for file in [WEIGHTS_FILE] if whole else sorted(_files_named_in(index)):
+        with safe_open(part / file, "pt") as stored:
+            for name in stored.keys():  # noqa: SIM118 - it is not a mapping
+                weights[name] = torch.zeros(()).expand(stored.get_slice(name).get_shape())
+    return weights
 
 
 def _of_base_model(names: Collection[str], model: PreTrainedModel) -> set[str]:

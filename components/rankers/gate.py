@@ -18,7 +18,7 @@ from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
 
-ScoringStage = Literal["dense", "reranker"]
+ScoringStage = Literal["dense", "answered", "reranker"]
 Unanswerable = Literal["marked", "taken out", "both"]
 
 _FORMAT = "1"
@@ -44,9 +44,10 @@ class AnswerThreshold:
 
     Attributes:
         stage: whose score it is: "dense" (cosine, also of vectors that went through a graph
-            network) or "reranker" (0 to 1).
+            network), "answered" (cosine to the answered questions) or "reranker" (0 to 1).
         threshold: in that score.
-        model_digest: what gave the scores; for "dense" the digest of the store's model.
+        model_digest: what gave the scores; for "dense" the digest of the store's model, for
+            "answered" that of the questions.
         questions: name of the set of questions.
         questions_sha256: its digest.
         split: which of them were asked.
@@ -178,7 +179,8 @@ class AnswerabilityGate(StatuteComponent):
         Args:
             threshold: the score from which on an article counts as an answer; None lets all
                 through. In our YAML null means the one that was calibrated for the store.
-            stage: whose scores `scored` has.
+            stage: whose score among those of `scored` counts. With a null threshold our YAML takes
+                "dense" for "answered" where the store has a threshold of answered questions.
 
         Raises:
             ValueError: the threshold is no number, or there is no such stage.
@@ -188,9 +190,8 @@ class AnswerabilityGate(StatuteComponent):
         if threshold is not None:
             check_number("AnswerabilityGate.threshold", threshold, math.isfinite, "a number")
         if stage not in get_args(ScoringStage):
-            raise ValueError(
-                f"AnswerabilityGate.stage must be 'dense' or 'reranker', got {stage!r}."
-            )
+            stages = ", ".join(map(repr, get_args(ScoringStage)))
+            raise ValueError(f"AnswerabilityGate.stage must be one of {stages}, got {stage!r}.")
 
     @component.output_types(documents=list[Document], closest=dict[str, Any])
     def run(
@@ -225,9 +226,11 @@ class AnswerabilityGate(StatuteComponent):
                 each for each, own in zip(read, ranks, strict=True) if not own or self.stage in own
             ]
         best = max(read, key=lambda each: each.score or 0.0, default=None)
-        enough = self.threshold is None or (
-            best is not None and (best.score or 0.0) >= self.threshold
-        )
+        if best is None:
+            # No answered question is about the articles searched, which proves nothing.
+            enough = self.threshold is None or self.stage == "answered"
+        else:
+            enough = self.threshold is None or (best.score or 0.0) >= self.threshold
         unread = ranking["n_candidates"] - ranking["n_ranked"] if ranking else 0
         closest = {}
         if best is not None:

@@ -1,22 +1,22 @@
-"""StatuteEmbeddingRetriever: the articles, and the answered questions, nearest in meaning."""
+"""StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
-import hashlib
-import io
 import json
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat
 
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
-from components.models.errors import VectorError
+from components.models.errors import VectorError, parsed_record
 from components.models.lexical_index import RowMask
 from components.models.similarity import Similarity
 from components.parameters import checked_device
@@ -29,6 +29,7 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
+from components.stores.journal import StoreModel
 from components.stores.rows import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -149,112 +150,78 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
     return weight
 
 
-_NEAREST = 50
-# The nearest of them counts 1, the last e^-2.5. The width is relative to the similarities found,
-# since models spread theirs differently. Chosen on dev questions of Aldermere and Book I.
-_SHARPNESS = 2.5
+# Two encoders that were trained apart err on different questions, so that both lists together find
+# more than either at a higher weight.
+SECOND = "second"
+SECOND_SHARE = 0.5
+"""Of the weight that the first encoder's list would have: chosen on training questions."""
 
-ANSWERED = "answered"
-_BLOB = "answered"
-_RECORD = "answered-record"
+_SECOND_ENCODER = "second"
 
 
-@dataclass(frozen=True, eq=False)
-class AnsweredQuestions:
-    """Questions with the articles that answer them, searched by meaning (k nearest neighbours).
+@dataclass(frozen=True)
+class SecondEncoder:
+    """The second bi-encoder of a store, on record there.
 
-    The questions nearest to a new one vote for their articles: an article's score is the sum over
-    the 50 nearest questions that it answers of `exp(2.5 (s - s_1) / (s_1 - s_50))`, where `s` is
-    the cosine, and `s_1` and `s_50` are those of the nearest and the last of them.
+    Its vectors are in the store's journal, by the digests of model and text.
 
     Attributes:
-        texts: of the questions.
-        relevant: ids of the articles that answer each.
-        vectors: float32 `[n, dim]`, of length 1.
-        weight: of the list in a fusion in which words have 1.
+        model: encoded the texts that the store's own model encoded.
+        weight: of its list in a fusion in which words have 1.
     """
 
-    texts: Sequence[str]
-    relevant: Sequence[Sequence[str]]
-    vectors: NDArray[np.float32]
-    weight: float
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
 
-    def search(self, query: NDArray[np.float32]) -> dict[str, float]:
-        """The articles that answered the questions nearest to this one.
-
-        Args:
-            query: float32 `[dim]`.
-
-        Returns:
-            Scores by id, best first.
-        """
-        similarities = self.vectors @ (query / np.linalg.norm(query))
-        nearest = np.argsort(-similarities, kind="stable")[:_NEAREST]
-        found = similarities[nearest]
-        width = max(float(found[0] - found[-1]), 1e-6)
-        votes = np.exp(_SHARPNESS * (found - found[0]) / width)
-        scores: dict[str, float] = {}
-        for question, vote in zip(nearest.tolist(), votes.tolist(), strict=True):
-            for id_ in self.relevant[question]:
-                scores[id_] = scores.get(id_, 0.0) + vote
-        return dict(sorted(scores.items(), key=lambda each: -each[1]))
+    model: StoreModel
+    weight: Annotated[FiniteFloat, Field(ge=0)]
 
     def keep(self, store: StatuteDocumentStore) -> None:
-        """Save them with a store, in place of those that it had."""
-        assert store.model is not None
-        file = io.BytesIO()
-        words = {"texts": list(self.texts), "relevant": [list(ids) for ids in self.relevant]}
-        np.savez(
-            file,
-            vectors=self.vectors,
-            words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8),
-        )
-        content = file.getvalue()
-        record = f"{self.weight} {hashlib.sha256(content).hexdigest()}"
-        # If this stops half-way, the store has none.
-        store.save_blob(_RECORD, store.model.biencoder_digest, b"")
-        store.save_blob(_BLOB, store.model.biencoder_digest, content)
-        # Small, so that each question can check whether they are still the same.
-        store.save_blob(_RECORD, store.model.biencoder_digest, record.encode())
+        """Record it, in place of the one that the store had."""
+        store.save_blob(_SECOND_ENCODER, self.model.digest, json.dumps(asdict(self)).encode())
 
     @classmethod
-    def read(cls, store: StatuteDocumentStore, record: str) -> "AnsweredQuestions":
-        """Read those that are kept with a store.
-
-        Args:
-            store: where they are kept.
-            record: what `recorded_questions` returned.
+    def of(cls, store: StatuteDocumentStore) -> "SecondEncoder | None":
+        """The second bi-encoder of a store; None if it has none.
 
         Raises:
-            StoreError: the stored questions are damaged.
+            StoreError: the record is damaged.
         """
-        kept = store.load_blob(_BLOB)
+        kept = store.load_blob(_SECOND_ENCODER)
+        if kept is None or not kept[1]:
+            return None
         try:
-            weight, digest = record.split()
-            if kept is None or hashlib.sha256(kept[1]).hexdigest() != digest:
-                raise ValueError("they are not those on record")
-            with np.load(io.BytesIO(kept[1]), allow_pickle=False) as file:
-                words = json.loads(file["words"].tobytes())
-                return cls(words["texts"], words["relevant"], file["vectors"], float(weight))
+            return _second_encoder(kept[1])
         except ValueError as error:
-            what = f"its answered questions cannot be read: {error}"
+            what = f"its record of a second model cannot be read: {error}"
             raise StoreError(damaged(store.database.path, what)) from error
 
+    def vectors(
+        self, store: StatuteDocumentStore, device: str | None
+    ) -> ResidentIndex[DenseVectors]:
+        """Its vectors in memory, which follow the store when its content changes.
 
-def recorded_questions(store: StatuteDocumentStore) -> str | None:
-    """The record of a store's answered questions, which changes whenever they change.
+        Args:
+            store: where it is on record.
+            device: where they lie; None takes the best there is.
+        """
+        model = self.model
 
-    None if it has none, or the store's model did not encode them.
-    """
-    kept = store.load_blob(_RECORD)
-    if kept is None or store.model is None or kept[0] != store.model.biencoder_digest:
-        return None
-    return kept[1].decode(errors="replace") or None
+        def read(_: object) -> DenseVectors:
+            keys, matrix = store.journalled_vectors(model.digest, model.dim)
+            return DenseVectors(keys, matrix, device, model.digest, model.similarity)
+
+        return resident_index(store, (SECOND, model.digest, device), read)
 
 
-def of_another_model(store: StatuteDocumentStore) -> bool:
-    """Whether a store has answered questions that its model cannot search."""
-    return store.load_blob(_RECORD) is not None and recorded_questions(store) is None
+def forget_second(store: StatuteDocumentStore) -> None:
+    """Have a store record no second bi-encoder."""
+    if SecondEncoder.of(store) is not None:
+        store.save_blob(_SECOND_ENCODER, "", b"")
+
+
+@lru_cache(maxsize=8)  # read for each question
+def _second_encoder(record: bytes) -> SecondEncoder:
+    return parsed_record(SecondEncoder, record.decode())
 
 
 def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: str) -> None:

@@ -1,9 +1,10 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from components.converters.articles import headings_of, language_of, law_of
 from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
+from components.models.errors import ModelError
 from components.models.learned_fusion import (
     BM25,
     DENSE,
@@ -33,13 +35,14 @@ from components.models.learned_fusion import (
 )
 from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
+from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import (
-    ANSWERED,
-    AnsweredQuestions,
+    SECOND,
+    DenseVectors,
+    SecondEncoder,
     StatuteEmbeddingRetriever,
-    recorded_questions,
 )
 from components.retrievers.resident import (
     ReadableStore,
@@ -57,6 +60,7 @@ from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
 from components.statutes.spelling import Spelling, corrected
+from components.stores.journal import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -100,9 +104,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
     expansions are not the defaults that it was learned with.
 
-    Where questions were given to `pipelines.index --answered`, those nearest to the question in
-    meaning vote for the articles that answered them, as one more list (`AnsweredQuestions`), with
-    the weight that was chosen then. Where there is a learned fusion, this list is not used.
+    Where questions were given to `pipelines.index --answered`, those nearest to the question by
+    meaning and by words vote for the articles that answered them, as one more list
+    (`AnsweredQuestions`), with the weight that was chosen then. Where there is a learned fusion,
+    this list is not used. How near those questions are tells whether the law has an answer: it is
+    in the evidence.
+
+    Where a second model was given to `pipelines.index --second-model`, the articles nearest to the
+    question in its vectors are one more list, with half of the weight that it would have as the
+    only one. Where there is a learned fusion, this list is not used either.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
@@ -146,7 +156,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 leaves out nothing. Articles without dates always stay.
             depth: how many articles each list has at most.
             weights: of the lists citation, bm25, division and dense, 0 or more, in place of .25,
-                1, .35 and 1; and of answered, in place of the one that was chosen.
+                1, .35 and 1; and of answered and second, in place of those on record.
             full_coverage: the share of a question's terms, above 0 and up to 1, from which words
                 have their full weight; None gives it to every question.
             k: the fusion's constant: the higher, the less the first ranks stand out.
@@ -198,8 +208,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
-        self._fusion: LearnedFusion | None = None
         self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
+        self._second: tuple[StoreModel, BiEncoder] | None = None
+        self._second_vectors: ResidentIndex[DenseVectors] | None = None
         self._is_warm = False
 
     def search_answered(self, questions: AnsweredQuestions) -> None:
@@ -243,7 +254,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         else:
             self._encoder = self.embedder.loaded()
             self.dense.warm_up()
-            self._fusion = self._learned_fusion()
+            _ = self._fusion
+            if (second := self.second_encoder()) is not None:
+                self._opened(second)
         self._is_warm = True
 
     @component.output_types(
@@ -277,9 +290,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             `documents`: each article once, without embedding, by fused score; equal scores in the
             order of the law. `meta["ranks"]` is `{list: rank}`, from 1.
             `pinned`, `left_out`, `missing`, `not_followed`: as of `CitationRetriever`.
-            `evidence`: the first article by words and by meaning, each with the score that its list
-            gave and `meta["ranks"]` of that list alone. A fused score says nothing of how near an
-            article is; this one does.
+            `evidence`: the first article by words, by meaning and by answered questions, each with
+            the score that its list gave and `meta["ranks"]` of that list alone. A fused score says
+            nothing of how near an article is; this one does.
             `rankings`: for each list the ranks of the first `depth` that it found, by id, best
             first.
             `corrections`: the words of the question that were searched in another spelling, as
@@ -335,8 +348,14 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             vectors = self.dense.current_index(state)
             lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
             if (answered := self.answered_questions()) is not None:
-                lists[ANSWERED] = law.voted(answered.search(vector), allowed)
-                weights[ANSWERED] = answered.weight
+                lists[ANSWERED] = law.voted(answered, question, vector, allowed)
+                weights.setdefault(ANSWERED, answered.weight)
+            if (second := self.second_encoder()) is not None:
+                second_model, second_vectors = self._opened(second)
+                vector = second_model.encode_queries([question])[0].numpy()
+                nearest = second_vectors.current(self._store, state)
+                lists[SECOND] = law.listed(*nearest.search(vector, self.depth, allowed))
+                weights.setdefault(SECOND, second.weight)
         lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
         lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
         lists = {stage: lists[stage] for stage in weights if stage in lists}
@@ -347,7 +366,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         above = law.rows_of(each.id for each in pinned)
         rows, scores = self._fused(law, lists, weights, above, question, covered)
         rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
-        firsts = {stage: lists[stage].rows[:1] for stage in (BM25, DENSE) if stage in lists and n}
+        told_by = (BM25, DENSE, ANSWERED)
+        firsts = {stage: lists[stage].rows[:1] for stage in told_by if stage in lists and n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
         documents = {each.id: each for each in self._store.fetch(keys)}
         evidence = [
@@ -426,17 +446,55 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         store = self.document_store
         if not isinstance(store, StatuteDocumentStore):
             return None
-        record = recorded_questions(store)
+        record = recorded_questions(store, self._encoder.digest if self._encoder else None)
         if record != self._questions[0]:
             self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
         questions = self._questions[1]
         if questions is None or self._fusion is not None:
             return None
-        weight = self._weights.get(ANSWERED, questions.weight)
         # A list without weight changes nothing, and would be shown as a reason.
-        return replace(questions, weight=weight) if weight else None
+        return questions if self._weights.get(ANSWERED, questions.weight) else None
 
-    def _learned_fusion(self) -> LearnedFusion | None:
+    def second_encoder(self) -> SecondEncoder | None:
+        """The store's second encoder to search by; None if it has none, or its list is not used.
+
+        Raises:
+            StoreError: its record is damaged.
+        """
+        store = self.document_store
+        if self.model is None or not isinstance(store, StatuteDocumentStore):
+            return None
+        second = SecondEncoder.of(store)
+        if second is None or self._fusion is not None:
+            return None
+        return second if self._weights.get(SECOND, second.weight) else None
+
+    def _opened(self, second: SecondEncoder) -> tuple[BiEncoder, ResidentIndex[DenseVectors]]:
+        """The second encoder and its vectors.
+
+        Raises:
+            ModelError: it cannot be loaded, or is not the one that encoded the law.
+        """
+        store, model = self.document_store, second.model
+        assert isinstance(store, StatuteDocumentStore)
+        if self._second is None or self._second[0] != model:
+            embedder = StatuteTextEmbedder(model.path, self.device, self.dtype)
+            embedder.expect_model(model.digest)
+            try:
+                self._second = model, embedder.loaded()
+            except ModelError as error:
+                raise ModelError(
+                    f"{store.path}: its second model cannot be used. {error} To do without it, "
+                    "index again with --second-model none."
+                ) from error
+            self._second_vectors = None
+        if self._second_vectors is None:
+            device = self.device.to_torch_str() if self.device else None
+            self._second_vectors = second.vectors(store, device)
+        return self._second[1], self._second_vectors
+
+    @cached_property
+    def _fusion(self) -> LearnedFusion | None:
         """The fusion in the model's folder; None where it was not learned on what is searched."""
         store = self.document_store
         if self.model is None or not isinstance(store, StatuteDocumentStore) or store.model is None:
@@ -572,20 +630,30 @@ class LawIndex:
                 self._searched = (allowed, divisions)
         return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
 
-    def voted(self, votes: Mapping[str, float], allowed: NDArray[np.int64] | None) -> RankedList:
-        """The articles for which answered questions vote.
+    def voted(
+        self,
+        answered: AnsweredQuestions,
+        question: str,
+        query: NDArray[np.float32],
+        allowed: NDArray[np.int64] | None,
+    ) -> RankedList:
+        """The articles that answered the questions nearest to this one.
 
         Args:
-            votes: scores by id, best first.
+            answered: the questions that vote.
+            question: its words.
+            query: its vector, float32 `[dim]`.
             allowed: keys of the articles to choose from; None for all.
         """
-        known = {id_: score for id_, score in votes.items() if id_ in self._row_of_id}
-        rows = np.array(self.rows_of(known), dtype=np.int64)
-        scores = np.fromiter(known.values(), dtype=np.float32)
         mask = self._mask.of(allowed)
-        if mask is not None:
-            rows, scores = rows[mask[rows]], scores[mask[rows]]
-        return RankedList.of(rows, scores)
+
+        def searched(id_: str) -> bool:
+            row = self._row_of_id.get(id_)
+            return row is not None and (mask is None or bool(mask[row]))
+
+        scores = answered.search(question, query, searched)
+        rows = np.array(self.rows_of(scores), dtype=np.int64)
+        return RankedList.of(rows, np.fromiter(scores.values(), dtype=np.float32))
 
     def cited(self, cited: dict[str, Any]) -> RankedList:
         """What a question cites as one list: first the pinned articles, then those in doubt."""
@@ -619,7 +687,7 @@ def _checked_weights(parameter: str, weights: dict[str, float] | None) -> dict[s
     if not (weights is None or isinstance(weights, dict)):
         raise ValueError(f"{parameter} must be numbers by list, got {weights!r}.")
     for stage, weight in (weights or {}).items():
-        if stage not in (lists := [*_WEIGHTS, ANSWERED]):
+        if stage not in (lists := [*_WEIGHTS, ANSWERED, SECOND]):
             raise ValueError(f"{parameter} names {stage!r}, and the lists are {lists}.")
         name = f"{parameter}[{stage!r}]"
         check_number(name, weight, lambda weight: 0 <= weight < math.inf, "0 or more")

@@ -92,9 +92,10 @@ def text_digest(text: str) -> str:
 class VectorJournal:
     """Encoded vectors by the digests of model and text, so that a kill costs one block.
 
-    If documents carry the encoder's own vectors, the journal is emptied at the end of a complete
-    run, since the vectors are in the documents. If a graph makes the documents' vectors from these,
-    they stay as base vectors, so that a changed article costs one encoding.
+    If documents carry the encoder's own vectors, these leave the journal at the end of a complete
+    run, since they are in the documents. If a graph makes the documents' vectors from these, they
+    stay as base vectors, so that a changed article costs one encoding. Those of a second encoder
+    stay too, and are searched from here.
     """
 
     def __init__(self, database: StatuteDatabase) -> None:
@@ -173,26 +174,18 @@ class VectorJournal:
             with self._database.writing(content=False) as connection:
                 connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
 
-    def clear(self) -> None:
-        """Empty the journal and free its space, at the end of a complete run."""
-        with self._database.writing(content=False) as connection:
-            connection.execute("DELETE FROM journal")
-        self._give_room_back()
-
-    def keep_only(self, model_digest: str, text_digests: Collection[str]) -> None:
-        """Drop all vectors except this encoder's of these texts, and free the space."""
+    def keep_only(self, model_digests: Collection[str], text_digests: Collection[str]) -> None:
+        """Drop all vectors except those of these encoders and texts, and free the space."""
         wanted = set(text_digests)
-        own = "SELECT text_digest FROM journal WHERE model = ?"
+        models = f"({', '.join('?' * len(model_digests))})"
         with self._database.writing(content=False) as connection:
-            connection.execute("DELETE FROM journal WHERE model <> ?", (model_digest,))
-            gone = [row for row in connection.execute(own, (model_digest,)) if row[0] not in wanted]
-            connection.executemany(
-                "DELETE FROM journal WHERE text_digest = ?",  # of one model by now
-                gone,
+            connection.execute(
+                f"DELETE FROM journal WHERE model NOT IN {models}",
+                tuple(model_digests),
             )
-        self._give_room_back()
-
-    def _give_room_back(self) -> None:
+            texts = connection.execute("SELECT DISTINCT text_digest FROM journal")
+            gone = [row for row in texts if row[0] not in wanted]
+            connection.executemany("DELETE FROM journal WHERE text_digest = ?", gone)
         # A script is stepped to its end; execute() would stop after the first page.
         with self._database.connected() as connection:
             connection.executescript("PRAGMA incremental_vacuum")

@@ -7,8 +7,9 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import date
+from functools import wraps
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
@@ -54,7 +55,6 @@ _FAILURES = (ModelError, PipelineRuntimeError, StoreError, VectorError)
 
 _On = Annotated[str | None, Field(description="Day of the law as YYYY-MM-DD; today if left out.")]
 _Law = Annotated[str | None, Field(description="A law by its name or a short one: Housing Code.")]
-_Result = TypeVar("_Result")
 
 
 def build_mcp(
@@ -83,59 +83,25 @@ def build_mcp(
         log_level="WARNING",
     )
 
-    async def answer(work: Callable[[], dict[str, Any]]) -> CallToolResult:
-        try:
-            async with asyncio.timeout(seconds), _place(gate):
-                result = await _tried(work)
-        except TimeoutError as error:
-            raise ToolError("There was no answer in time; ask for less.") from error
-        # As text alone: some clients would hand a model the structured content too.
-        text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-        return CallToolResult(content=[TextContent(type="text", text=text)])
+    def added(work: Callable[..., dict[str, Any]]) -> None:
+        @wraps(work)  # its name, parameters and docstring are the tool's
+        async def call(**given: Any) -> CallToolResult:
+            try:
+                async with asyncio.timeout(seconds), _place(gate):
+                    result = await _tried(lambda: work(**given))
+            except TimeoutError as error:
+                raise ToolError("There was no answer in time; ask for less.") from error
+            # As text alone: some clients would hand a model the structured content too.
+            text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+            return CallToolResult(content=[TextContent(type="text", text=text)])
 
-    @server.tool(annotations=_READ_ONLY)
-    async def find_articles(
-        question: Annotated[
-            str, Field(max_length=MAX_QUESTION_CHARS, description="In plain words.")
-        ],
-        law: _Law = None,
-        on: _On = None,
-        top_k: Annotated[int, Field(ge=1, le=MOST_ARTICLES, description="How many.")] = 5,
-    ) -> CallToolResult:
-        """Find the articles of law that answer a question, best first, with a passage of each."""
-        return await answer(lambda: tools.find(question, law, on, top_k))
+        server.add_tool(call, annotations=_READ_ONLY, structured_output=False)
 
-    @server.tool(annotations=_READ_ONLY)
-    async def read_article(
-        law: _Law = None,
-        number: Annotated[str | None, Field(description="As printed: 14, 14-1, L. 1221-1.")] = None,
-        id: Annotated[str | None, Field(description="In place of law and number.")] = None,
-        on: _On = None,
-    ) -> CallToolResult:
-        """Read one article whole: its place, its neighbours, what it cites and what cites it."""
-        return await answer(lambda: tools.read(law, number, id, on))
-
+    added(tools.find_articles)
+    added(tools.read_article)
     if not tools.law.filters:
-
-        @server.tool(annotations=_READ_ONLY)
-        async def check_citations(
-            text: Annotated[
-                str, Field(max_length=MAX_TEXT_CHARS, description="Any text with citations.")
-            ],
-            on: _On = None,
-        ) -> CallToolResult:
-            """Check each citation of a text against the law.
-
-            The verdicts: verified (it exists and is in force), does not exist, not in force,
-            subject differs, unknown law, not checked.
-            """
-            return await answer(lambda: tools.check(text, on))
-
-    @server.tool(annotations=_READ_ONLY)
-    async def list_laws() -> CallToolResult:
-        """List the laws of the collection, with how many articles each has."""
-        return await answer(tools.laws)
-
+        added(tools.check_citations)
+    added(tools.list_laws)
     return server
 
 
@@ -176,7 +142,7 @@ async def _place(gate: Gate | None) -> AsyncIterator[None]:
         raise ToolError("The server is at capacity; try again in a moment.") from error
 
 
-async def _tried(work: Callable[[], _Result]) -> _Result:
+async def _tried(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """The result of work in a thread; what is refused or failed as a message for the agent."""
     try:
         return await asyncio.to_thread(work)
@@ -191,7 +157,7 @@ async def _tried(work: Callable[[], _Result]) -> _Result:
 
 
 class _Tools:
-    """What the tools do; results are plain values."""
+    """The tools; results are plain values."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -203,7 +169,16 @@ class _Tools:
             )
         self.law = law
 
-    def find(self, question: str, law: str | None, on: str | None, top_k: int) -> dict[str, Any]:
+    def find_articles(
+        self,
+        question: Annotated[
+            str, Field(max_length=MAX_QUESTION_CHARS, description="In plain words.")
+        ],
+        law: _Law = None,
+        on: _On = None,
+        top_k: Annotated[int, Field(ge=1, le=MOST_ARTICLES, description="How many.")] = 5,
+    ) -> dict[str, Any]:
+        """Find the articles of law that answer a question, best first, with a passage of each."""
         filters = None
         if law is not None:
             filters = {"field": "meta.law", "operator": "in", "value": self._laws_called(law)}
@@ -219,13 +194,18 @@ class _Tools:
             result["left_out"] = _left_out(found)
         return result
 
-    def read(
-        self, law: str | None, number: str | None, id_: str | None, on: str | None
+    def read_article(
+        self,
+        law: _Law = None,
+        number: Annotated[str | None, Field(description="As printed: 14, 14-1, L. 1221-1.")] = None,
+        id: Annotated[str | None, Field(description="In place of law and number.")] = None,
+        on: _On = None,
     ) -> dict[str, Any]:
+        """Read one article whole: its place, its neighbours, what it cites and what cites it."""
         day = _day(on) or date.today()
-        found = self.law.fetched([id_] if id_ is not None else self._numbered(law, number))
+        found = self.law.fetched([id] if id is not None else self._numbered(law, number))
         if not found:
-            what = f"the id {id_!r}" if id_ is not None else f"number {number!r} in {law!r}"
+            what = f"the id {id!r}" if id is not None else f"number {number!r} in {law!r}"
             raise LoadingError(f"There is no article with {what}. find_articles searches.")
         if len(found) > 1:
             found = self._of_the_day(found, day)
@@ -258,7 +238,18 @@ class _Tools:
                 result[f"{relation}_in_all"] = len(ids)
         return result
 
-    def check(self, text: str, on: str | None) -> dict[str, Any]:
+    def check_citations(
+        self,
+        text: Annotated[
+            str, Field(max_length=MAX_TEXT_CHARS, description="Any text with citations.")
+        ],
+        on: _On = None,
+    ) -> dict[str, Any]:
+        """Check each citation of a text against the law.
+
+        The verdicts: verified (it exists and is in force), does not exist, not in force, subject
+        differs, unknown law, not checked.
+        """
         day = _day(on) or date.today()
         audited = self.law.audit(text, day.isoformat())
         articles = {each.id: article_of(each) for each in self.law.fetched(audited["articles"])}
@@ -272,7 +263,8 @@ class _Tools:
             citations.append(checked)
         return {"citations": citations, "counts": audited["counts"]}
 
-    def laws(self) -> dict[str, Any]:
+    def list_laws(self) -> dict[str, Any]:
+        """List the laws of the collection, with how many articles each has."""
         listed = self.law.laws()
         return {"laws": [{key: of for key, of in each.items() if of} for each in listed]}
 

@@ -76,8 +76,8 @@ def id_from(header: str | None) -> str:
     return header if header and _FOREIGN_ID.fullmatch(header) else new_id()
 
 
-# These loggers install handlers of their own.
-_OVERRULED = ("uvicorn", "uvicorn.error", "uvicorn.access", "fastapi", "haystack")
+# These loggers install handlers, or a level, of their own.
+_OVERRULED = ("uvicorn", "uvicorn.error", "uvicorn.access", "fastapi", "haystack", "bm25s")
 
 
 class JsonLines(logging.Formatter):

@@ -6,7 +6,7 @@
 Keeps the training questions with a copy of the store, chooses their weight as
 `pipelines.index --answered` does, and asks the questions of the split with that list and without
 it. With `--folds` the questions of all splits are divided by seed instead: each part is asked over
-the answers to the others, a fifth of which chooses the weight. Prints the means, and the p of the
+the answers to the others, which also choose the weight. Prints the means, and the p of the
 differences.
 """
 
@@ -77,7 +77,7 @@ def main() -> None:
         for part, answered in divided:
             choosing = [each for each in every if each.split == "dev"]
             if options.folds or options.split == "dev":
-                choosing = random.Random(0).sample(answered, len(answered) // 5)
+                choosing = answered
             print(keep_answered(store, model, answered, choosing, print), flush=True)
             given |= ask(store, part)
         store.close()

@@ -2,10 +2,10 @@
 
 Starts `python -m ui` with the options given (such as --store FILE --model DIR), in a home of its
 own, and types 40 questions of the demo that the law answers and 10 that it does not into the page,
-in Debian's Chromium. They are drawn with a fixed seed. Counts whether "What the law says" quotes an
-article that answers, whether it is among the results, whether the page doubts or refuses, whether
-law that is not in force is marked, and whether every excerpt ends where a paragraph of its article
-ends, or in an ellipsis.
+in Debian's Chromium. They are drawn with a fixed seed. Counts whether a passage of an article that
+answers stands above the results, whether it is among the results, whether the page doubts or
+refuses, whether law that is not in force is marked, and whether every excerpt ends where a
+paragraph of its article ends, or in an ellipsis.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def measure(url: str, split: str) -> None:
     print(f"`python {' '.join(sys.argv)}`\n")
     print(f"| {split}, seed {SEED} | of | |\n|---|---|---|")
     for words, of, name in (
-        ('"What the law says" quotes an article that answers', len(answered), "quoted"),
+        ("an article that answers is quoted above the results", len(answered), "quoted"),
         ("one is among the first three results", len(answered), "first three"),
         ("one is among the ten results", len(answered), "found"),
         ("doubted though the law answers", len(answered), "answered, doubted"),

@@ -16,7 +16,6 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
 from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
-from components.embedders.text import StatuteTextEmbedder
 from components.models import registry
 from components.models.cross_encoder import Calibration, RankerSettings
 from components.models.graph import LegislativeGraphEncoder
@@ -34,8 +33,8 @@ def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
 
 
 @pytest.fixture(scope="module")
-def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterator[str]:
-    """Two small laws with vectors; the models stay loaded meanwhile."""
+def store_path(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> str:
+    """Two small laws with vectors."""
     laws = {
         "Housing Code": ["The landlord mends the roof.", "The tenant pays the rent."],
         "Family Code": ["Spouses share the household.", "Parents keep their children."],
@@ -45,13 +44,10 @@ def store_path(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Iterato
         for number, text in enumerate(texts, start=1):
             meta = {"law": law, "number": str(number), "headings": [], "position": len(documents)}
             documents.append(Document(id=f"{law[0].lower()}{number}", content=text, meta=meta))
-    embedder = StatuteDocumentEmbedder(minilm, CPU, "float32", progress_bar=False)
-    by_default = StatuteTextEmbedder(minilm)
-    by_default.warm_up()
+    embedder = StatuteDocumentEmbedder(str(tiny_encoder), CPU, "float32", progress_bar=False)
     path = tmp_path_factory.mktemp("habits") / "law.db"
     StatuteDocumentStore(str(path)).write_documents(embedder.run(documents)["documents"])
-    yield str(path)
-    del embedder, by_default
+    return str(path)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +55,7 @@ def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> st
     """The same laws in Qdrant, in a folder."""
     path = str(tmp_path_factory.mktemp("engine") / "qdrant")
     engine = engine_of(QdrantDocumentStore(path=path))
-    engine.create(384)
+    engine.create(32)
     documents = [
         replace(each, meta=as_row(each, "digest"))
         for each in StatuteDocumentStore(store_path).filter_documents()
@@ -82,11 +78,11 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def graph_model(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> str:
-    """MiniLM with a fresh graph network over it."""
+def graph_model(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> str:
+    """The tiny encoder with a fresh graph network over it."""
     folder = tmp_path_factory.mktemp("graph") / "model"
-    network = LegislativeGraphEncoder(384, layers=1)
-    registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"graph": network.save})
+    network = LegislativeGraphEncoder(32, layers=1)
+    registry.BiEncoder.load(tiny_encoder, device="cpu").save(folder, kept={"graph": network.save})
     return str(folder)
 
 
@@ -105,14 +101,18 @@ def ranker_model(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ran
 
 @pytest.fixture
 def make(
-    store_path: str, engine_path: str, minilm: str, graph_model: str, ranker_model: str
+    store_path: str, engine_path: str, tiny_encoder: Path, graph_model: str, ranker_model: str
 ) -> Callable[[Case, dict[str, Any]], Any]:
     """A component with these parameters, its store and model filled in."""
 
     def filled(case: Case, parameters: dict[str, Any]) -> Any:
-        store = StatuteDocumentStore(store_path)
-        places = {STORE: store, MODEL: minilm, GRAPH_MODEL: graph_model, RANKER: ranker_model}
-        places[ENGINE] = QdrantDocumentStore(path=engine_path)
+        places = {
+            STORE: StatuteDocumentStore(store_path),
+            ENGINE: QdrantDocumentStore(path=engine_path),
+            MODEL: str(tiny_encoder),
+            GRAPH_MODEL: graph_model,
+            RANKER: ranker_model,
+        }
         return case.kind(
             **{
                 name: places.get(value, value) if isinstance(value, str) else value

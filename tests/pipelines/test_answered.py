@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from components.retrievers.embedding import AnsweredQuestions, recorded_questions
+from components.retrievers.answered import AnsweredQuestions, recorded_questions
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 from pipelines.indexing import index_corpus
@@ -23,8 +23,9 @@ def questions(path, *, helping=True, splits=("train", "dev"), n=30):
     rng = random.Random(1)
     lines = []
     for number in range(1, n + 1):
-        words = " ".join(rng.sample(SAID, 3)) if helping else f"rule {number}"
+        own = rng.sample(SAID, 3)
         for split in splits:
+            words = " ".join(rng.sample(own, 3)) if helping else f"rule {number} {split}"
             answer = number if helping or split == "dev" else n + 1 - number
             fields = {"id": f"{split}{number}", "text": words, "relevant": [f"a{answer}"]}
             lines.append(json.dumps({**fields, "split": split}))
@@ -61,17 +62,19 @@ def test_where_they_do_not_help_they_count_nothing(index, tmp_path):
     assert any("did not help" in line for line in said)
 
 
-def test_without_a_dev_split_a_fifth_of_them_chooses(index, tmp_path):
-    source = questions(tmp_path / "q.jsonl", splits=("train",), n=30)
-    with pytest.raises(LoadingError, match="At least 20"):
-        index(source)
-    lines = source.read_text().splitlines()
-    again = [line.replace('"train', '"again', 1) for line in lines]
-    more = [line.replace('"train', f'"{n}x', 1) for n in range(2) for line in lines]
-    source.write_text("\n".join([*lines, *again, *more]) + "\n")
+def test_without_a_dev_split_each_is_asked_of_the_others(index, tmp_path):
+    source = questions(tmp_path / "q.jsonl")
+    source.write_text(source.read_text().replace('"split": "dev"', '"split": "train"'))
     store, said = index(source)
-    assert len(AnsweredQuestions.read(store, recorded_questions(store)).texts) == 120
-    assert any("24 other questions" in line for line in said)
+    kept = AnsweredQuestions.read(store, recorded_questions(store))
+    assert len(kept.texts) == 60
+    assert kept.weight > 0
+    assert any("60 other questions" in line for line in said)
+
+
+def test_too_few_are_refused(index, tmp_path):
+    with pytest.raises(LoadingError, match="At least 20"):
+        index(questions(tmp_path / "q.jsonl", n=19))
 
 
 def test_another_model_asks_for_them_again(index, tmp_path, corpus, tiny_model):

@@ -9,13 +9,16 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from haystack import Document, Pipeline
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import ranker_digest
 from components.rankers.gate import AnswerThreshold, load_threshold
+from components.retrievers.answered import AnsweredQuestions
 from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
@@ -117,6 +120,37 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
     assert threshold.corpus_sha256 == opened.publisher.recorded_corpus()
     assert threshold.date == date.today().isoformat()
     assert opened.content_version() == before
+
+
+def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_path):
+    def gate() -> tuple[str, float | None]:
+        loaded = load_pipeline("answer_hybrid", store).get_component("gate")
+        return loaded.stage, loaded.threshold
+
+    asked = answerable()
+    questions = write(tmp_path / "law.jsonl", [*asked, *marked(20)])
+    calibrating = ("calibrate", "--questions", questions, "--store", store, "--json")
+    assert command(*calibrating)[0] == 0
+    by_vectors = gate()
+    assert by_vectors[0] == "dense"
+
+    opened = StatuteDocumentStore(str(store))
+    assert opened.model is not None
+    texts = [each.text for each in asked]
+    vectors = BiEncoder.load(opened.model.path).encode_queries(texts).numpy()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    relevant, languages = [each.relevant for each in asked], ["en"] * len(asked)
+    AnsweredQuestions(texts, relevant, languages, vectors, 1.0).keep(opened)
+    # Until it is calibrated again, the nearest article decides.
+    assert gate() == by_vectors
+    code, out, err = command(*calibrating)
+    assert code == 0
+    assert "threshold of the stage answered" in err
+    result = json.loads(out)
+    assert result["stage"] == "answered"
+    assert gate() == ("answered", result["threshold"])
+    # Each was asked without itself: ten others are never its equals.
+    assert result["kinds"]["answerable"]["median"] < np.sort(vectors @ vectors.T)[:, -10:].mean()
 
 
 def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):

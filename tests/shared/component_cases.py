@@ -122,7 +122,7 @@ CASES = [
     Case(
         StatuteEmbeddingRetriever,
         {**OF_A_RETRIEVER, "device": CPU, "refresh_seconds": 5.5},
-        {"query_embedding": [1.0] + [0.1] * 383, "filters": FAMILY, "top_k": 3},
+        {"query_embedding": [1.0] + [0.1] * 31, "filters": FAMILY, "top_k": 3},
         loads=(embedding.DenseVectors, "read"),
         needed={"document_store": STORE},
         protocol=EmbeddingRetriever,
@@ -187,7 +187,7 @@ CASES = [
     Case(
         EngineEmbeddingRetriever,
         OF_AN_ENGINE,
-        {"query_embedding": [1.0] + [0.1] * 383, "filters": FAMILY, "top_k": 3},
+        {"query_embedding": [1.0] + [0.1] * 31, "filters": FAMILY, "top_k": 3},
         needed={"document_store": ENGINE},
         protocol=EmbeddingRetriever,
     ),

@@ -259,10 +259,11 @@ def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]
     return seen
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs without drawing, which takes longer than training does here."""
-    monkeypatch.setattr("training.loop.plot_run", lambda *_: None)
+    """Runs of one test draw nothing, which takes longer than training; those of modules do."""
+    for plot in ("loop.plot_run", "ranker.plot_records", "pretrain.plot_losses"):
+        monkeypatch.setattr(f"training.{plot}", lambda *_: None)
 
 
 @pytest.fixture

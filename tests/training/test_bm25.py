@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi, BM25Plus
 
@@ -54,7 +54,6 @@ def check(variant: Variant, articles: list[str], questions: list[str], depth: in
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(texts, min_size=1, max_size=9),
     st.lists(texts, min_size=1, max_size=3),

@@ -103,16 +103,15 @@ def test_a_flipped_bit_in_the_state_is_refused_or_changes_nothing(tmp_path):
     expected = dict(read_checkpoint(folder).state)
     changed = []
     for place in range(len(whole)):
-        for bit in (place % 8, (place + 3) % 8):
-            content = bytearray(whole)
-            content[place] ^= 1 << bit
-            (folder / STATE_FILE).write_bytes(bytes(content))
-            try:
-                found = dict(read_checkpoint(folder).state)
-            except TrainingError:
-                continue
-            if found != expected:
-                changed.append((place, bit))
+        content = bytearray(whole)
+        content[place] ^= 1 << place % 8
+        (folder / STATE_FILE).write_bytes(bytes(content))
+        try:
+            found = dict(read_checkpoint(folder).state)
+        except TrainingError:
+            continue
+        if found != expected:
+            changed.append(place)
     assert not changed, "flipped bits that are not noticed"
 
 
@@ -289,13 +288,18 @@ def assert_same(found: tuple[BiEncoder, RunState], expected: tuple[BiEncoder, Ru
 
 
 @pytest.mark.parametrize("step", [4, *slow(1, 2, 3, 6)])
-def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(train, alone, capsys, step):
+def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(
+    train, alone, capsys, monkeypatch, step
+):
     with killed_at(step, Optimizer, "step"):
         train("work")
     capsys.readouterr()
     assert_same(train("work"), alone)
     kept = {1: 0, 2: 0, 3: 2, 4: 3, 6: 4}[step]
     assert (f"Resuming from step {kept} of 6" in capsys.readouterr().err) == (kept > 0)
+    # Once it is finished it is not trained again.
+    monkeypatch.setattr(Optimizer, "step", None)
+    assert_same(train("work"), alone)
 
 
 @pytest.mark.parametrize(
@@ -313,12 +317,12 @@ def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(train, alo
             (checkpoints.shutil, "rmtree", 5, {"epochs": 3}),
         ),
         # Within an epoch, in runs of every kind.
-        (Optimizer, "step", 5, HEADED),
-        (Optimizer, "step", 5, {"question_order": "loss"}),
         *slow(
             *(
                 (Optimizer, "step", 5, fields)
                 for fields in (
+                    HEADED,
+                    {"question_order": "loss"},
                     {"refresh_every": 2, "epochs": 3},
                     {"views": ("tree", "sequence"), "schedule": "reversed"},
                     {"negatives_per_question": 0},
@@ -337,12 +341,6 @@ def test_interrupted_anywhere_a_run_ends_as_if_it_had_not_been(
     with killed_at(call, owner, name):
         train("work", **fields)
     assert_same(train("work", **fields), expected)
-
-
-def test_a_run_that_is_finished_is_not_trained_again(train, monkeypatch):
-    expected = train("work")
-    monkeypatch.setattr(Optimizer, "step", None)
-    assert_same(train("work"), expected)
 
 
 def interrupted(train: Fit, work: str = "work", **fields: Any) -> None:
@@ -466,7 +464,7 @@ def command(arguments: list[str]) -> None:
 def test_killed_at_random_moments_a_run_ends_with_the_same_weights_bit_for_bit(
     start_command, tiny_bert, tmp_path
 ):
-    kills = 3
+    kills = 2
     start_command(["--help"]).join(120)  # the first start is the one that imports
     began = time.monotonic()
     alone = start_command(of_aldermere(tiny_bert, tmp_path / "alone"))

@@ -23,8 +23,6 @@ from training.cusines import main
 
 TEXTS = ["the landlord must give notice", "wages are due within three days", "custody"]
 
-pytestmark = pytest.mark.usefixtures("no_plots")
-
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:

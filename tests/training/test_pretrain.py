@@ -66,12 +66,6 @@ def flags(**fields: Any) -> list[str]:
     return [part for name, value in values.items() for part in (f"--{name}", str(value))]
 
 
-@pytest.fixture(autouse=True)
-def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes longer than training does here; test_records draws."""
-    monkeypatch.setattr("training.pretrain.plot_losses", lambda *_: None)
-
-
 @pytest.fixture(scope="module")
 def fresh(small_law: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model made from scratch of the small law; not written to."""

@@ -146,7 +146,7 @@ def test_when_one_process_runs_out_of_memory_both_begin_the_batch_again(of_one, 
     assert max(budgets[0], budgets[2]) < budgets[1] == 60
 
 
-def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, no_plots):
+def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two):
     assert [facts["exit code"] for facts, _ in of_two] == [0, 0]
     assert main(flags(folder, "of-one")) == 0
     records = [

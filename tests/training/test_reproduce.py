@@ -78,6 +78,7 @@ def shorter(preset):
     return of
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on(flags, small_law, tmp_path, monkeypatch, capsys):
     given = flags("gdsr", small_law, only="[main]", epochs=3)
     monkeypatch.setattr(reproduce, "_preset", shorter(reproduce._preset))

@@ -317,7 +317,7 @@ def read_as(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return languages
 
 
-def test_training_reads_words_and_the_model_says_so(read_as, flags, tmp_path, no_plots):
+def test_training_reads_words_and_the_model_says_so(read_as, flags, tmp_path):
     assert main(flags(segmentation="vi", epochs=1)) == DONE
     assert set(read_as) == {"vi"}
     manifest = read_manifest(tmp_path / "model")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers import util
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
@@ -31,8 +31,6 @@ from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 
 # The loss
-
-QUICK = settings(max_examples=60, deadline=None)
 
 
 def unit(rows: int, dim: int, seed: int) -> torch.Tensor:
@@ -85,7 +83,6 @@ def batches(draw: st.DrawFn):
     )
 
 
-@QUICK
 @given(batches(), st.sampled_from(["mean", "question_sum"]), st.sampled_from([0.05, 0.2, 1.0]))
 def test_the_loss_is_equation_1_of_the_given_vectors(batch, reduction, temperature):
     loss = loss_at(temperature, reduction)
@@ -119,7 +116,6 @@ def divergence_written_out(scores, positives, candidates, taught, temperature) -
     return found
 
 
-@QUICK
 @given(batches(), st.integers(0, 999), st.sampled_from([0.1, 1.0]))
 def test_the_divergence_from_a_teacher_is_that_of_its_scores(batch, seed, temperature):
     questions, articles, pairs, candidates = batch
@@ -190,7 +186,6 @@ def test_loss_and_gradient_are_those_of_multiple_negatives_ranking_at_scale_20()
         assert torch.allclose(one - along * side, other, atol=1e-6)
 
 
-@QUICK
 @given(batches(), st.sampled_from(["cosine", "dot", "l2"]), st.sampled_from([0.2, 1.0]))
 def test_the_triplet_loss_is_a_mean_of_hinges_of_any_similarity(batch, similarity, margin):
     questions, articles, pairs, candidates = batch
@@ -216,7 +211,6 @@ def test_the_triplet_loss_is_a_mean_of_hinges_of_any_similarity(batch, similarit
     assert math.isclose(float(found), math.fsum(losses) / len(losses), abs_tol=1e-9)
 
 
-@QUICK
 @given(batches(), st.sampled_from([0.01, 0.05, 1.0]), st.data())
 def test_own_mass_is_the_drawn_negatives_share_of_the_softmax_mass(batch, temperature, data):
     questions, articles, pairs, candidates = batch

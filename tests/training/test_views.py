@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
@@ -73,7 +73,6 @@ def looped(row: list[float], excluded: list[bool]) -> tuple[list[float], int]:
     return ranks, tied
 
 
-@settings(max_examples=100, deadline=None)
 @given(blocks())
 def test_mid_ranks_are_those_of_plain_loops(block):
     difficulty, excluded = block
@@ -84,7 +83,6 @@ def test_mid_ranks_are_those_of_plain_loops(block):
     assert ranks.dtype == torch.float32
 
 
-@settings(max_examples=100, deadline=None)
 @given(blocks(), st.randoms(use_true_random=False))
 def test_permutation_ranks_go_by_difficulty_then_by_key(block, chance):
     difficulty, excluded = block
@@ -128,7 +126,6 @@ def reference(seed: int, purpose: str, question: str, article: str) -> int:
     return x - (1 << 64) if x >> 63 else x
 
 
-@settings(deadline=None)
 @given(st.integers(), st.lists(st.text(), min_size=1, max_size=3), st.lists(st.text(), min_size=1))
 def test_keys_are_those_of_the_reference(seed, questions, articles):
     rows = np.arange(len(questions))
@@ -137,7 +134,6 @@ def test_keys_are_those_of_the_reference(seed, questions, articles):
     assert keys.tolist() == expected
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
 def test_descending_goes_by_score_then_by_key(cells):
     rows = [cells, cells[::-1], [(1, 0)] * len(cells)]
@@ -157,7 +153,6 @@ NO_TIES = torch.arange(6)[None]
 ROW = st.lists(st.integers(1, 12).map(lambda half: half / 2), min_size=6, max_size=6)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=3), st.sets(st.integers(0, 5)), st.integers(1, 100))
 def test_the_fused_order_is_a_permutation_by_exact_sums_with_the_excluded_last(views, out, k):
     ranks = torch.tensor(views)
@@ -209,7 +204,6 @@ def plain(gold: Gold, views: list[Given], row: int, keys: list[int], k: int) -> 
     )
 
 
-@settings(max_examples=80, deadline=None)
 @given(cases(), st.sampled_from([1, 60]))
 def test_the_order_is_that_of_plain_loops_for_any_block(case, k):
     gold, views = case
@@ -227,7 +221,6 @@ def test_the_order_is_that_of_plain_loops_for_any_block(case, k):
         assert [torch.equal(a[0], w[row]) for a, w in zip(alone.ranks, whole.ranks, strict=True)]
 
 
-@settings(max_examples=50, deadline=None)
 @given(cases())
 def test_permutation_breaks_ties_in_each_view_in_its_own_way(case):
     gold, views = case
@@ -268,7 +261,6 @@ def trees(draw: st.DrawFn) -> tuple[list[Article], Gold]:
     return articles, gold_of(len(articles), draw(st.lists(positions, min_size=1, max_size=4)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(trees(), st.sampled_from(["farther", "path"]))
 def test_distances_are_the_trees_own(case, cross_law):
     articles, gold = case
@@ -279,7 +271,6 @@ def test_distances_are_the_trees_own(case, cross_law):
         assert got[row].tolist() == expected.tolist()
 
 
-@settings(max_examples=50, deadline=None)
 @given(trees(), st.randoms(use_true_random=False))
 def test_permuted_leaves_stand_at_each_others_places(case, chance):
     articles, gold = case
@@ -301,7 +292,6 @@ def sequences(draw: st.DrawFn) -> Gold:
     return gold_of(n_articles, draw(st.lists(positions, min_size=1, max_size=4)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(sequences(), st.randoms(use_true_random=False), st.booleans())
 def test_difficulty_is_minus_the_steps_to_the_nearest_positive(gold, chance, permuted):
     places = list(range(gold.n_articles))
@@ -380,7 +370,6 @@ WORDS = ["rent", "notice", "repair", "court", "wage", "seller", "1382-1"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(texts, min_size=1, max_size=8),
     st.lists(texts, min_size=1, max_size=4),

@@ -31,12 +31,10 @@ from training.negatives.curriculum import (
 )
 from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.ranking import FusedRanking
+from training.objective import similarities
 
 if TYPE_CHECKING:
     from training.fusion import Teacher
-
-
-from training.objective import similarities
 
 
 class BucketDraws:

@@ -531,10 +531,12 @@ _SCHEDULE_NUMBER = re.compile(
 _BEFORE = 400  # characters that are searched for what "that Schedule" means
 # "paragraph 25 above" is an item of the same list.
 _NEARBY = re.compile(r"\s*,?\s*(?:above|below|ci-dessus|ci-dessous)\b", re.IGNORECASE)
-# Invisible characters, spaces and typographic hyphens. One for one, so that spans stay valid.
+# Invisible characters, spaces, typographic hyphens, and a quotation mark that counts as a letter.
+# One for one, so that spans stay valid.
 PLAIN_CHARACTERS = str.maketrans(
     dict.fromkeys("\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u202f\u2009\u2060\ufeff\u3000", " ")
     | dict.fromkeys("\u2010\u2011\u2012\u2212", "-")
+    | {"\u02ee": '"'}
 )
 
 

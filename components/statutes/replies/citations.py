@@ -441,6 +441,8 @@ _NAME_TOLD_APART = re.compile(
     r",\s+(?P<place>[A-ZÀ-Ý][\w-]+(?:\s+[A-ZÀ-Ý][\w-]+){0,3})"
     r"|\s+(?:[A-Z]\.\s?[A-Z]\.\s?)?(?P<number>\d{3,4})\b(?![-/(]?\w)"
 )
+# "section 9<RLM>9" is shown as section 99, and read as section 9.
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _NEW = re.compile(r"\b(?:nouveau|nouvel|nieuw|neue[nms]?)\s+$", re.IGNORECASE)
 
 
@@ -457,6 +459,8 @@ def doubt_of(
         number: The number of the article that it fits, as printed.
     """
     start, end = citation.group
+    if _INVISIBLE.search(plain, max(0, start - 1), end + 1):
+        return "there are invisible characters in it"
     before = plain[max(0, start - _NEAR) : start]
     if _FORMER.search(before) or _FORMER_BEHIND.match(plain, end, end + _NEAR):
         return "it may mean an earlier wording"

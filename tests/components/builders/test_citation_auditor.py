@@ -249,6 +249,9 @@ HOUSING, WORK = "Housing Code", "Work Code"
         (f"The {HOUSING} applies. See section 5 above, and section 12 of this brief.", "n n"),
         # What is quoted must name its law.
         (f"He said “article 12 binds” and “article 99 of the {HOUSING}”.", "n e"),
+        (f"The {HOUSING} binds: \u02eesection 99 does not\u02ee.", "n"),
+        # It is shown as section 21, or as section 12.
+        (f"Section 1\u200f2 of the {HOUSING}, section 1\u200b2 of the {HOUSING}.", "n n"),
         # Lines may be wrapped, but not over a heading or a list item.
         (f"Under\nsection\n14 of\nthe {HOUSING}.", "v"),
         (f"See section\n- 14 of the {HOUSING}.", ""),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from components.models import dense_index
@@ -54,7 +54,6 @@ WAYS = pytest.mark.parametrize("search", [index_search, gpu_search])
 
 
 @WAYS
-@settings(max_examples=60, deadline=None)
 @given(
     data=st.data(),
     number=st.integers(1, 40),
@@ -78,7 +77,6 @@ def test_the_answer_is_brute_force_s(search, data, number, dim, k, seed):
     assert (scores.dtype, rows.dtype) == (np.float32, np.int64)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     number=st.integers(1, 40),
     dim=st.integers(1, 9),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from components.models.graph import (
@@ -165,7 +165,6 @@ def edited(chance, articles):
     return articles
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     kinds=st.sampled_from([TREE, NEIGHBOURS, EDGE_KINDS]),

@@ -23,7 +23,6 @@ def built(texts: list[str], language: str | None = None, **parameters: float) ->
     return LexicalIndex.build(numbered, **{"k1": 1.5, "b": 0.75, **parameters})  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
 @given(texts=texts, question=questions, k1=st.floats(0.2, 3), b=st.floats(0, 1))
 def test_scores_and_ranks_equal_rank_bm25s(texts, question, k1, b):
     analyze = analyzer(None)

@@ -58,6 +58,13 @@ def test_without_a_score_nothing_is_near(threshold):
     assert bool(outcome["documents"]) == (threshold is None)
 
 
+def test_no_answered_question_about_what_is_searched_proves_nothing():
+    near = document("2", 0.9, ranks={"dense": 1})
+    gate = AnswerabilityGate(0.5, stage="answered")
+    assert ids(gate.run(FOUND, [near])) == "1 2"
+    assert ids(gate.run(FOUND, [near, document("2", 0.4, ranks={"answered": 1})])) == ""
+
+
 @pytest.mark.parametrize(("n_ranked", "passed"), [(0, "1 2"), (1, "1 2"), (2, "")])
 def test_articles_that_a_reranker_did_not_read_prove_nothing(n_ranked, passed):
     gate = AnswerabilityGate(0.5, stage="reranker")

@@ -3,7 +3,7 @@
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes import (
@@ -114,7 +114,6 @@ def check_edges_between_laws(graph):
     assert {EDGE_KINDS[kind] for kind in graph.kind[leaving]} <= {"cites", "cited"}
 
 
-@settings(max_examples=60)
 @given(corpora())
 def test_edges_are_those_of_the_tree_the_order_and_the_citations(corpus):
     graph, tree = everything(corpus), LegislativeTree(corpus)
@@ -147,7 +146,6 @@ def test_edges_are_those_of_the_tree_the_order_and_the_citations(corpus):
     assert graph.degree.tolist() == np.bincount(graph.target, minlength=graph.n_nodes).tolist()
 
 
-@settings(max_examples=40)
 @given(corpora(), st.integers(0, 3), st.data())
 def test_a_neighbourhood_is_what_a_search_against_the_edges_finds(corpus, hops, data):
     graph = everything(corpus)
@@ -159,7 +157,6 @@ def test_a_neighbourhood_is_what_a_search_against_the_edges_finds(corpus, hops, 
     assert graph.neighbourhood(nodes, hops).tolist() == sorted(expected)
 
 
-@settings(max_examples=40)
 @given(corpora(), st.data())
 def test_a_part_has_the_edges_among_its_nodes(corpus, data):
     graph = everything(corpus)

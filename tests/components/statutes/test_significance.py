@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes.significance import (
@@ -34,7 +34,6 @@ def test_bootstrap_intervals(monkeypatch):
     assert 0.2 < low < 0.5 < high < 0.8
 
 
-@settings(max_examples=50)
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=8))
 def test_p_agrees_with_all_assignments_of_signs(differences):
     observed = abs(np.mean(differences))
@@ -241,7 +240,6 @@ def sample(n, gap):
     return separation(points, [True] * n + [False] * n, [str(each) for each in range(2 * n)])
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(-3, 3), st.booleans(), st.sampled_from("abcdefgh")), min_size=4)
 )

@@ -5,7 +5,7 @@ import itertools
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes import Article, LegislativeTree, StatuteCorpus
@@ -55,7 +55,6 @@ def test_a_heading_repeated_elsewhere_is_another_division(two_codes):
     assert parents[0] == parents[6], "the same path, not next to each other, is one division"
 
 
-@settings(max_examples=60)
 @given(corpora())
 def test_distances_equal_networkx_on_every_pair(articles):
     tree = LegislativeTree(articles)
@@ -75,7 +74,6 @@ def test_distances_equal_networkx_on_every_pair(articles):
         assert beyond.min() == beyond.max(), "other laws keep the order of the path"
 
 
-@settings(max_examples=50)
 @given(corpora(), st.data())
 def test_nearest_distances_are_the_minimum_over_the_sources(articles, data):
     tree = LegislativeTree(articles)
@@ -88,7 +86,6 @@ def test_nearest_distances_are_the_minimum_over_the_sources(articles, data):
         assert np.array_equal(nearest, rows.min(axis=0))
 
 
-@settings(max_examples=50)
 @given(corpora())
 def test_arrays_hold_what_their_names_say(articles):
     tree = LegislativeTree(articles)
@@ -114,7 +111,6 @@ def test_arrays_hold_what_their_names_say(articles):
         assert array.dtype == np.int32
 
 
-@settings(max_examples=50)
 @given(corpora())
 def test_children_are_every_node_below_in_the_laws_order(articles):
     tree = LegislativeTree(articles)

@@ -240,9 +240,9 @@ def test_memory_does_not_grow_with_a_folder(tmp_path):
         return found
 
     peak(2)  # what is loaded once
-    few, many = peak(10), peak(200)
+    few, many = peak(10), peak(80)
     # The ids seen stay, and nothing else: some 300 bytes an article.
-    assert many - few < 400 * 40 * 190
+    assert many - few < 400 * 40 * 70
 
 
 def test_one_article_is_read_at_a_time(folder):
