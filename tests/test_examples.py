@@ -106,8 +106,8 @@ def test_a_model_of_ones_own_is_trained_stored_and_asked(ran: Callable[..., str]
 
 
 @pytest.mark.slow
-def test_qdrant_is_filled_and_asked(tmp_path: Path) -> None:
-    indexed, asked, own = ran("qdrant", tmp_path).split("\n\n")
+def test_qdrant_is_filled_and_asked(ran: Callable[..., str]) -> None:
+    indexed, asked, own = ran("qdrant").split("\n\n")
     assert "40 articles of 1 law; 40 texts encoded, 40 written" in indexed
     assert re.search(r"What does art. 19 say on entry\?\n.*, 19  \{'citation': 1", asked)
     assert own.startswith(
