@@ -1,10 +1,9 @@
 """The examples run, print what they promise, and stand in the README as they are."""
 
 import json
-import os
 import re
-import subprocess
-import sys
+import runpy
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,23 +14,26 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
 
-def ran(name: str, folder: Path, *arguments: Path) -> str:
-    """What an example prints, run in an empty folder."""
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py"), *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert list(folder.iterdir()) == []
-    return done.stdout
+@pytest.fixture
+def ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """`ran(name, *arguments)`: what an example prints, run in an empty folder."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # of the processes that it starts
+    monkeypatch.chdir(tmp_path)
+
+    def run(name: str, *arguments: Path) -> str:
+        path = str(EXAMPLES / f"{name}.py")
+        monkeypatch.setattr("sys.argv", [path, *map(str, arguments)])
+        runpy.run_path(path, run_name="__main__")
+        assert list(tmp_path.iterdir()) == []
+        return capsys.readouterr().out
+
+    return run
 
 
-def test_the_quickstart_goes_from_a_law_to_an_answer(tmp_path: Path) -> None:
-    printed = ran("quickstart", tmp_path)
+def test_the_quickstart_goes_from_a_law_to_an_answer(ran: Callable[..., str]) -> None:
+    printed = ran("quickstart")
     indexed, found, cited, answer = re.split(r"\n\s*\n", printed, maxsplit=3)
     assert "8 articles of 1 law; 8 texts encoded" in indexed
 
@@ -53,70 +55,59 @@ def test_the_readme_shows_the_quickstart_line_by_line() -> None:
     assert [line for line in lines if line not in written] == []
 
 
-HAYHOOKS = """
-import sys
-from hayhooks.settings import settings
-settings.pipelines_dir = sys.argv[1]
-from fastapi.testclient import TestClient
-from hayhooks import create_app
-with TestClient(create_app()) as client:
-    for query in ("Who keeps hens?", ""):
-        response = client.post("/statutes/run", json={"query": query, "top_k": 1})
-        print(response.status_code, response.text)
-"""
+def test_the_wrapper_answers_in_hayhooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = pytest.importorskip("hayhooks.settings").settings
+    from fastapi.testclient import TestClient
+    from hayhooks import create_app
 
-
-def test_the_wrapper_answers_in_hayhooks(tmp_path: Path) -> None:
-    pytest.importorskip("hayhooks")
     article = {"id": "g6", "law": "Gardens Act", "number": "6", "headings": [], "text": "Six hens."}
     (tmp_path / "articles.jsonl").write_text(json.dumps(article))
     index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model="none")
-    store = {"LEXARBOR_STORE": str(tmp_path / "law.db"), "LEXARBOR_PIPELINE": "lexical"}
-    ran = subprocess.run(
-        [sys.executable, "-c", HAYHOOKS, str(EXAMPLES / "hayhooks")],
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | store,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found, refused = ran.stdout.splitlines()[-2:]
-    assert found.startswith("200 ")
-    assert '"id":"g6"' in found.replace(" ", "")
-    assert refused.startswith("422 ")
+    monkeypatch.setattr(settings, "pipelines_dir", str(EXAMPLES / "hayhooks"))
+    monkeypatch.setenv("LEXARBOR_STORE", str(tmp_path / "law.db"))
+    monkeypatch.setenv("LEXARBOR_PIPELINE", "lexical")
+    with TestClient(create_app()) as client:
+        found, refused = (
+            client.post("/statutes/run", json={"query": query, "top_k": 1})
+            for query in ("Who keeps hens?", "")
+        )
+    assert found.status_code == 200
+    assert '"id":"g6"' in found.text.replace(" ", "")
+    assert refused.status_code == 422
 
 
 @pytest.mark.slow
-def test_the_other_examples_print_what_they_promise(tmp_path: Path, demo_home: Path) -> None:
-    own = ran("own_pipeline", tmp_path)
+def test_the_other_examples_print_what_they_promise(
+    ran: Callable[..., str], demo_home: Path
+) -> None:
+    own = ran("own_pipeline")
     assert own.startswith("Parks Act (invented), 2: Dogs are kept on a lead")
     assert "section 2: verified" in own
     assert "section 9: does not exist the Parks Act (invented) has no section 9" in own
 
-    agent = ran("agent", tmp_path, demo_home / "demo.db")
+    agent = ran("agent", demo_home / "demo.db")
     calls = re.findall(r"^-> (\w+)", agent, re.M)
     assert calls == ["find_articles", "read_article", "check_citations"]
     assert "does not exist" in agent
     assert agent.rstrip().endswith("Within 30 days (Article 14 of the Housing Code).")
 
-    questions = ran("own_questions", tmp_path, demo_home / "demo.db")
+    questions = ran("own_questions", demo_home / "demo.db")
     recall = re.search(r"^R@10 +([\d.]+) ", questions, re.M)
     assert recall and float(recall[1]) >= 0.5
     assert "Not among the first five:" in questions
 
 
 @pytest.mark.slow
-def test_a_model_of_ones_own_is_trained_stored_and_asked(tmp_path: Path) -> None:
-    printed = ran("own_model", tmp_path)
+def test_a_model_of_ones_own_is_trained_stored_and_asked(ran: Callable[..., str]) -> None:
+    printed = ran("own_model")
     assert "384 dimensions" in printed
     assert "40 articles of 1 law; 40 texts encoded" in printed
     assert len(re.findall(r"\{'dense': \d\}", printed)) == 3
 
 
 @pytest.mark.slow
-def test_qdrant_is_filled_and_asked(tmp_path: Path) -> None:
-    indexed, asked, own = ran("qdrant", tmp_path).split("\n\n")
+def test_qdrant_is_filled_and_asked(ran: Callable[..., str]) -> None:
+    indexed, asked, own = ran("qdrant").split("\n\n")
     assert "40 articles of 1 law; 40 texts encoded, 40 written" in indexed
     assert re.search(r"What does art. 19 say on entry\?\n.*, 19  \{'citation': 1", asked)
     assert own.startswith(

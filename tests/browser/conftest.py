@@ -15,7 +15,6 @@ from serving import served
 from components.statutes.corpus import StatuteCorpus
 from ui.ask import build_page
 from ui.frame import Collection
-from ui.language import LANGUAGES, address
 from ui.server import build_server, build_site, make_server, standing_routes
 from ui.serving import Serving
 
@@ -49,21 +48,17 @@ def serve_site() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="module")
 def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
-    """Serve the view "Ask" over `ask(question)` and a collection, with a standing to show if one is
-    given; gives its address."""
+    """Serve the English view "Ask" over `ask(question)` and a collection, with a standing to show
+    if one is given; gives its address."""
 
     def start(ask: Any, searched: Any, standing: Callable[[], Any] | None = None) -> str:
-        pages = {
-            address("/", language): build_page(
-                lambda question, _: [ask(question)],
-                searched,
-                ["citation", "bm25"],
-                language,
-                learns=standing is not None,
-            )
-            for language in LANGUAGES
-        }
-        return serve_site(build_server(pages, standing_routes(standing) if standing else ()))
+        page = build_page(
+            lambda question, _: [ask(question)],
+            searched,
+            ["citation", "bm25"],
+            learns=standing is not None,
+        )
+        return serve_site(build_server({"/": page}, standing_routes(standing) if standing else ()))
 
     return start
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import ask, check_look
+from browsing import ask, check_looks
 from law_files import housing_code
-from slow_cases import slow
 
 from ui.ask import EXAMPLES
 from ui.frame import Collection
@@ -29,13 +28,6 @@ def find_nothing(question: str) -> dict[str, Any]:
     return {"question": question, "took_ms": 1.0, "documents": []}
 
 
-@pytest.fixture
-def learning_page(serve_page) -> tuple[str, list[Standing]]:
-    """The address of a page that learns, and its standing, which a test sets."""
-    standing = [Standing("learning", 0.4, (361.0, 539.0))]
-    return serve_page(find_nothing, lambda: ALDERMERE, lambda: standing[0]), standing
-
-
 def looks(page: Any) -> list[str]:
     """The times that the page asks how far it is, as they come."""
     asked: list[str] = []
@@ -43,14 +35,16 @@ def looks(page: Any) -> list[str]:
     return asked
 
 
-def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_page, learning_page):
-    address, standing = learning_page
+def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_page, serve_page):
+    standing = [Standing("learning", 0.4, (361.0, 539.0))]
+    address = serve_page(find_nothing, lambda: ALDERMERE, lambda: standing[0])
     page = open_page(address)
     asked = looks(page)
     line = page.locator("#learning")
     line.get_by_text("A model is being trained").wait_for()
     assert "about 6 to 9 minutes" in line.inner_text()
     assert line.locator(".share").inner_text() == "40%"
+    check_looks(page, "learning", "en", [("light", 1280)])
     standing[0] = Standing("learning", 0.8, (20.0, 30.0))
     line.get_by_text("80%").wait_for()
     assert "less than a minute" in line.inner_text()
@@ -62,34 +56,16 @@ def test_the_line_follows_the_learning_and_the_end_comes_without_reload(open_pag
     line.get_by_text("Training finished").wait_for()
     assert line.locator(".share").inner_text() == ""
     assert page.locator("#status").get_by_text("This collection has no law about that").is_visible()
+    check_looks(page, "learnt", "en", [("dark", 390)])
+    # A page that is opened later shows nothing.
+    later = open_page("about:blank", wait=False)
+    asked_later = looks(later)
+    later.goto(address)
+    later.get_by_label("Your question").wait_for()
     asked.clear()
-    page.wait_for_timeout(5_000)
-    assert asked == []
-
-
-def test_a_page_that_is_opened_later_shows_nothing_and_asks_once(open_page, learning_page):
-    address, standing = learning_page
-    standing[0] = Standing("learnt", 1.0)
-    page = open_page("about:blank", wait=False)
-    asked = looks(page)
-    page.goto(address)
-    page.get_by_label("Your question").wait_for()
-    page.wait_for_timeout(3_000)
-    assert len(asked) == 1
-    assert page.locator("#learning").inner_text().strip() == ""
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), *slow(("dark", 390))])
-def test_axe_finds_no_violation_while_it_learns(open_page, learning_page, scheme, width):
-    address, standing = learning_page
-    page = open_page(address, color_scheme=scheme, viewport={"width": width, "height": 900})
-    for now, said in (
-        (standing[0], "being trained"),
-        (Standing("learnt", 1.0), "Training finished"),
-    ):
-        standing[0] = now
-        page.locator("#learning").get_by_text(said).wait_for()
-        check_look(page, said.split()[1], "en", scheme, width)
+    later.wait_for_timeout(2_500)  # more than between two looks
+    assert (len(asked), len(asked_later)) == (0, 1)
+    assert later.locator("#learning").inner_text().strip() == ""
 
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -165,6 +141,7 @@ def running_with(word: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_example_finds_its_article(open_page, serve_store, demo_home):
     right = (
         "Article 14, Housing Code",
@@ -229,13 +206,12 @@ def test_the_page_answers_while_its_model_is_trained_and_takes_it_over_without_r
 @pytest.mark.slow
 def test_the_training_ends_with_the_page(tmp_path):
     home, law = tmp_path / "home", housing_code(tmp_path / "law")
-    for ending in (signal.SIGTERM, signal.SIGINT):
-        with start(home, law, ENDLESS) as started:
-            started.wait_for("Training a model")
-            while not running_with(f"{home}/demo-"):
-                time.sleep(0.05)
-            started.process.send_signal(ending)
-            assert started.process.wait(20) == 0
-        assert running_with(f"{home}/demo-") == []
-        assert "Traceback" not in started.said
-        assert "untrained" not in started.said
+    with start(home, law, ENDLESS) as started:
+        started.wait_for("Training a model")
+        while not running_with(f"{home}/demo-"):
+            time.sleep(0.05)
+        started.process.send_signal(signal.SIGTERM)
+        assert started.process.wait(20) == 0
+    assert running_with(f"{home}/demo-") == []
+    assert "Traceback" not in started.said
+    assert "untrained" not in started.said

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browsing import check_look
+from browsing import Looks, check_looks, every_look
 from run_records import an_example, records
-from slow_cases import slow
 from small_law import small_law
+
+from ui.language import Language, address
 
 pytestmark = pytest.mark.browser
 
@@ -81,18 +82,13 @@ def test_a_reader_walks_the_view(open_page: Callable[..., Any], site: str):
     assert [url for url in requests if not url.startswith(site)] == []
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(1280, "light"), *slow((390, "dark"), (320, "light"))]
-)
+@every_look
 def test_the_page_fits_and_axe_finds_no_violation(
-    open_page: Callable[..., Any], site: str, width: int, scheme: str
+    open_page: Callable[..., Any], site: str, language: Language, looks: Looks
 ):
-    language = "fr" if scheme == "dark" else "en"
-    address = f"{site}/{'fr/' if scheme == 'dark' else ''}training?run=demo"
-    viewport = {"width": width, "height": 900}
-    page = open_page(address, wait=False, color_scheme=scheme, viewport=viewport)
+    page = open_page(site + address("/training", language) + "?run=demo", wait=False)
     page.locator("summary").first.click()
-    check_look(page, "training", language, scheme, width)
+    check_looks(page, "training", language, looks)
 
 
 def test_the_keyboard_reaches_everything_and_is_seen(open_page: Callable[..., Any], site: str):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browsing import ask, check_look, every_look, measure, tabbed, violations, words
+from browsing import ask, check_looks, check_width, every_look, measure, tabbed, words
 from slow_cases import slow
 
 from components.statutes.article import Article
@@ -26,10 +26,8 @@ ARTICLE = "housing-12"
 
 
 @every_look
-def test_axe_finds_no_violation_in_the_law(open_page, site, language, scheme, width):
-    page = open_page(
-        "about:blank", wait=False, color_scheme=scheme, viewport={"width": width, "height": 900}
-    )
+def test_axe_finds_no_violation_in_the_law(open_page, site, language, looks):
+    page = open_page("about:blank", wait=False)
     for view, link in (
         ("laws", division_link("", (), language)),
         ("division", division_link(CODE, WAY, language)),
@@ -37,14 +35,12 @@ def test_axe_finds_no_violation_in_the_law(open_page, site, language, scheme, wi
         ("article-on-a-day", article_link(ARTICLE, language, on="2015-01-01")),
     ):
         page.goto(site + link)
-        # On a phone the lists say what the picture would.
-        if view == "article" and width >= 1280:
+        if view == "article":
             page.locator(".picture img").scroll_into_view_if_needed()
             page.locator(".picture img").evaluate("(image) => image.decode()")
-        check_look(page, f"law-{view}", language, scheme, width)
         for summary in page.locator("main summary").all():
             summary.click()
-        assert violations(page) == []
+        check_looks(page, f"law-{view}", language, looks)
 
 
 @pytest.mark.parametrize("language", ["en", *slow("fr")])
@@ -127,15 +123,14 @@ def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page
     assert page.evaluate("document.activeElement.closest('main') === null")
 
 
-@pytest.mark.parametrize("width", [320, 1024])
-def test_every_view_fits_every_width_and_law_keeps_its_measure(open_page, serve_store, width, site):
+def test_every_view_fits_every_width_and_law_keeps_its_measure(open_page, serve_store, site):
     """320 CSS pixels are 1,280 at 400% zoom."""
     long = "Internationalisierungs" * 8
     fields = {"law": f"Law {long}", "headings": [f"Book {long}", long], "text": "A rule."}
     hard = serve_store(
         [{"id": f"{n}{long}", "number": str(n), **fields} for n in range(150)]
     ).rstrip("/")
-    page = open_page("about:blank", wait=False, viewport={"width": width, "height": 800})
+    page = open_page("about:blank", wait=False)
     for link in (
         site + division_link("", (), "en"),
         site + division_link(CODE, WAY, "fr"),
@@ -146,9 +141,10 @@ def test_every_view_fits_every_width_and_law_keeps_its_measure(open_page, serve_
         page.goto(link)
         for summary in page.locator("main summary").all():
             summary.click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, link
-    if width >= 1024:
-        assert 55 <= measure(page) <= 80
+        for width in (320, 1024):
+            page.set_viewport_size({"width": width, "height": 800})
+            check_width(page)
+    assert 55 <= measure(page) <= 80
 
 
 def test_no_request_leaves_the_page_and_it_works_without_a_script(chromium, site):
@@ -186,27 +182,19 @@ def compare(page: Any, question: str, wait_for: str = COMPARISON) -> None:
     page.wait_for_timeout(200)
 
 
-@pytest.mark.parametrize(
-    ("path", "left", "right", "moved", "caption"),
-    [
-        ("/compare", "Left", "Right", r"(Up|Down) \d+, from place \d+ on the left", "Time of each"),
-        *slow(
-            (
-                "/fr/compare",
-                "Gauche",
-                "Droite",
-                r"(Monte|Descend) de \d+",
-                "Durée de chaque",
-            )
-        ),
-    ],
-)
-def test_a_reader_sees_what_moved_why_and_the_times(open_view, path, left, right, moved, caption):
+@every_look
+def test_a_reader_sees_what_moved_why_and_the_times(open_view, language, looks):
+    path = address("/compare", language)
+    left, right, moved, caption = {
+        "en": ("Left", "Right", r"(Up|Down) \d+, from place \d+ on the left", "Time of each"),
+        "fr": ("Gauche", "Droite", r"(Monte|Descend) de \d+", "Durée de chaque"),
+    }[language]
     page = open_view(path)
     for side, chosen in ((left, "lexical"), (right, "hybrid")):
         group = page.get_by_role("group", name=side)
         assert group.get_by_role("radio").count() == 3
         assert group.get_by_role("radio", checked=True).get_attribute("value") == chosen
+    check_looks(page, "compare-empty", language, looks)
     compare(page, QUESTION)
     lists = page.locator(".side")
     titles = [words(text) for text in lists.get_by_role("heading").all_inner_texts()]
@@ -230,21 +218,21 @@ def test_a_reader_sees_what_moved_why_and_the_times(open_view, path, left, right
     assert page.locator("#status").inner_text().strip() != ""
     link = lists.nth(0).get_by_role("link").first.get_attribute("href")
     assert link.startswith(path.replace("/compare", "/article?id="))
-
-
-@every_look
-def test_axe_finds_no_violation_in_compare(open_view, language, scheme, width):
-    page = open_view(
-        address("/compare", language), color_scheme=scheme, viewport={"width": width, "height": 900}
-    )
-    for view, question, sign in (
-        ("empty", None, "#question"),
-        ("results", QUESTION, COMPARISON),
-        ("message", " ", "#status .message"),
-    ):
-        if question is not None:
-            compare(page, question, sign)
-        check_look(page, f"compare-{view}", language, scheme, width)
+    check_looks(page, "compare-results", language, looks)
+    # The lists stand side by side where they can; 320 CSS pixels are 1,280 at 400% zoom.
+    for width in (320, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        check_width(page)
+        tops = [each.bounding_box()["y"] for each in lists.all()]
+        assert (tops[0] == tops[1]) == (width >= 1280)
+        cut = page.evaluate(
+            "[...document.querySelectorAll('.comparison :is(th, td, p, li)')]"
+            ".filter((it) => it.scrollWidth > it.clientWidth + 1 && !it.matches('.unseen *'))"
+            ".map((it) => it.outerHTML)"
+        )
+        assert cut == []
+    compare(page, " ", "#status .message")
+    check_looks(page, "compare-message", language, looks)
 
 
 def test_the_keyboard_chooses_compares_and_reaches_every_article(open_view):
@@ -268,22 +256,6 @@ def test_the_keyboard_chooses_compares_and_reaches_every_article(open_view):
     page.locator(".title a").first.focus()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement === document.querySelectorAll('.title a')[1]")
-
-
-@pytest.mark.parametrize("width", [320, 1280])
-def test_it_fits_every_width_and_the_lists_stand_side_by_side_where_they_can(open_view, width):
-    """320 CSS pixels are 1,280 at 400% zoom."""
-    page = open_view(viewport={"width": width, "height": 800})
-    compare(page, QUESTION)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    left, right = (each.bounding_box() for each in page.locator(".side").all())
-    assert (left["y"] == right["y"]) == (width >= 1280)
-    cut = page.evaluate(
-        "[...document.querySelectorAll('.comparison :is(th, td, p, li)')]"
-        ".filter((it) => it.scrollWidth > it.clientWidth + 1 && !it.matches('.unseen *'))"
-        ".map((it) => it.outerHTML)"
-    )
-    assert cut == []
 
 
 BOXES = """() => [...document.querySelectorAll('text')].map(text => {

@@ -26,6 +26,7 @@ def command(name: str, *arguments: object, home: Path) -> subprocess.CompletedPr
     )
 
 
+@pytest.mark.slow
 def test_a_question_finds_the_demo_store_built(demo_home: Path) -> None:
     run = command("ask", "What does art. 12 Housing Code say?", home=demo_home)
     assert run.returncode == 0

@@ -1,6 +1,8 @@
 """The command lines: what they print, where, and the code that they end with."""
 
 import json
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -8,6 +10,8 @@ import pytest
 from chat_server import chat_server
 
 from pipelines.files import pipeline_file
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -78,6 +82,14 @@ def test_asking_prints_json_and_nothing_else(command, law_store):
     assert answer["pipeline"] == "hybrid"
     assert len(answer["documents"]) == 10
     assert {"id", "law", "number", "headings", "content"} <= answer["documents"][0].keys()
+
+
+def test_a_process_of_its_own_prints_the_articles_and_no_more(text_store):
+    asked = ("art. 3 Housing Code", "--store", str(text_store), "--top-k", "1")
+    line = [sys.executable, "-m", "pipelines.ask", *asked, "--pipeline", "lexical"]
+    ran = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("1. Housing Code, 3\n")
 
 
 def test_a_store_of_text_alone_is_asked_by_words(command, text_store):
@@ -194,11 +206,10 @@ _HANDS_ON = ("pipelines", "__main__.py")
 
 
 def test_every_command_answers_help(capsys):
-    root = Path(__file__).parents[2]
     commands = [
         f"{package}.{path.stem}"
         for package in ("pipelines", "training", "ui")
-        for path in sorted((root / package).glob("*.py"))
+        for path in sorted((ROOT / package).glob("*.py"))
         # `pipelines` itself hands on to the others.
         if '__name__ == "__main__"' in path.read_text("utf-8") and path.parts[-2:] != _HANDS_ON
     ]

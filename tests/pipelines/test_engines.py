@@ -18,6 +18,7 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from milvus_lite.server_manager import server_manager_instance
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
+from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
 from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddingRetriever
@@ -53,10 +54,14 @@ def short_pauses(monkeypatch) -> None:
     monkeypatch.setattr("pipelines.binding.ASKING", (0.01,))
 
 
-@pytest.fixture(params=["qdrant", "milvus"])
+# Milvus Lite takes seconds for each folder: what the classes' own tests say of it alike is `slow`.
+@pytest.fixture(params=["qdrant", *slow("milvus")])
 def engine(request) -> str:
     """Each of the two."""
     return str(request.param)
+
+
+both_engines = pytest.mark.parametrize("engine", ["qdrant", "milvus"])
 
 
 @pytest.fixture
@@ -123,6 +128,7 @@ def test_a_corpus_is_indexed_whole_and_once(index, look, tiny_model, articles, m
     assert (report.encoded, report.written, report.removed, report.complete) == (0, 0, 0, True)
 
 
+@both_engines
 def test_quotes_and_backslashes_in_names_and_ids(
     engine, index, look, address, articles, tiny_model, monkeypatch
 ):
@@ -164,6 +170,11 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     ]
     (left_out,) = ask(pipeline, cited, as_of="2000-01-01")["left_out"]
     assert (left_out["id"], left_out["state"]) == ("new", "not yet in force")
+    # A question of only citations is told apart.
+    citation = pipeline.get_component("citation")
+    assert citation.is_citation("art. 4 Work Code")
+    assert not citation.is_citation("art. 4 Work Code: who decides on wages?")
+    assert not citation.is_citation("Who decides?")
 
 
 def test_a_run_that_was_interrupted_continues_and_a_foreign_collection_is_refused(
@@ -273,6 +284,7 @@ def test_questions_go_to_the_old_collection_until_the_new_one_takes_its_name(
     assert left == {"lexarbor_1", "lexarbor_1_states"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["milvus"])
 def test_a_folder_of_milvus_lite_outlives_its_process(index, address, articles):
     def end_process() -> None:
@@ -301,14 +313,10 @@ def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(engine, index,
         assert [each["id"] for each in again] == [each["id"] for each in found]
 
 
-@pytest.mark.parametrize(("behind_url", "flag"), [(None, None), ("eu", "eu")])
-def test_a_corpus_is_indexed_and_asked(
-    engine, address, behind_url, flag, corpus, tiny_model, capsys
-):
-    named = ["--collection", flag] if flag else []
-    url = f"{address}#{behind_url}" if behind_url else address
-    asked = f"{address}#{behind_url or flag}" if behind_url or flag else address
-    given = ["--corpus", str(corpus), "--engine", engine, "--url", url, *named]
+@both_engines
+def test_a_corpus_is_indexed_and_asked(engine, address, corpus, tiny_model, capsys):
+    asked = f"{address}#eu"
+    given = ["--corpus", str(corpus), "--engine", engine, "--url", asked, "--collection", "eu"]
     assert index_main([*given, "--model", str(tiny_model), "--json"]) == DONE
     report = json.loads(capsys.readouterr().out)
     assert (report["articles"], report["encoded"], report["complete"]) == (30, 30, True)
@@ -457,12 +465,3 @@ def test_a_collection_of_ones_own_is_searched_by_meaning(tmp_path):
     with pytest.raises(StoreError, match="collection 'mine', has no laws on record"):
         EngineCitationRetriever(retriever.document_store).run("What does article 12 say?")
     retriever.close()
-
-
-def test_a_question_of_only_citations_is_told_apart(index, engine, address, articles):
-    index(articles)
-    citation = load_pipeline(engine, store=address).get_component("citation")
-    assert citation.is_citation("art. 4 Work Code")
-    assert not citation.is_citation("art. 4 Work Code: who decides on wages?")
-    assert not citation.is_citation("Who decides?")
-    citation.close()

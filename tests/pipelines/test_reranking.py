@@ -19,13 +19,13 @@ QUESTION = "Who decides on custody?"
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory, minilm, tiny_ranker) -> Path:
+def trained(tmp_path_factory, tiny_model, tiny_ranker) -> Path:
     """A folder with "biencoder", and two that hold it and a tiny ranker over it.
 
     "ranker" orders by its scores alone; in "fused" the order before it decides.
     """
     folder = tmp_path_factory.mktemp("trained")
-    model = BiEncoder.load(minilm, device="cpu")
+    model = BiEncoder.load(str(tiny_model), device="cpu")
     model.save(folder / "biencoder")
     tower = folder / "biencoder" / QUERY_PART
     for name, weight in (("ranker", None), ("fused", 100.0)):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts
@@ -74,7 +75,7 @@ def test_what_cannot_be_drawn_is_reported(command, tmp_path, changed, message):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kind", ["gatv2", "gat"])
+@pytest.mark.parametrize("kind", ["gatv2", *slow("gat")])
 def test_shares_are_those_of_the_whole_graph_and_add_up(tiny_model, tmp_path, kind):
     aldermere, encoder = StatuteCorpus.read("aldermere"), BiEncoder.load(tiny_model)
     settings = {"kind": kind, "layers": 2, "heads": 2, "edge_kinds": EDGE_KINDS}

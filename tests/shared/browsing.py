@@ -1,22 +1,21 @@
 """What the browser tests share: looks of a page, axe, and words as they are read."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from slow_cases import slow
 
 SCREENSHOTS = Path(__file__).parents[1] / "browser" / "screenshots"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
-# Every pair of language, scheme and width; one of them in `make test`.
+Looks = Sequence[tuple[str, int]]
+
+# Colour schemes and widths in which a page of this language is looked at; French words are longer.
 every_look = pytest.mark.parametrize(
-    ("language", "scheme", "width"),
-    [
-        ("en", "light", 1280),
-        pytest.param("en", "dark", 390, marks=pytest.mark.slow),
-        pytest.param("fr", "light", 390, marks=pytest.mark.slow),
-        pytest.param("fr", "dark", 1280, marks=pytest.mark.slow),
-    ],
+    ("language", "looks"),
+    [("en", [("light", 1280)]), *slow(("fr", [("light", 390), ("dark", 390), ("dark", 1280)]))],
 )
 FOCUS = """(() => {
   const it = document.activeElement, look = getComputedStyle(it);
@@ -49,12 +48,22 @@ def violations(page: Any) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
 
 
-def check_look(page: Any, name: str, language: str, scheme: str, width: int) -> None:
-    """Keep a screenshot of the page and have axe look at it."""
+def check_looks(page: Any, name: str, language: str, looks: Looks) -> None:
+    """In each scheme and width, keep a screenshot of the page, which fits, and have axe look at
+    it."""
     SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}-{language}-{scheme}-{width}.png", full_page=True)
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for scheme, width in looks:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        picture = SCREENSHOTS / f"{name}-{language}-{scheme}-{width}.png"
+        page.screenshot(path=picture, full_page=True)
+        assert violations(page) == []
+        check_width(page)
+
+
+def check_width(page: Any) -> None:
+    """Nothing leaves the page at its side."""
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page.url
 
 
 def tabbed(page: Any, times: int) -> list[Any]:

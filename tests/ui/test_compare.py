@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 from haystack import Pipeline
 from indexed import indexed
@@ -16,10 +15,8 @@ from law_files import article as law_article
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.comparison import Comparison, Found, Lap, StageRanking, compare
 from pipelines.files import FOLDER
-from ui.compare import Compared, ComparingDesk, build_compare, times
+from ui.compare import Compared, ComparingDesk, times
 from ui.compare import comparison as render_comparison
-from ui.frame import Collection
-from ui.language import LANGUAGES
 
 
 @pytest.fixture(scope="session")
@@ -249,13 +246,3 @@ def test_every_part_has_its_time_on_both_sides(comparison):
         ["Everything else", "2.0", "2.0"],
         ["Total", "3.8", "15.8"],
     ]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_both_sides_offer_what_the_store_can_serve(vector_store, language):
-    page = build_compare(over(vector_store), lambda: Collection(1, ("Code",)), language)
-    left, right = (each for each in page.blocks.values() if isinstance(each, gr.Radio))
-    assert [name for _, name in left.choices] == ["lexical", "dense", "hybrid"]
-    assert (left.value, right.value) == ("lexical", "hybrid")
-    assert left.choices == right.choices
-    assert left.label != right.label

@@ -31,13 +31,13 @@ STRANGE: list[Any] = [
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Any:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     law = "Housing Code of Aldermere (invented)"
     articles = [
         article(f"h{n}", law=law, number=str(n), text=f"A deposit is owed; rule {n}.")
         for n in range(1, 13)
     ]
-    serving = Serving("hybrid", indexed(tmp_path_factory.mktemp("law"), articles, minilm))
+    serving = Serving("lexical", indexed(tmp_path_factory.mktemp("law"), articles))
     return build_site(serving, lambda: Collection.of(serving.store))
 
 

@@ -20,6 +20,13 @@ from ui.learning import Learning, Pace, Standing
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch) -> None:
+    """Nobody waits for a process that does at once what the test says."""
+    monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr("ui.learning._SECONDS_TO_FOLLOW", 0.2)
+
+
 class Page:
     """What a Learning calls: it takes the model over, and has lines said."""
 
@@ -50,7 +57,6 @@ def test_the_page_takes_over_what_was_trained(make_demo):
 
 
 def test_its_progress_is_followed_and_reported_now_and_then(make_demo, monkeypatch):
-    monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setattr("ui.learning._SECONDS_BETWEEN_LINES", 0.0)
     steps = "for n in range(10):\n  wait_for(str(n))\n  progress(n)\n"
     demo, page = make_demo(steps + "wait_for('end'); finish()"), Page()
