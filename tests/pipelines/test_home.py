@@ -14,6 +14,7 @@ from law_files import housing_code
 from components.models.biencoder import BiEncoder
 from components.models.folder import Manifest, write_model_folder
 from components.models.graph import LegislativeGraphEncoder
+from components.retrievers.answered import recorded_questions
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.files import FOLDER
@@ -82,6 +83,13 @@ def test_the_demo_store_is_built_once_and_again_when_the_demo_law_has_changed(qu
     ensure_demo_store()
     assert len(quick_demo) == 2
     assert store.count_documents() == whole == 58
+    # An older release kept no answered questions with it.
+    assert store.model is not None
+    store.save_blob("answered-record", store.model.biencoder_digest, b"")
+    ensure_demo_store()
+    assert len(quick_demo) == 3
+    assert recorded_questions(store) is not None
+    store.close()
 
 
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b""])
