@@ -122,7 +122,7 @@ def keep_answered(
     # A question is in the language of its answer.
     language = {id_: language_of(meta) for _, id_, meta in store.metas()}
     languages = [language[ids[0]] for ids in relevant]
-    everything = AnsweredQuestions(texts, relevant, languages, vectors, 0.0)
+    everything = AnsweredQuestions(texts, relevant, languages, vectors, 1.0)
     asked = list(choosing)
     if len(asked) > _MOST_ASKED:
         asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
@@ -131,12 +131,11 @@ def keep_answered(
     retriever = StatuteHybridRetriever(store, store.model.path, top_k=_TOP, as_of=ANY, weights={})
     runs: dict[float, dict[str, list[str]]] = {weight: {} for weight in (0.0, *_WEIGHTS)}
     for part in (asked[first::_PARTS] for first in range(_PARTS)):
-        others = everything.without({normalised(each.text) for each in part})
-        retriever.search_answered(others)
+        retriever.search_answered(everything.without({normalised(each.text) for each in part}))
         for each in part:
-            for weight, run in runs.items():
-                others.weight = weight
-                run[each.id] = [found.id for found in retriever.run(each.text)["documents"]]
+            ranked = retriever.by_weight(each.text, runs)
+            for run, ids in zip(runs.values(), ranked, strict=True):
+                run[each.id] = ids
     qrels = {each.id: each.relevant for each in asked}
     scores = {
         weight: np.array(list(evaluate(run, qrels, [_METRIC], depth=_TOP)[_METRIC].values()))

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from haystack import Document, component, logging
@@ -327,9 +327,68 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         correct: bool,
     ) -> tuple[dict[str, Any], bool]:
         """`run` in a state of the store, as `settled` takes it."""
+        found = self._found(state, question, filters, day, correct=correct)
+        law, lists, cited = found.law, found.lists, found.cited
+        pinned: list[Document] = cited["pinned"]
+        rows, scores = self._fused(found, found.weights)
+        rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
+        told_by = (BM25, DENSE, ANSWERED)
+        firsts = {stage: lists[stage].rows[:1] for stage in told_by if stage in lists and n}
+        keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
+        documents = {each.id: each for each in self._store.fetch(keys)}
+        evidence = [
+            replace(
+                documents[id_],
+                score=float(lists[stage].scores[0]),
+                meta={**documents[id_].meta, "ranks": {stage: 1}},
+            )
+            for stage, first in firsts.items()
+            for id_ in law.ids_of(first)
+            if id_ in documents
+        ]
+        fused = zip(law.ids_of(rows), scores.tolist(), strict=True)
+        below = [replace(documents[id_], score=score) for id_, score in fused if id_ in documents]
+        below = validity_of(self._store, state).with_wordings(below)
+        top = [*(replace(each, score=1.0) for each in pinned), *below][:n]
+        ranks = {each.id: law.ranks_of(each.id, lists) for each in top}
+        rankings = {
+            stage: dict(
+                zip(
+                    law.ids_of(each.rows[: self.depth]),
+                    each.ranks[: self.depth].tolist(),
+                    strict=True,
+                )
+            )
+            for stage, each in lists.items()
+        }
+        for id_, own in ranks.items():
+            for stage, rank in own.items():
+                rankings[stage].setdefault(id_, rank)
+        return {
+            "documents": [
+                replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in top
+            ],
+            "pinned": pinned,
+            "left_out": cited["left_out"],
+            "missing": cited["missing"],
+            "not_followed": cited["not_followed"],
+            "evidence": evidence,
+            "rankings": rankings,
+            "corrections": found.corrections,
+        }, found.is_whole and len(documents) == len(keys)
+
+    def _found(
+        self,
+        state: Hashable,
+        question: str,
+        filters: dict[str, Any] | None,
+        day: date | None,
+        *,
+        correct: bool,
+    ) -> "_Found":
+        """What every list finds in a state of the store."""
         law, words = self._law(state), self.bm25.current_index(state)
-        validity = validity_of(self._store, state)
-        allowed = allowed_keys(self._store, filters, validity.on(day))
+        allowed = allowed_keys(self._store, filters, validity_of(self._store, state).on(day))
         cited, is_whole = self.citation.find(state, question, filters, _MOST_CITED, day)
         lists = {CITATION: law.cited(cited)}
         weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
@@ -362,65 +421,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         covered = 0.0
         for first in lists[BM25].rows[:1].tolist():
             covered = words.coverage(question, int(law.keys[first]), law.languages[first])
-        pinned: list[Document] = cited["pinned"]
-        above = law.rows_of(each.id for each in pinned)
-        rows, scores = self._fused(law, lists, weights, above, question, covered)
-        rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
-        told_by = (BM25, DENSE, ANSWERED)
-        firsts = {stage: lists[stage].rows[:1] for stage in told_by if stage in lists and n}
-        keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
-        documents = {each.id: each for each in self._store.fetch(keys)}
-        evidence = [
-            replace(
-                documents[id_],
-                score=float(lists[stage].scores[0]),
-                meta={**documents[id_].meta, "ranks": {stage: 1}},
-            )
-            for stage, first in firsts.items()
-            for id_ in law.ids_of(first)
-            if id_ in documents
-        ]
-        fused = zip(law.ids_of(rows), scores.tolist(), strict=True)
-        below = [replace(documents[id_], score=score) for id_, score in fused if id_ in documents]
-        top = [*(replace(each, score=1.0) for each in pinned), *validity.with_wordings(below)][:n]
-        ranks = {each.id: law.ranks_of(each.id, lists) for each in top}
-        rankings = {
-            stage: dict(
-                zip(
-                    law.ids_of(each.rows[: self.depth]),
-                    each.ranks[: self.depth].tolist(),
-                    strict=True,
-                )
-            )
-            for stage, each in lists.items()
-        }
-        for id_, own in ranks.items():
-            for stage, rank in own.items():
-                rankings[stage].setdefault(id_, rank)
-        return {
-            "documents": [
-                replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in top
-            ],
-            "pinned": pinned,
-            "left_out": cited["left_out"],
-            "missing": cited["missing"],
-            "not_followed": cited["not_followed"],
-            "evidence": evidence,
-            "rankings": rankings,
-            "corrections": corrections,
-        }, is_whole and len(documents) == len(keys)
+        return _Found(question, law, lists, weights, covered, cited, corrections, is_whole)
 
     def _fused(
-        self,
-        law: "LawIndex",
-        lists: dict[str, RankedList],
-        weights: dict[str, float],
-        above: list[int],
-        question: str,
-        covered: float,
+        self, found: "_Found", weights: dict[str, float]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Rows and scores, 0 to 1, of the articles that are not pinned, best first."""
-        weights = weights_for(weights, covered, self.full_coverage)
+        law, lists = found.law, found.lists
+        above = law.rows_of(each.id for each in found.cited["pinned"])
+        weights = weights_for(weights, found.covered, self.full_coverage)
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
         # Where nothing has any weight, nothing is found.
         scores /= sum(weights[stage] for stage in lists) / (self.k + 1) or 1.0
@@ -429,13 +438,28 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         # The learned fusion knows nothing of citations in doubt.
         if self._fusion is not None and len(lists[CITATION].rows) == len(above):
             first, learned = self._fusion.ranked(
-                law.arrays, lists, rows, question=question, coverage=covered
+                law.arrays, lists, rows, question=found.question, coverage=found.covered
             )
             # The articles that it has not read stay below, whatever their score.
             learned = 0.5 + 0.5 / (1 + np.exp(-learned))
             scores = np.concatenate([learned, 0.5 * scores[len(first) :]])
             rows = np.concatenate([first, rows[len(first) :]])
         return rows, scores
+
+    def by_weight(self, query: str, weights: Iterable[float]) -> list[list[str]]:
+        """Ids of the `top_k` articles, best first, for each of several weights of one list.
+
+        Args:
+            query: the question.
+            weights: of the list of answered questions.
+        """
+        filters, n, day = self._request(None, None, None)
+        self.warm_up()
+        state = state_of(self._store)
+        found = self._found(state, clean_question(query), filters, day, correct=True)
+        pinned = [each.id for each in found.cited["pinned"]]
+        ranked = (self._fused(found, {**found.weights, ANSWERED: weight})[0] for weight in weights)
+        return [[*pinned, *found.law.ids_of(rows[:n])][:n] for rows in ranked]
 
     def answered_questions(self) -> AnsweredQuestions | None:
         """The answered questions to search; None if there are none, or they do not help.
@@ -516,6 +540,30 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 self._store, ("law", k1, b), lambda store: LawIndex.read(store, k1, b)
             )
         return self._resident_law.current(self._store, state)
+
+
+class _Found(NamedTuple):
+    """What every list finds for a question.
+
+    Attributes:
+        question: in the spelling that was searched.
+        law: the index that the lists' rows are of.
+        lists: by stage.
+        weights: of the lists.
+        covered: the share of the question's terms in the first article by words.
+        cited: as of `CitationRetriever.find`.
+        corrections: as of `StatuteHybridRetriever.run`.
+        is_whole: whether the citations' articles were all there.
+    """
+
+    question: str
+    law: "LawIndex"
+    lists: dict[str, RankedList]
+    weights: dict[str, float]
+    covered: float
+    cited: dict[str, Any]
+    corrections: dict[str, str]
+    is_whole: bool
 
 
 _DIVISIONS_FORMAT = 1
