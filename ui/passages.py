@@ -416,6 +416,8 @@ def best_provision(
 ) -> Provision | None:
     """The provision of an article that answers a question best; None where it has no text.
 
+    A note in brackets counts only where there is nothing else.
+
     Args:
         text: the article's.
         terms: those of the question.
@@ -433,8 +435,17 @@ def best_provision(
     ]
     near = [0.0] * len(provisions) if nearness is None else nearness
     scores = [meaning + _WORDS * share for meaning, share in zip(near, shares, strict=True)]
-    return provisions[max(range(len(provisions)), key=lambda each: (scores[each], -each))]
+    rules = [
+        place
+        for place, each in enumerate(provisions)
+        if not _NOTE.fullmatch(text[each.span.start : each.span.end].strip())
+    ]
+    places = rules or range(len(provisions))
+    return provisions[max(places, key=lambda each: (scores[each], -each))]
 
+
+# An editor's note, such as "(Inserted with effect from 1 January 2021.)".
+_NOTE = re.compile(r"\([^()]*\)|\[[^][]*\]")
 
 # What a question's words count next to a cosine.
 _WORDS = 0.25

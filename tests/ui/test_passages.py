@@ -62,6 +62,15 @@ def test_a_paragraph_has_its_items_and_brings_what_limits_it():
     assert provision_at(DEPOSIT, None) is None
 
 
+def test_an_editors_note_is_the_best_passage_only_where_it_is_alone():
+    note = "(Inserted with effect from 1 January 2021: deposits.)"
+    rule = "(1) A contract ends (see Article 3)."
+    text = f"{note}\n{rule}"
+    chosen = best_provision(text, {"deposit"}, "en", [0.9, 0.1])
+    assert text[slice(*chosen.span)] == rule
+    assert best_provision(note, {"deposit"}, "en").span == (0, len(note))
+
+
 @pytest.mark.parametrize(
     ("text", "number", "with_it"),
     [
