@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from chat_server import chat_server
 
-from pipelines.files import pipeline_file
+from pipelines.files import FOLDER, pipeline_file
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,6 +82,15 @@ def test_asking_prints_json_and_nothing_else(command, law_store):
     assert answer["pipeline"] == "hybrid"
     assert len(answer["documents"]) == 10
     assert {"id", "law", "number", "headings", "content"} <= answer["documents"][0].keys()
+
+
+def test_what_the_pipelines_filters_leave_out_is_named(command, text_store, tmp_path):
+    own = tmp_path / "work.yaml"
+    limited = "top_k: 100\n      filters: {field: meta.law, operator: ==, value: Work Code}"
+    own.write_text((FOLDER / "lexical.yaml").read_text("utf-8").replace("top_k: 100", limited))
+    code, _, err = command("ask", "art. 2 Family Code", "--store", text_store, "--pipeline", own)
+    assert code == 0
+    assert "left out by the pipeline's filters: Family Code, 2." in err
 
 
 def test_a_process_of_its_own_prints_the_articles_and_no_more(text_store):

@@ -58,7 +58,9 @@ def test_tokens_that_were_added_to_a_tokenizer_stay_whole(both):
     both.add_special_tokens({"additional_special_tokens": ["<law>"]})
     text = "rent <law> court art.§ notice"
     assert {both.vocab_size, both.vocab_size + 1} <= {*both(text)["input_ids"]}
-    assert PassageTokenizer(both).token_ids([text]) == [both.encode(text, add_special_tokens=False)]
+    passages = PassageTokenizer(both)
+    assert (passages.fast is not None) == both.is_fast
+    assert passages.token_ids([text]) == [both.encode(text, add_special_tokens=False)]
 
 
 @EVERY_LETTER
