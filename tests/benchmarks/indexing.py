@@ -46,6 +46,7 @@ class GivenVectors:
     """Stands for an encoder: random directions, made block by block and not kept."""
 
     device = SimpleNamespace(type="cpu")
+    dense_weight = 1.0
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
