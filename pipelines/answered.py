@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from components.converters.articles import language_of
 from components.models.biencoder import BiEncoder
 from components.models.folder import FUSION_PART, find_model, manifest_of
 from components.retrievers.answered import AnsweredQuestions
@@ -27,7 +26,7 @@ from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
 
-_WEIGHTS = (0.5, 1.0, 2.0, 4.0)
+_WEIGHTS = (0.5, 1.0, 2.0, 4.0, 8.0)
 _METRIC = "MAP@10"
 _TOP = 10
 _MOST_ASKED = 150
@@ -40,7 +39,7 @@ class AnsweredReport:
     """What was kept.
 
     Attributes:
-        questions: how many are kept.
+        questions: how many with an answer are kept.
         weight: of their list in `hybrid`; 0 where it does not help.
         asked: how many questions chose the weight.
         before: their MAP@10 without the list.
@@ -69,8 +68,8 @@ class AnsweredReport:
 def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question], list[Question]]:
     """The questions to keep and those that choose their weight.
 
-    Questions of the split "train", or of no split, are kept; those of the split "dev" choose. If
-    there are none of these, the kept ones choose.
+    Questions of the split "train", or of no split, are kept, also those that no article answers;
+    those of the split "dev" choose. If there are none of these, the kept ones choose.
 
     Args:
         source: file of questions, or "aldermere".
@@ -80,9 +79,12 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
         CorpusError: the questions cannot be read, or name an article that does not exist.
         LoadingError: there are fewer than 20 to keep, or to choose the weight.
     """
-    questions = [each for each in read_questions(source, corpus_ids=ids) if each.answerable]
-    answered = [each for each in questions if each.split in ("train", None)]
-    choosing = [each for each in questions if each.split == "dev" and not each.synthetic]
+    questions = read_questions(source, corpus_ids=ids)
+    kept = [each for each in questions if each.split in ("train", None)]
+    answered = [each for each in kept if each.answerable]
+    choosing = [
+        each for each in questions if each.split == "dev" and each.answerable and not each.synthetic
+    ]
     if not choosing:
         choosing = answered
     if min(len(answered), len(choosing)) < _FEWEST:
@@ -91,7 +93,7 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
             f"have an answer, and {len(choosing)} choose their weight. At least {_FEWEST} of "
             "each are needed: give more, or leave --answered out."
         )
-    return answered, choosing
+    return kept, choosing
 
 
 def keep_answered(
@@ -103,26 +105,23 @@ def keep_answered(
 ) -> AnsweredReport:
     """Embed answered questions, choose the weight of their list, and keep both with the store.
 
-    The weight is the one of .5, 1, 2 and 4 with the best MAP@10, if leaving the list out is worse
-    by more than one standard error of the difference; else 0. The questions choose in five parts,
-    and while a part does, its questions are not in the list.
+    The weight is the one of .5, 1, 2, 4 and 8 with the best MAP@10, if leaving the list out is
+    worse by more than one standard error of the difference; else 0. The questions choose in five
+    parts, and while a part does, its questions are not in the list.
 
     Args:
         store: with vectors of the model.
         model: embeds the questions.
-        answered: to keep.
+        answered: to keep; those without an answer say only when a question has none.
         choosing: questions that choose the weight; at most 150 of them are asked.
         say: takes lines for the user.
     """
-    say(f"Encoding {len(answered):,} answered questions and choosing their weight")
+    say(f"Encoding {len(answered):,} questions and choosing the weight of the answered ones")
     texts = [each.text for each in answered]
     vectors = model.encode_queries(texts).detach().float().cpu().numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     relevant = [each.relevant for each in answered]
-    # A question is in the language of its answer.
-    language = {id_: language_of(meta) for _, id_, meta in store.metas()}
-    languages = [language[ids[0]] for ids in relevant]
-    everything = AnsweredQuestions(texts, relevant, languages, vectors, 1.0)
+    everything = AnsweredQuestions(texts, relevant, vectors, 1.0)
     asked = list(choosing)
     if len(asked) > _MOST_ASKED:
         asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
@@ -151,4 +150,5 @@ def keep_answered(
     if best and manifest is not None and FUSION_PART in manifest.parts:
         say("In hybrid the model's learned fusion takes their place.")
     before, after = (round(float(scores[weight].mean()), 4) for weight in (0.0, best))
-    return AnsweredReport(len(answered), best, len(asked), before, after)
+    with_answer = sum(each.answerable for each in answered)
+    return AnsweredReport(with_answer, best, len(asked), before, after)
