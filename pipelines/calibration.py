@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -31,6 +31,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
 from pipelines.evaluation import of_split, spoken
 from pipelines.files import LoadingError
+from pipelines.home import keep_demo_questions
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 
 _SAMPLES = 10_000
@@ -541,19 +542,21 @@ def _check_enough(which: str, texts: Sequence[str], split: str) -> None:
         )
 
 
-def calibrate_demo(path: Path) -> None:
-    """Choose the demo store's threshold on the demo's dev questions, unless it has one.
+def calibrate_demo(path: Path, say: Callable[[str], object]) -> None:
+    """Keep the demo's answered questions, and choose the threshold on its dev questions.
 
     Below it a question may have no answer in the law (`pipelines.calibrate`). If the score does not
-    tell questions with an answer from those without, none is written.
+    tell questions with an answer from those without, none is written. What the store has stays.
 
     Args:
         path: a demo store.
+        say: takes lines for the user.
 
     Raises:
         StoreError: the store cannot be read or written.
         ModelError: the model cannot be loaded.
     """
+    keep_demo_questions(path, say)
     with closing(StatuteDocumentStore(str(path))) as store:
         if store.model is None:
             return

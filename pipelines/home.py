@@ -8,8 +8,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -209,7 +209,12 @@ def demo_to_train(store: str | None, pipeline: str | None, model: str | None) ->
 
 
 def store_to_ask(
-    store: str | None, pipeline: str | None, say: Say, model: str | None = None
+    store: str | None,
+    pipeline: str | None,
+    say: Say,
+    model: str | None = None,
+    *,
+    answered: bool = True,
 ) -> Path:
     """The requested store, else the one in the pipeline's file, else the demo store.
 
@@ -220,6 +225,7 @@ def store_to_ask(
         pipeline: name or file, as given by the user.
         say: takes lines for the user while the demo store is built.
         model: as given by the user; with one, the demo law is asked with its untrained model.
+        answered: see `ensure_demo_store`.
 
     Raises:
         LoadingError: there is no such pipeline or it answers no questions, the demo store's folder
@@ -235,7 +241,8 @@ def store_to_ask(
         store = store_named_in(pipeline)
     if store is not None:
         return Path(store).expanduser()
-    return ensure_demo_store(say, trained=_leaves_model_open(pipeline, model))
+    trained = _leaves_model_open(pipeline, model)
+    return ensure_demo_store(say, trained=trained, answered=answered)
 
 
 def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> None:
@@ -263,7 +270,9 @@ def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> N
     )
 
 
-def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Path:
+def ensure_demo_store(
+    say: Say = lambda _: None, *, trained: bool = True, answered: bool = True
+) -> Path:
     """The demo store, built if it does not exist or the demo law has changed.
 
     The contents of a demo store are Lexarbor's own, so an unusable file is rebuilt.
@@ -271,6 +280,8 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
     Args:
         say: takes lines for the user.
         trained: use the model trained on the demo law, if there is one.
+        answered: keep the demo's answered questions with it too, which takes the longest; a page
+            leaves them to `keep_demo_questions`, in the background.
 
     Raises:
         LoadingError: the folder cannot be made.
@@ -285,13 +296,13 @@ def ensure_demo_store(say: Say = lambda _: None, *, trained: bool = True) -> Pat
     model = None if demo is None else demo.trained()
     if demo is not None and model is not None:
         try:
-            return _ensure(demo.store, model, say)
+            return _ensure(demo.store, model, say, answered=answered)
         except (LoadingError, ModelError, StoreError) as error:
             say(f"{error} The untrained model is asked instead.")
-    return _ensure(home / "demo.db", None, say)
+    return _ensure(home / "demo.db", None, say, answered=answered)
 
 
-def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
+def _ensure(path: Path, model: TrainedModel | None, say: Say, *, answered: bool) -> Path:
     """The store, built with the model (None: the untrained one) if missing or out of date.
 
     Raises:
@@ -299,17 +310,55 @@ def _ensure(path: Path, model: TrainedModel | None, say: Say) -> Path:
         StoreError: the store cannot be written.
         ModelError: the model cannot be loaded.
     """
-    if _is_current(path, model):
-        return path
-    with ExitStack() as building:
+    if not _is_current(path, model):
+        with _building():
+            if not _is_current(path, model):
+                _build(path, model, say)
+    if answered:
+        keep_demo_questions(path, say)
+    return path
+
+
+def keep_demo_questions(path: Path, say: Say) -> None:
+    """Keep the demo's answered questions with a demo store, unless it has them.
+
+    Args:
+        path: the store.
+        say: takes lines for the user.
+
+    Raises:
+        LoadingError: Lexarbor's home cannot be written.
+        StoreError: the store cannot be written.
+        ModelError: its model cannot be loaded.
+    """
+    from components.models.biencoder import BiEncoder
+    from components.retrievers.answered import recorded_questions
+    from components.stores.sqlite import StatuteDocumentStore
+    from pipelines.answered import keep_answered, read_answered
+
+    with closing(StatuteDocumentStore(str(path))) as store:
+        if store.model is None or recorded_questions(store) is not None:
+            return
+        with _building():
+            if recorded_questions(store) is None:
+                questions = read_answered("aldermere", [id_ for _, id_, _ in store.metas()])
+                encoder = BiEncoder.load(store.model.path)
+                say(str(keep_answered(store, encoder, *questions, say)))
+
+
+@contextmanager
+def _building() -> Iterator[None]:
+    """One process builds; the others wait, and find it built.
+
+    Raises:
+        LoadingError: Lexarbor's home cannot be written.
+    """
+    with ExitStack() as locked:
         try:
-            # One process builds it; the others wait and find it built.
-            building.enter_context(file_lock(lexarbor_home() / "demo.lock", wait=True))
+            locked.enter_context(file_lock(lexarbor_home() / "demo.lock", wait=True))
         except OSError as error:
             raise _not_writable(lexarbor_home(), error) from error
-        if not _is_current(path, model):
-            _build(path, model, say)
-    return path
+        yield
 
 
 def _not_writable(home: Path, error: OSError) -> LoadingError:
@@ -324,17 +373,7 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
     def build() -> None:
         folder = None if model is None else str(model.folder)
-        demo = "aldermere"
-        has_model = folder is not None or bundled_model() is not None
-        index_corpus(
-            demo,
-            path,
-            model=folder,
-            answered=demo if has_model else None,
-            prune=True,
-            replace=True,
-            say=say,
-        )
+        index_corpus("aldermere", path, model=folder, prune=True, replace=True, say=say)
 
     try:
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")
@@ -349,7 +388,6 @@ def _build(path: Path, model: TrainedModel | None, say: Say) -> None:
 
 
 def _is_current(path: Path, model: TrainedModel | None) -> bool:
-    from components.retrievers.answered import recorded_questions
     from components.statutes.corpus import StatuteCorpus
     from components.stores.sqlite import StatuteDocumentStore
 
@@ -359,8 +397,6 @@ def _is_current(path: Path, model: TrainedModel | None) -> bool:
     try:
         if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
             return False
-        if store.model is not None and recorded_questions(store) is None:
-            return False  # built by an older release
         if model is not None:
             recorded = store.model
             return recorded is not None and (recorded.path, recorded.digest) == (

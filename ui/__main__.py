@@ -138,12 +138,12 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
 
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     check_model_is_read([named], options.model)
-    store = store_to_ask(options.store, named, say, options.model)
+    store = store_to_ask(options.store, named, say, options.model, answered=False)
     pipeline = named or default_pipeline(store, options.model)
     demo = demo_to_train(options.store, options.pipeline, options.model)
     serving = Serving(pipeline, store, options.model, overrides)
     if demo is not None:
-        serving.calibrate(lambda: calibrate_demo(store))
+        serving.calibrate(lambda: calibrate_demo(store, say))
     searched = Searched(lambda: serving.store)
     learning = _learning(options, serving, store)
     app = build_site(
@@ -205,7 +205,7 @@ def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Lea
         trained = ensure_demo_store(say)
         if trained == store:
             raise RuntimeError("the demo store of the trained model cannot be built")
-        calibrate_demo(trained)
+        calibrate_demo(trained, say)
         serving.switch(trained)
 
     return Learning(demo, take_over, say)
