@@ -37,14 +37,14 @@ def write(path: Path, *lines: bytes) -> Path:
 
 
 def housing_code(folder: Path) -> Path:
-    """The demo's Housing Code, 58 articles, and the questions that it alone answers."""
+    """The demo's Housing Code, 58 articles, and some 200 questions that it alone answers."""
     articles = articles_path().read_bytes().splitlines(keepends=True)
     housing = [each for each in articles if json.loads(each)["law"].startswith("Housing")]
     ids = {json.loads(each)["id"] for each in housing}
     asked = [
         each
         for each in questions_path().read_bytes().splitlines(keepends=True)
-        if set() < set(json.loads(each)["relevant"]) <= ids
+        if set() < set(json.loads(each)["relevant"]) <= ids and "-u" not in json.loads(each)["id"]
     ]
     folder.mkdir()
     write(folder / "articles.jsonl", *housing)
