@@ -447,15 +447,15 @@ class Serving:
 
         The first articles are read by meaning, the others too where their vectors are known.
         `doubtful` stands where a threshold was calibrated for the store
-        (`python -m pipelines.calibrate`), and tells whether the law's nearest article, or the
-        nearest answered questions, are farther than that; a question that names an article is not
+        (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
+        or that of the answered questions, is below it; a question that names an article is not
         doubted.
         """
         question = corrected(answer["question"], answer.get("corrections", {}))
         documents = answer["documents"]
         nearness = answer["nearness"] = {}
         encoder = _encoder(pipeline)
-        vector = None if encoder is None else encoder.encode_queries([question])[0]
+        vector = None if encoder is None else encoder.question_vector(question)
         for place, document in enumerate(documents):
             text, language = str(document["content"]), document.get("language")
             near = None
@@ -495,7 +495,7 @@ class Serving:
         """Choose the store's threshold in the background, and doubt by it from then on.
 
         Args:
-            choose: writes the threshold into the store, unless it has one.
+            choose: prepares the store and writes its threshold, unless it has them.
         """
 
         def calibrated(_: threading.Event) -> None:
@@ -504,7 +504,7 @@ class Serving:
                 self._threshold = _calibrated(self._pipeline)
             except Exception:
                 # Answers are then given without a word of doubt.
-                logger.exception("No threshold could be chosen.")
+                logger.exception("The demo's questions or threshold could not be prepared.")
 
         begin(calibrated, "calibration")
 

@@ -97,7 +97,7 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
             ModelError: no model is named, it cannot be loaded, or is not the one expected.
         """
         question = clean_question(text)
-        return {"embedding": self.loaded().encode_queries([question])[0].tolist()}
+        return {"embedding": self.loaded().question_vector(question).tolist()}
 
     def shares_read(self, articles: Sequence[tuple[Sequence[str], str]]) -> list[float]:
         """The share of each article's text that the model reads when it embeds it; 1 for all.

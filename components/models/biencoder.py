@@ -39,6 +39,8 @@ from components.statutes.lexical import Segmentation
 
 Progress = Callable[[int], object]
 
+_KEPT_QUESTIONS = 64
+
 # As sentence-transformers names them, so that a saved tower agrees.
 _NAMES: Mapping[Similarity, Literal["cosine", "dot", "euclidean"]] = {
     "cosine": "cosine",
@@ -131,6 +133,7 @@ class BiEncoder(nn.Module):
         self._digest: str | None = None
         self.dense_weight: float | None = None
         self._held_out: tuple[str, ...] = ()
+        self._asked: dict[str, Tensor] = {}
 
     @property
     def siamese(self) -> bool:
@@ -192,6 +195,22 @@ class BiEncoder(nn.Module):
         """
         with single_thread(self.device, when=len(texts) == 1):
             return self._encode(self.query_encoder, texts)[0]
+
+    def question_vector(self, question: str) -> Tensor:
+        """The vector of one question, for a model that is no longer trained.
+
+        Retriever, ranker and page each ask for it; the last ones are kept.
+
+        Returns:
+            float32 `[dim]` on the CPU, shared: not to be written to.
+        """
+        vector = self._asked.get(question)
+        if vector is None:
+            vector = self.encode_queries([question])[0]
+            if len(self._asked) >= _KEPT_QUESTIONS:
+                self._asked = {}
+            self._asked[question] = vector
+        return vector
 
     def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
         """Vectors of articles, or of headings and titles.

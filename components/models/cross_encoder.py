@@ -515,7 +515,6 @@ class PassageChooser:
     def __init__(self, biencoder: BiEncoder) -> None:
         self.biencoder = biencoder
         self._vectors: BoundedCache[NDArray[np.float32]] = BoundedCache(_ROOM, np.size)
-        self._asked: tuple[str, NDArray[np.float32]] | None = None
 
     def choose(
         self, question: str, articles: Sequence[Sequence[str]], most: int
@@ -538,7 +537,8 @@ class PassageChooser:
             (passage for passages in long for passage in passages), self._encoded
         )
         similarity = self.biencoder.similarity
-        (query,) = queries_to_multiply(self._vector_of(question)[None], similarity)
+        asked = self.biencoder.question_vector(question).numpy()[None]
+        (query,) = queries_to_multiply(asked, similarity)
         chosen = []
         for passages in articles:
             indices = np.arange(len(passages))
@@ -554,13 +554,6 @@ class PassageChooser:
     def unread(self, passages: Sequence[str]) -> int:
         """Characters of the passages that are still to be encoded, each passage once."""
         return sum(len(each) for each in set(passages) if each not in self._vectors)
-
-    def _vector_of(self, question: str) -> NDArray[np.float32]:
-        # Read once: another thread may change it meanwhile.
-        asked = self._asked
-        if asked is None or asked[0] != question:
-            asked = self._asked = question, self.biencoder.encode_queries([question])[0].numpy()
-        return asked[1]
 
     def _encoded(self, passages: list[str]) -> Iterator[NDArray[np.float32]]:
         # Copies: a row would keep the whole block of vectors alive.

@@ -104,11 +104,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
     expansions are not the defaults that it was learned with.
 
-    Where questions were given to `pipelines.index --answered`, those nearest to the question by
-    meaning and by words vote for the articles that answered them, as one more list
-    (`AnsweredQuestions`), with the weight that was chosen then. Where there is a learned fusion,
-    this list is not used. How near those questions are tells whether the law has an answer: it is
-    in the evidence.
+    Where questions were given to `pipelines.index --answered`, those like the question vote for the
+    articles that answered them, as one more list (`AnsweredQuestions`), with the weight that was
+    chosen then. Where there is a learned fusion, this list is not used. Its first score tells
+    whether the law has an answer: it is in the evidence.
 
     Where a second model was given to `pipelines.index --second-model`, the articles nearest to the
     question in its vectors are one more list, with half of the weight that it would have as the
@@ -403,7 +402,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                     lambda word: words.knows(word) or encoder.query.tokenizer.is_whole(word),
                 )
                 question = corrected(question, corrections)
-            vector = encoder.encode_queries([question])[0].numpy()
+            vector = encoder.question_vector(question).numpy()
             vectors = self.dense.current_index(state)
             lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
             if (answered := self.answered_questions()) is not None:
@@ -411,7 +410,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 weights.setdefault(ANSWERED, answered.weight)
             if (second := self.second_encoder()) is not None:
                 second_model, second_vectors = self._opened(second)
-                vector = second_model.encode_queries([question])[0].numpy()
+                vector = second_model.question_vector(question).numpy()
                 nearest = second_vectors.current(self._store, state)
                 lists[SECOND] = law.listed(*nearest.search(vector, self.depth, allowed))
                 weights.setdefault(SECOND, second.weight)
@@ -685,7 +684,7 @@ class LawIndex:
         query: NDArray[np.float32],
         allowed: NDArray[np.int64] | None,
     ) -> RankedList:
-        """The articles that answered the questions nearest to this one.
+        """The articles that answered questions like this one.
 
         Args:
             answered: the questions that vote.

@@ -102,6 +102,26 @@ def test_a_saved_model_comes_back_whole(tiny_bert, tiny_roberta, tmp_path):
     assert files <= {".json", ".safetensors", ".txt"}
 
 
+def test_the_vector_of_a_question_is_computed_once(tiny_bert, monkeypatch):
+    model = exact(tiny_bert)
+    expected = {text: model.encode_queries([text])[0] for text in TEXTS}
+    encoded = []
+    encode = model.encode_queries
+
+    def counted(texts):
+        encoded.append(texts)
+        return encode(texts)
+
+    monkeypatch.setattr(model, "encode_queries", counted)
+    for _ in range(3):
+        for text in TEXTS:
+            assert torch.equal(model.question_vector(text), expected[text])
+    assert len(encoded) == len(TEXTS)
+    for number in range(200):
+        model.question_vector(f"rent {number}")
+    assert len(model._asked) <= 64
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
