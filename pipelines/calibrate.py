@@ -13,10 +13,10 @@ from pipelines.files import LoadingError
 
 _EPILOG = """\
 The score is the highest that the pipeline's ranker, or else its dense retriever, gives any
-article; over a store with answered questions, how near those are. Questions without an answer are
-those marked "answerable": false. Where the split has fewer than 20 of them, every answerable
-question is also asked without its relevant articles, their twins and everything in their divisions,
-and then counts as a question without an answer.
+article; over a store with answered questions, the first score of their list. Questions without an
+answer are those marked "answerable": false. Where the split has fewer than 20 of them, every
+answerable question is also asked without its relevant articles, their twins and everything in their
+divisions, and then counts as a question without an answer.
 
 The threshold has the highest recall of both kinds together (Youden's J), which does not depend on
 how many there are of each; precision does. It is written into the store, for this stage and model,

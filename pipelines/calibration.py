@@ -546,13 +546,15 @@ def calibrate_demo(path: Path, say: Callable[[str], object]) -> None:
     """Keep the demo's answered questions, and choose the threshold on its dev questions.
 
     Below it a question may have no answer in the law (`pipelines.calibrate`). If the score does not
-    tell questions with an answer from those without, none is written. What the store has stays.
+    tell questions with an answer from those without, none is written. Anything the store already
+    has is left as it is.
 
     Args:
         path: a demo store.
         say: takes lines for the user.
 
     Raises:
+        LoadingError: Lexarbor's home cannot be written.
         StoreError: the store cannot be read or written.
         ModelError: the model cannot be loaded.
     """

@@ -39,8 +39,11 @@ from pipelines.files import (
 from pipelines.model_choice import bundled_model
 
 # No graph and no ranker: trained on a hundred questions they found less than the bi-encoder alone.
-# With today's thousand neither has been tried.
+# With today's six thousand neither has been tried.
 _MODULE, _SETTINGS = "training.cusines", "demo.yaml"
+
+# Record in a demo store: the law and the questions whose answers are kept with it.
+_KEPT = "demo-questions"
 
 _NAME = re.compile(r"demo-[0-9a-f]{12}")
 _UNUSED_SECONDS = 30 * 24 * 3600
@@ -280,12 +283,13 @@ def ensure_demo_store(
     Args:
         say: takes lines for the user.
         trained: use the model trained on the demo law, if there is one.
-        answered: keep the demo's answered questions with it too, which takes the longest; a page
-            leaves them to `keep_demo_questions`, in the background.
+        answered: keep the demo's answered questions with it too, which takes the longest; the page
+            calls `keep_demo_questions` in the background instead.
 
     Raises:
         LoadingError: the folder cannot be made.
         StoreError: the store cannot be written.
+        ModelError: the untrained model cannot be loaded.
     """
     home = lexarbor_home()
     try:
@@ -320,7 +324,7 @@ def _ensure(path: Path, model: TrainedModel | None, say: Say, *, answered: bool)
 
 
 def keep_demo_questions(path: Path, say: Say) -> None:
-    """Keep the demo's answered questions with a demo store, unless it has them.
+    """Keep the demo's answered questions with a demo store, unless it has today's.
 
     Args:
         path: the store.
@@ -336,14 +340,20 @@ def keep_demo_questions(path: Path, say: Say) -> None:
     from components.stores.sqlite import StatuteDocumentStore
     from pipelines.answered import keep_answered, read_answered
 
+    today = f"{file_digest(opening.articles_path())} {file_digest(opening.questions_path())}"
     with closing(StatuteDocumentStore(str(path))) as store:
-        if store.model is None or recorded_questions(store) is not None:
+
+        def has_them() -> bool:
+            return recorded_questions(store) is not None and store.load_blob(_KEPT) == (today, b"")
+
+        if store.model is None or has_them():
             return
         with _building():
-            if recorded_questions(store) is None:
+            if not has_them():
                 questions = read_answered("aldermere", [id_ for _, id_, _ in store.metas()])
                 encoder = BiEncoder.load(store.model.path)
                 say(str(keep_answered(store, encoder, *questions, say)))
+                store.save_blob(_KEPT, today, b"")
 
 
 @contextmanager

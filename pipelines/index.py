@@ -118,8 +118,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--answered",
         metavar="PATH",
-        help="questions whose articles are known, which hybrid searches too; those of the split "
-        "dev, or else they, choose the list's weight",
+        help="questions whose answers are known, also those that the law does not answer; hybrid "
+        "searches them too. Those of the split dev, or else they, choose the list's weight",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)

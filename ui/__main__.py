@@ -138,9 +138,10 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
 
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     check_model_is_read([named], options.model)
-    store = store_to_ask(options.store, named, say, options.model, answered=False)
-    pipeline = named or default_pipeline(store, options.model)
     demo = demo_to_train(options.store, options.pipeline, options.model)
+    # The demo's answered questions take the longest; they are kept while the page is open.
+    store = store_to_ask(options.store, named, say, options.model, answered=demo is None)
+    pipeline = named or default_pipeline(store, options.model)
     serving = Serving(pipeline, store, options.model, overrides)
     if demo is not None:
         serving.calibrate(lambda: calibrate_demo(store, say))

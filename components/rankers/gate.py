@@ -44,7 +44,7 @@ class AnswerThreshold:
 
     Attributes:
         stage: whose score it is: "dense" (cosine, also of vectors that went through a graph
-            network), "answered" (cosine to the answered questions) or "reranker" (0 to 1).
+            network), "answered" (of `AnsweredQuestions`, about 0 to 1) or "reranker" (0 to 1).
         threshold: in that score.
         model_digest: what gave the scores; for "dense" the digest of the store's model, for
             "answered" that of the questions.

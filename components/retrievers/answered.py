@@ -1,4 +1,4 @@
-"""Answered questions, kept with a store: they vote for the articles that answered them."""
+"""Answered questions, kept with a store: they predict the articles that answer a new one."""
 
 import copy
 import hashlib
@@ -16,7 +16,7 @@ from components.stores.rows import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
 # Chosen on training questions of Aldermere that were left out, and on its dev questions. The ranks
-# hardly change with the ridge; more questions find no more and take longer.
+# hardly change with the ridge; more neighbours find hardly more and take longer.
 _NEAREST = 300
 _SHARPNESS = 3.5
 _SPELLING = 0.25
@@ -29,7 +29,7 @@ _RECORD = "answered-record"
 
 
 class AnsweredQuestions:
-    """Questions with the articles that answer them: those like a new one say what answers it.
+    """Questions whose answers are known. Those similar to a new question predict its answer.
 
     Kernel ridge regression over the 300 questions that are nearest to the new one, `q`:
 
@@ -41,10 +41,10 @@ class AnsweredQuestions:
     characters, which survive typing mistakes. `K` holds the kernel of the nearest questions with
     each other, so that ten of them that say the same do not count ten times.
 
-    An article's votes are the sum of `w` over the questions that it answers. Those of all questions
-    with an answer say whether this one has an answer: they are near 1 among such questions, and
-    near 0 far from all and among questions that the law is known not to answer. The score of an
-    article is the mean of both.
+    An article's votes are the sum of `w` over the questions that it answers. The sum over all
+    questions that have an answer tells whether the law answers this one: it is near 1 among such
+    questions, and near 0 among questions without an answer or far from any. An article's score is
+    the mean of that sum and its votes.
 
     Args:
         texts: of the questions.
@@ -69,7 +69,7 @@ class AnsweredQuestions:
         )
         self._spelled = self._spelling.fit_transform(texts)
         mean = vectors.mean(axis=0)
-        self._spread = max(1.0 - float(mean @ mean), 1e-6)
+        self._spread = max(1.0 - float(mean @ mean), 1e-3)
 
     def search(
         self, question: str, query: NDArray[np.float32], searched: Callable[[str], bool]
@@ -83,8 +83,8 @@ class AnsweredQuestions:
                 none of these, has no vote.
 
         Returns:
-            Scores by id, best first: of the first article, and of all others with votes above 0.
-            Empty if no question has a searched article.
+            Scores by id, best first: that of the first article, and those of all others with
+            positive votes. Empty if no question has a searched article.
         """
         spelled = self._spelling.transform([question]).toarray()[0]
         alike = self._kernel(
@@ -97,6 +97,11 @@ class AnsweredQuestions:
             or not self.relevant[row]
         )
         nearest = list(islice(voting, _NEAREST))
+        if not any(ids for _, ids in nearest):
+            # The first article's score says that there is hardly an answer.
+            nearest += islice((each for each in voting if each[1]), 1)
+        if not any(ids for _, ids in nearest):
+            return {}
         rows = [row for row, _ in nearest]
         vectors, spellings = self.vectors[rows], self._spelled[rows]
         kernel = self._kernel(vectors @ vectors.T, (spellings @ spellings.T).toarray())
@@ -119,7 +124,8 @@ class AnsweredQuestions:
         self, cosines: NDArray[np.float32], spellings: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """`k` of pairs, by the cosines of their vectors and of their spellings."""
-        by_meaning: NDArray[np.float32] = np.exp(_SHARPNESS * (cosines - 1) / self._spread)
+        apart = 1 - np.minimum(cosines, 1)  # rounding may take a cosine above 1
+        by_meaning: NDArray[np.float32] = np.exp(-_SHARPNESS * apart / self._spread)
         return by_meaning + _SPELLING * spellings
 
     def without(self, texts: Container[str]) -> "AnsweredQuestions":
@@ -131,6 +137,7 @@ class AnsweredQuestions:
         rows = [row for row, text in enumerate(self.texts) if normalised(text) not in texts]
         if len(rows) == len(self.texts):
             return self
+        # Spread and TF-IDF weights stay those of all questions, so the kernel does not change.
         others = copy.copy(self)
         others.texts = [self.texts[row] for row in rows]
         others.relevant = [self.relevant[row] for row in rows]

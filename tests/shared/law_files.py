@@ -37,7 +37,7 @@ def write(path: Path, *lines: bytes) -> Path:
 
 
 def housing_code(folder: Path) -> Path:
-    """The demo's Housing Code, 58 articles, and some 200 questions that it alone answers."""
+    """The demo's Housing Code, 58 articles, and 230 questions that it alone answers (not -u)."""
     articles = articles_path().read_bytes().splitlines(keepends=True)
     housing = [each for each in articles if json.loads(each)["law"].startswith("Housing")]
     ids = {json.loads(each)["id"] for each in housing}
