@@ -65,24 +65,25 @@ def main() -> None:
         store = StatuteDocumentStore(str(path))
         assert store.model is not None
         model = BiEncoder.load(store.model.path)
-        every = [each for each in read_questions(options.questions) if each.answerable]
+        given = read_questions(options.questions)
+        every = [each for each in given if each.answerable]
         if options.folds:
             divided = parts([replace(each, split=None) for each in every], options.folds)
             asked = [each for part, _ in divided for each in part]
         else:
             asked = [each for each in every if each.split == options.split]
-            divided = [(asked, [each for each in every if each.split == "train"])]
+            divided = [(asked, [each for each in given if each.split == "train"])]
         without = ask(store, asked)
-        given: Run = {}
+        with_list: Run = {}
         for part, answered in divided:
             choosing = [each for each in every if each.split == "dev"]
             if options.folds or options.split == "dev":
                 choosing = answered
             print(keep_answered(store, model, answered, choosing, print), flush=True)
-            given |= ask(store, part)
+            with_list |= ask(store, part)
         store.close()
     qrels = {each.id: each.relevant for each in asked}
-    before, after = (evaluate(run, qrels, METRICS, depth=DEPTH) for run in (without, given))
+    before, after = (evaluate(run, qrels, METRICS, depth=DEPTH) for run in (without, with_list))
     print(f"{len(asked)} questions of {options.store.stem}")
     for metric in METRICS:
         one, other = (np.array(list(each[metric].values())) for each in (before, after))
