@@ -89,7 +89,8 @@ def test_a_question_in_another_language_than_the_law_is_detected(question, tags,
 
 
 def test_the_demo_questions_are_detected_as_english():
-    questions = [question.text for question in read_questions("aldermere")]
+    # Those without an answer have nonsense among them.
+    questions = [question.text for question in read_questions("aldermere") if question.answerable]
     assert not any(in_another_language(question, ["en"]) for question in questions)
     # A few words, or words without their spaces and letters, are too little to tell.
     long = [question for question in questions if len(question.split()) >= 20]
