@@ -23,7 +23,7 @@ import torch
 from cachetools import LRUCache
 from haystack import Pipeline
 
-from components.embedders.text import StatuteTextEmbedder, load_encoder
+from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerThreshold, ScoringStage
@@ -629,7 +629,7 @@ def _encoder(pipeline: Pipeline) -> BiEncoder | None:
     embedder = _embedder(pipeline)
     if embedder is None or embedder.model is None:
         return None
-    return load_encoder("Serving", embedder.model, embedder.device, embedder.dtype)
+    return embedder.loaded()
 
 
 def _by_meaning(
