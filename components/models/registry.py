@@ -12,7 +12,12 @@ import torch
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
-from components.models.devices import DtypeName, resolve_device
+from components.models.devices import (
+    DtypeName,
+    pack_linear_layers,
+    resolve_device,
+    resolve_dtype,
+)
 from components.models.folder import GRAPH_PART, find_model, graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 
@@ -28,7 +33,7 @@ def shared_model(
     """The bi-encoder of a model, shared if the same digest, dtype and device are in use.
 
     A folder whose files changed is another model. Thread-safe: one thread loads, the others wait
-    for it. The model is freed with its last user.
+    for it. The model is freed with its last user. It is not to be trained.
 
     Raises:
         ModelError: As `BiEncoder.load`.
@@ -37,6 +42,8 @@ def shared_model(
     def load(folder: Path, target: torch.device) -> BiEncoder:
         model = BiEncoder.load(folder, device=str(target), dtype=dtype)
         model.name = str(name_or_path)
+        for tower in {model.query, model.passage}:
+            pack_linear_layers(tower, target, resolve_dtype(dtype, target))
         return model
 
     return _shared("biencoder", name_or_path, device, dtype, model_digest, load)
@@ -67,6 +74,7 @@ def shared_ranker(
     def load(folder: Path, target: torch.device) -> CrossEncoderRanker:
         ranker = CrossEncoderRanker.load(folder, device=str(target), dtype=dtype)
         ranker.name = str(name_or_path)
+        pack_linear_layers(ranker.encoder, target, resolve_dtype(dtype, target))
         return ranker
 
     return _shared("ranker", name_or_path, device, dtype, ranker_digest, load)

@@ -13,6 +13,7 @@ from components.models.devices import (
     _OneDnnLinear,
     fast_linear,
     inference,
+    pack_linear_layers,
 )
 from components.models.errors import ModelError
 
@@ -130,6 +131,40 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     assert LINEAR.on(torch.device("cpu")) == ("onednn" if taken else "torch")
     assert LINEAR.on(on_gpu) == "torch"
     assert isinstance(fast_linear(on_gpu), nullcontext)
+
+
+@needs_onednn
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("bias", [True, False])
+def test_packed_layers_compute_the_same_however_many_rows(monkeypatch, dtype, bias):
+    monkeypatch.setattr(devices.LINEAR, "_settled", "onednn")
+    if dtype == torch.bfloat16 and not devices.fast_bf16(CPU):
+        pytest.skip("bfloat16 is not fast here")
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(24, 48, bias=bias), nn.GELU(), nn.Linear(48, 16, bias=bias))
+    inputs = [torch.randn(rows, 24) for rows in (1, 5, 700)]
+
+    def computed():
+        with inference([module], CPU, dtype):
+            return [module(each).float() for each in inputs]
+
+    expected = computed()
+    pack_linear_layers(module, CPU, dtype)
+    assert "forward" in vars(module[0])
+    exact = dtype == torch.float32
+    torch.testing.assert_close(
+        computed(), expected, atol=1e-6 if exact else 1e-2, rtol=1e-5 if exact else 1e-2
+    )
+
+
+@pytest.mark.parametrize("gain", [0.0, 1.0])
+def test_layers_are_not_packed_where_that_is_not_faster(monkeypatch, gain):
+    monkeypatch.setattr(devices.LINEAR, "_settled", None)
+    monkeypatch.setattr(devices.LINEAR, "gain", lambda: gain)
+    layer = nn.Linear(4, 4)
+    for device in ("cpu", "cuda"):
+        pack_linear_layers(layer, torch.device(device), torch.float32)
+    assert "forward" not in vars(layer)
 
 
 # Races
