@@ -123,9 +123,11 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     if wants_traces():
         require("Sending traces", "serve", *_NEEDED_FOR_TRACES)
         provider = trace_to_collector()
+    from components.models.devices import share_cores
     from pipelines.serving.app import build_app, serve
     from pipelines.serving.limits import LOOPBACK
 
+    share_cores(options.at_once)
     limits = replace(
         Limits(), at_once=options.at_once, waiting=options.waiting, seconds=options.seconds
     )

@@ -127,6 +127,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
     say("Starting")
+    from components.models.devices import share_cores
     from components.statutes.article import articles_of_laws
     from pipelines.binding import default_pipeline
     from pipelines.calibration import calibrate_demo
@@ -134,8 +135,9 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
     from pipelines.serving.limits import LOOPBACK
     from ui.server import build_site, make_server
-    from ui.serving import Searched, Serving
+    from ui.serving import AT_ONCE, Searched, Serving
 
+    share_cores(AT_ONCE)
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     check_model_is_read([named], options.model)
     demo = demo_to_train(options.store, options.pipeline, options.model)

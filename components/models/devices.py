@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
@@ -201,6 +202,17 @@ def single_thread(device: torch.device, *, when: bool = True) -> Iterator[None]:
         with _counting:
             torch.set_num_threads(threads)
             _outside.remove(threads)
+
+
+def share_cores(at_once: int) -> None:
+    """Give each of several questions its share of the cores in NumPy's products, from now on.
+
+    Where two questions multiply at once, their threads wait for each other at every product.
+
+    Args:
+        at_once: How many questions the process answers at the same time.
+    """
+    threadpool_limits(max(1, torch.get_num_threads() // at_once), user_api="blas")
 
 
 def _default_threads() -> int:
