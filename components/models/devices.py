@@ -322,7 +322,7 @@ def pack_linear_layers(module: nn.Module, device: torch.device, dtype: torch.dty
         return
     for layer in module.modules():
         if type(layer) is nn.Linear:  # a subclass may compute something else
-            layer.forward = _packed(layer, dtype)  # type: ignore[method-assign]
+            layer.forward = _packed(layer, dtype)  # type: ignore[method-assign, assignment]
 
 
 def _packed(layer: nn.Linear, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:

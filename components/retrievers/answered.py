@@ -92,7 +92,7 @@ class AnsweredQuestions:
         )
         voting = (
             (row, ids)
-            for row in np.argsort(-alike, kind="stable").tolist()
+            for row in map(int, np.argsort(-alike, kind="stable"))
             if (ids := [each for each in self.relevant[row] if searched(each)])
             or not self.relevant[row]
         )
