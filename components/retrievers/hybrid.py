@@ -265,6 +265,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         missing=list[str],
         not_followed=list[str],
         evidence=list[Document],
+        rankings=dict[str, dict[str, int]],
         corrections=dict[str, str],
     )
     def run(
@@ -291,6 +292,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             `evidence`: the first article by words, by meaning and by answered questions, each with
             the score that its list gave and `meta["ranks"]` of that list alone. A fused score says
             nothing of how near an article is; this one does.
+            `rankings`: for each list the ranks of the first `depth` that it found, by id, best
+            first.
             `corrections`: the words of the question that were searched in another spelling, as
             asked and as searched.
 
@@ -347,6 +350,19 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         below = validity_of(self._store, state).with_wordings(below)
         top = [*(replace(each, score=1.0) for each in pinned), *below][:n]
         ranks = {each.id: law.ranks_of(each.id, lists) for each in top}
+        rankings = {
+            stage: dict(
+                zip(
+                    law.ids_of(each.rows[: self.depth]),
+                    each.ranks[: self.depth].tolist(),
+                    strict=True,
+                )
+            )
+            for stage, each in lists.items()
+        }
+        for id_, own in ranks.items():
+            for stage, rank in own.items():
+                rankings[stage].setdefault(id_, rank)
         return {
             "documents": [
                 replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in top
@@ -356,6 +372,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
             "evidence": evidence,
+            "rankings": rankings,
             "corrections": found.corrections,
         }, found.is_whole and len(documents) == len(keys)
 

@@ -86,19 +86,6 @@ def over(store, **options):
     return retriever
 
 
-def rankings(found):
-    """For each list the ranks of the articles found, by id, best first."""
-    ranks = sorted(
-        (rank, stage, each.id)
-        for each in found["documents"]
-        for stage, rank in each.meta["ranks"].items()
-    )
-    return {
-        stage: {id_: rank for rank, own, id_ in ranks if own == stage}
-        for stage in {stage for _, stage, _ in ranks}
-    }
-
-
 def by_division(documents, question, allowed):
     """Slowly: the rank of each article's division among the divisions by words."""
     divisions = {}
@@ -137,9 +124,9 @@ def test_the_lists_are_those_of_separate_components(make_store, question, filter
     ids = {stage: [each.id for each in listed] for stage, listed in alone.items()}
     allowed = set(ids["dense"])
     division = by_division(documents, question, allowed)
-    listed = rankings(found)
-    assert {stage: list(listed.get(stage, ())) for stage in ids} == ids
-    assert listed.get("division", {}) == division
+    rankings = found["rankings"]
+    assert {stage: list(rankings[stage]) for stage in ids} == ids
+    assert rankings["division"] == division
     scores = rank_scores(list(ids.values()), [0.25, 1, 1])
     for id_, rank in division.items():
         scores[id_] = scores.get(id_, 0) + 0.35 / (10 + rank)
@@ -200,7 +187,7 @@ def test_a_store_of_text_alone_is_searched_by_words(store, caplog):
     retriever = StatuteHybridRetriever(store)
     with caplog.at_level(logging.WARNING):
         found = [retriever.run("roof repair") for _ in range(2)][1]
-    assert set(rankings(found)) == {"bm25", "division"}
+    assert set(found["rankings"]) == {"citation", "bm25", "division"}
     assert found["documents"]
     assert [each.meta["ranks"] for each in found["evidence"]] == [{"bm25": 1}]
     assert sum("by citations and words alone" in each.message for each in caplog.records) == 1
@@ -213,10 +200,11 @@ def test_a_misspelt_word_is_searched_as_the_law_spells_it(store):
     assert found["corrections"] == {"depozit": "deposit", "spuose": "spouse"}
     right = retriever.run("a deposit, the spouse and notize")
     assert right["corrections"] == {}
-    assert found["documents"] == right["documents"]
+    for output in ("documents", "rankings"):
+        assert found[output] == right[output]
     as_typed = retriever.run("a depozit, the spuose and notize", correct=False)
     assert as_typed["corrections"] == {}
-    assert rankings(as_typed).get("bm25") != rankings(right)["bm25"]
+    assert as_typed["rankings"]["bm25"] != right["rankings"]["bm25"]
 
 
 def test_a_law_without_headings_is_not_a_division(store):
@@ -225,7 +213,7 @@ def test_a_law_without_headings_is_not_a_division(store):
         each.meta["headings"] = []
         each.meta["law"] = "Housing Code"
     store.write_documents(documents)
-    assert "division" not in rankings(over(store).run("roof repair"))
+    assert over(store).run("roof repair")["rankings"]["division"] == {}
 
 
 def test_indexes_of_other_content_are_never_mixed(store, monkeypatch):
@@ -246,9 +234,9 @@ def test_indexes_of_other_content_are_never_mixed(store, monkeypatch):
     found = retriever.run("roof repair")
     assert len(found["documents"]) == 60
     allowed = {each.id for each in documents}
-    assert rankings(found)["division"] == by_division(documents, "roof repair", allowed)
+    assert found["rankings"]["division"] == by_division(documents, "roof repair", allowed)
     again = over(StatuteDocumentStore(store.path), top_k=60).run("roof repair")
-    assert rankings(again) == rankings(found)
+    assert again["rankings"] == found["rankings"]
 
 
 def test_evidence_is_the_first_of_each_list_with_its_score(store):
