@@ -1,11 +1,11 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from haystack import Document, component, logging
@@ -265,7 +265,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         missing=list[str],
         not_followed=list[str],
         evidence=list[Document],
-        rankings=dict[str, dict[str, int]],
+        rankings=dict[str, Mapping[str, int]],
         corrections=dict[str, str],
     )
     def run(
@@ -372,7 +372,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "missing": cited["missing"],
             "not_followed": cited["not_followed"],
             "evidence": evidence,
-            "rankings": rankings,
+            "rankings": {stage: Ranks(each) for stage, each in rankings.items()},
             "corrections": found.corrections,
         }, found.is_whole and len(documents) == len(keys)
 
@@ -539,6 +539,29 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 self._store, ("law", k1, b), lambda store: LawIndex.read(store, k1, b)
             )
         return self._resident_law.current(self._store, state)
+
+
+class Ranks(Mapping[str, int]):
+    """The ranks of a list's articles by id, best first; read only.
+
+    A pipeline copies what a component hands out, dictionaries item by item, which takes longer than
+    the search. This is handed on as it is.
+    """
+
+    def __init__(self, ranks: dict[str, int]) -> None:
+        self._ranks = ranks
+
+    def __getitem__(self, id_: str) -> int:
+        return self._ranks[id_]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ranks)
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
 
 class _Found(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import logging
 
 import numpy as np
 import pytest
 import torch
-from haystack import Document
+from haystack import Document, Pipeline
 
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models.lexical_index import LexicalIndex
@@ -237,6 +238,15 @@ def test_indexes_of_other_content_are_never_mixed(store, monkeypatch):
     assert found["rankings"]["division"] == by_division(documents, "roof repair", allowed)
     again = over(StatuteDocumentStore(store.path), top_k=60).run("roof repair")
     assert again["rankings"] == found["rankings"]
+
+
+def test_rankings_are_handed_on_uncopied(store):
+    store.write_documents(law())
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", over(store))
+    found = pipeline.run({"retriever": {"query": "roof repair"}})["retriever"]["rankings"]
+    assert found["bm25"]
+    assert all(copy.deepcopy(each) is each for each in found.values())
 
 
 def test_evidence_is_the_first_of_each_list_with_its_score(store):
