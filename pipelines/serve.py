@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 from pipelines import command_line
 from pipelines.command_line import DONE, WRONG_USE, require, say
 from pipelines.files import LoadingError
-from pipelines.serving.limits import Limits, address, is_loopback, listen, port_number, refusal
+from pipelines.serving.limits import (
+    Limits,
+    address,
+    is_loopback,
+    listen,
+    port_number,
+    refusal,
+    share_cores,
+)
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -123,7 +131,6 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     if wants_traces():
         require("Sending traces", "serve", *_NEEDED_FOR_TRACES)
         provider = trace_to_collector()
-    from components.models.devices import share_cores
     from pipelines.serving.app import build_app, serve
     from pipelines.serving.limits import LOOPBACK
 

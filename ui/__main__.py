@@ -127,13 +127,12 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
     say("Starting")
-    from components.models.devices import share_cores
     from components.statutes.article import articles_of_laws
     from pipelines.binding import default_pipeline
     from pipelines.calibration import calibrate_demo
     from pipelines.generators import with_generator
     from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
-    from pipelines.serving.limits import LOOPBACK
+    from pipelines.serving.limits import LOOPBACK, share_cores
     from ui.server import build_site, make_server
     from ui.serving import AT_ONCE, Searched, Serving
 

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal
 
 import torch
-from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
@@ -138,6 +137,11 @@ def resolve_dtype(dtype: DtypeName, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if dtype == "bfloat16" else torch.float32
 
 
+def dtype_name(dtype: torch.dtype) -> DtypeName:
+    """The name of a number format that `resolve_dtype` returned."""
+    return "bfloat16" if dtype == torch.bfloat16 else "float32"
+
+
 def fast_bf16(device: torch.device) -> bool:
     """Whether bfloat16 matrix products are faster than float32 ones on `device`.
 
@@ -202,17 +206,6 @@ def single_thread(device: torch.device, *, when: bool = True) -> Iterator[None]:
         with _counting:
             torch.set_num_threads(threads)
             _outside.remove(threads)
-
-
-def share_cores(at_once: int) -> None:
-    """Give each of several questions its share of the cores in NumPy's products, from now on.
-
-    Where two questions multiply at once, their threads wait for each other at every product.
-
-    Args:
-        at_once: How many questions the process answers at the same time.
-    """
-    threadpool_limits(max(1, torch.get_num_threads() // at_once), user_api="blas")
 
 
 def _default_threads() -> int:
@@ -309,20 +302,27 @@ LINEAR = FasterWay("linear layers", "torch", "onednn", 1.2, _onednn_gain)
 def pack_linear_layers(module: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
     """Keep the weights of linear layers in the format and order that the CPU's kernel reads.
 
-    Without this every call casts or reorders them, which for one question takes longer than its
-    products. Does nothing on other devices, or where oneDNN is not the faster way.
+    Without this every call casts or reorders them, which for one question takes longer than the
+    matrix products themselves. Does nothing on other devices, or where that kernel is not faster.
 
     Args:
-        module: A model that is no longer trained: later changes of its weights have no effect.
+        module: A model for inference only, which stays where it is: its layers no longer read their
+            parameters.
         device: Where it computes.
         dtype: The number format of `inference`.
     """
-    fast = fast_bf16(device) if dtype == torch.bfloat16 else LINEAR.on(device) == "onednn"
-    if device.type != "cpu" or not fast or not LINEAR.gain():
+    if device.type != "cpu" or not LINEAR.gain():
         return
-    for layer in module.modules():
-        if type(layer) is nn.Linear:  # a subclass may compute something else
-            layer.forward = _packed(layer, dtype)  # type: ignore[method-assign, assignment]
+    if not (fast_bf16(device) if dtype == torch.bfloat16 else LINEAR.on(device) == "onednn"):
+        return
+    # A subclass may compute something else.
+    layers = [each for each in module.modules() if type(each) is nn.Linear]
+    try:
+        packed = [_packed(each, dtype) for each in layers]
+    except (AttributeError, RuntimeError):
+        return  # an operator meant for PyTorch's compiler, absent or changed
+    for layer, forward in zip(layers, packed, strict=True):
+        layer.forward = forward  # type: ignore[method-assign, assignment]
 
 
 def _packed(layer: nn.Linear, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
@@ -333,7 +333,7 @@ def _packed(layer: nn.Linear, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
 
 def measured_way(device: torch.device, dtype: torch.dtype) -> str:
     """Which of two ways `inference` uses, for the record of a run."""
-    # bfloat16 has only PyTorch's own way, which its runs have always recorded under this name.
+    # In training bfloat16 has only PyTorch's own way, recorded under this name from the beginning.
     return f"{LINEAR.name}: {LINEAR.on(device)}" if dtype == torch.float32 else "attention: fused"
 
 

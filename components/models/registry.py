@@ -14,6 +14,7 @@ from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
 from components.models.devices import (
     DtypeName,
+    dtype_name,
     pack_linear_layers,
     resolve_device,
     resolve_dtype,
@@ -33,17 +34,19 @@ def shared_model(
     """The bi-encoder of a model, shared if the same digest, dtype and device are in use.
 
     A folder whose files changed is another model. Thread-safe: one thread loads, the others wait
-    for it. The model is freed with its last user. It is not to be trained.
+    for it. The model is freed with its last user. It is for inference only: it
+    must not be trained, moved or copied, since its layers keep packed copies of their weights.
 
     Raises:
         ModelError: As `BiEncoder.load`.
     """
 
     def load(folder: Path, target: torch.device) -> BiEncoder:
-        model = BiEncoder.load(folder, device=str(target), dtype=dtype)
+        resolved = resolve_dtype(dtype, target)
+        model = BiEncoder.load(folder, device=str(target), dtype=dtype_name(resolved))
         model.name = str(name_or_path)
         for tower in {model.query, model.passage}:
-            pack_linear_layers(tower, target, resolve_dtype(dtype, target))
+            pack_linear_layers(tower, target, resolved)
         return model
 
     return _shared("biencoder", name_or_path, device, dtype, model_digest, load)
@@ -72,9 +75,10 @@ def shared_ranker(
     """
 
     def load(folder: Path, target: torch.device) -> CrossEncoderRanker:
-        ranker = CrossEncoderRanker.load(folder, device=str(target), dtype=dtype)
+        resolved = resolve_dtype(dtype, target)
+        ranker = CrossEncoderRanker.load(folder, device=str(target), dtype=dtype_name(resolved))
         ranker.name = str(name_or_path)
-        pack_linear_layers(ranker.encoder, target, resolve_dtype(dtype, target))
+        pack_linear_layers(ranker.encoder, target, resolved)
         return ranker
 
     return _shared("ranker", name_or_path, device, dtype, ranker_digest, load)

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from threadpoolctl import threadpool_limits
+
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import Message, Receive
@@ -36,6 +38,17 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))  # those that a container leaves us
     return os.cpu_count() or 1
+
+
+def share_cores(at_once: int) -> None:
+    """Limit NumPy's matrix products to one question's share of the cores, from now on.
+
+    Where two questions multiply at once, their threads wait for each other at every product.
+
+    Args:
+        at_once: how many questions the process answers at the same time.
+    """
+    threadpool_limits(max(1, _cores() // at_once), user_api="blas")
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from schemathesis.specs.openapi.checks import (
 from serving import served
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
+from threadpoolctl import threadpool_info, threadpool_limits
 from waiting import until
 
 from components.models.errors import ModelError, VectorError
@@ -50,6 +51,7 @@ from pipelines.serving.limits import (
     Limits,
     is_from_elsewhere,
     is_named,
+    share_cores,
 )
 from pipelines.serving.telemetry import JsonLines, WordlessTracer, traced
 
@@ -682,3 +684,12 @@ def test_a_page_of_another_site_is_recognised():
     assert elsewhere(sec_fetch_site="cross-site", origin=here)
     # Behind a proxy
     assert not elsewhere(sec_fetch_site="same-origin", origin="https://law.example.org")
+
+
+@pytest.mark.parametrize(("at_once", "each"), [(1, 3), (2, 1), (7, 1)])
+def test_questions_answered_at_once_share_the_cores(monkeypatch, at_once, each):
+    monkeypatch.setattr("pipelines.serving.limits._cores", lambda: 3)
+    with threadpool_limits():  # restores the threads that there were
+        share_cores(at_once)
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        assert {pool["num_threads"] for pool in pools} == {each}

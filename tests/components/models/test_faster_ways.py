@@ -5,7 +5,6 @@ from contextlib import nullcontext
 
 import pytest
 import torch
-from threadpoolctl import threadpool_info, threadpool_limits
 from torch import nn
 
 from components.models import devices
@@ -82,14 +81,6 @@ def test_a_thread_that_begins_while_another_is_on_one_core_gets_all(three_thread
         thread.join()
         assert torch.get_num_threads() == 3
     assert seen == [3, 3, 1] * 2
-
-
-@pytest.mark.parametrize(("at_once", "each"), [(1, 3), (2, 1), (7, 1)])
-def test_questions_that_are_answered_at_once_share_the_cores(three_threads, at_once, each):
-    with threadpool_limits():  # restores the threads that there were
-        devices.share_cores(at_once)
-        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-        assert {pool["num_threads"] for pool in pools} == {each}
 
 
 # Linear layers

@@ -109,7 +109,7 @@ def test_a_question_with_typing_mistakes_is_like_the_one_without():
     assert next(iter(questions.search("heatings", vectors[0], everything))) == "b"
 
 
-@pytest.mark.parametrize("n", [20, 170])  # of 320 there are more than are read
+@pytest.mark.parametrize("n", [20, 170])  # of 170 there are more than are read
 def test_among_questions_without_an_answer_one_has_none(n):
     rng = np.random.default_rng(0)
     middle = unit(rng, 1)[0]
