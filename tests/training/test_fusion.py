@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from components.models.biencoder import BiEncoder
+from components.models.devices import BF16
 from components.models.errors import ModelError
 from components.models.folder import model_digest, read_manifest
 from components.models.learned_fusion import (
@@ -158,11 +159,12 @@ def test_the_fusion_finds_more_than_ranks_for_the_questions_it_learnt(ranked: Ra
     assert sum(learned.values()) > sum(by_rank.values())
 
 
-def test_the_pipeline_ranks_as_training_did(fused: Path, ranked: Ranked, tmp_path: Path) -> None:
+def test_the_pipeline_ranks_as_training_did(
+    fused: Path, ranked: Ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BF16, "_settled", "float32")  # whatever is faster here
     index_corpus("aldermere", tmp_path / "law.db", model=str(fused))
-    pipeline = load_pipeline(
-        "hybrid", tmp_path / "law.db", overrides={"retriever.dtype": "float32"}
-    )
+    pipeline = load_pipeline("hybrid", tmp_path / "law.db")
     differ = 0
     for question, by_rank, learned in ranked("dev"):
         answer = ask(pipeline, question.text, top_k=50, as_of="any")
