@@ -19,7 +19,9 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import Calibration, rank_candidates
+from components.models.boosted_trees import Example
+from components.models.candidate_order import LearnedOrder, rank_candidates
+from components.models.cross_encoder import Calibration
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.folder import (
@@ -281,9 +283,21 @@ class FirstStage:
 # What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
 
 
+@dataclass(frozen=True)
+class FusedCandidates(Candidates):
+    """Candidates in the order of several lists.
+
+    Attributes:
+        ranks: Of each list in which any of them stands: theirs, from 1, float32
+            `[n_questions, m]`; NaN where it does not have one.
+    """
+
+    ranks: Mapping[str, NDArray[np.float32]]
+
+
 def pipeline_candidates(
     stage: FirstStage, data: TrainingData, biencoder: BiEncoder, fusion: LearnedFusion | None
-) -> Candidates:
+) -> FusedCandidates:
     """The `RERANKED` best articles of each dev question, as `StatuteHybridRetriever` fuses them.
 
     Except that articles which a question cites come first there, and that its words are corrected.
@@ -301,14 +315,22 @@ def pipeline_candidates(
     vectors = {DENSE: stage.articles}
     searches = Searches(law, vectors, biencoder.text_rule, similarity=stage.similarity)
     weight = 1.0 if biencoder.dense_weight is None else biencoder.dense_weight
-    found = []
+    found, ranks = [], []
     for question, vector in zip(stage.dev.questions, stage.dev.vectors, strict=True):
+        asked = searches.find(question.text, {DENSE: vector})
         if fusion is not None:
-            rows, _ = searches.ranked(question.text, {DENSE: vector}, fusion)
+            rows, _ = searches.ranked(asked, fusion)
         else:
-            rows, _ = searches.by_rank(question.text, {DENSE: vector}, weights_of(weight))
+            rows, _ = asked.fused(weights_of(weight), len(law))
         found.append(rows[:RERANKED])
-    return replace(stage.dev, found=np.array(found, dtype=np.int64))
+        ranks.append(asked.ranks_of(rows[:RERANKED], len(law)))
+    by_list = {name: np.stack([own[name] for own in ranks]) for name in ranks[0]}
+    return FusedCandidates(
+        stage.dev.questions,
+        stage.dev.vectors,
+        np.array(found, dtype=np.int64),
+        {name: own for name, own in by_list.items() if not np.isnan(own).all()},
+    )
 
 
 class EpochBatches(DefaultBatchSampler):
@@ -592,6 +614,56 @@ class FusionWeight:
 def _best(values: NDArray[np.float64]) -> int:
     """The first row with the highest mean; sums in a fixed order, so that equal rows stay equal."""
     return int(np.argmax(values.sum(axis=1)))
+
+
+# A learnt order of fewer questions would be an accident.
+_FEWEST_TO_ORDER = 50
+
+
+def learnt_order(
+    lists: DevLists,
+    logits: NDArray[np.float32],
+    ranks: Mapping[str, NDArray[np.float32]],
+    answers: NDArray[np.bool_],
+    metric: str,
+    *,
+    seed: int,
+) -> tuple[LearnedOrder, list[float]] | None:
+    """An order learnt on dev, and its metric of each dev question.
+
+    As for `FusionWeight.held_out`, each is that of an order learnt on the other four fifths.
+
+    Args:
+        lists: The dev lists, all of whose candidates are re-ranked.
+        logits: `[n_questions, depth]`.
+        ranks: As of `FusedCandidates`.
+        answers: What `answers_among` returns for the same candidates.
+        metric: Its name.
+        seed: Of what is drawn.
+
+    Returns:
+        None below 50 questions with a candidate that answers them.
+
+    Raises:
+        ModelError: LightGBM cannot be loaded.
+    """
+    if answers.any(axis=1).sum() < _FEWEST_TO_ORDER:
+        return None
+    examples = []
+    for row, own in enumerate(logits):
+        by_list = {name: each[row] for name, each in ranks.items()}
+        table = LearnedOrder.table(own, np.arange(lists.depth), by_list)
+        examples.append(Example(table, answers[row]))
+    folds = np.arange(len(examples)) % _FOLDS
+    ranked: dict[int, list[str]] = {}
+    for fold in range(_FOLDS):
+        others = [each for own, each in zip(folds, examples, strict=True) if own != fold]
+        order = LearnedOrder.learn(others, tuple(ranks), seed=seed)
+        for row in np.flatnonzero(folds == fold).tolist():
+            places = order.ranked(examples[row].table).tolist()
+            ranked[row] = [lists.found[row][place] for place in places]
+    values = lists.values([ranked[row] for row in range(len(examples))], metric)
+    return LearnedOrder.learn(examples, tuple(ranks), seed=seed), values
 
 
 # Calibration: a ranker's logits as probabilities, fitted on dev.

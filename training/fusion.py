@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
+from components.models.boosted_trees import FEW_QUESTIONS, Example
 from components.models.dense_index import DenseIndex
 from components.models.errors import ModelError
 from components.models.folder import (
@@ -37,9 +38,7 @@ from components.models.learned_fusion import (
     DENSE,
     DIVISION,
     DIVISION_WEIGHT,
-    FEW_QUESTIONS,
     FUSED_FROM,
-    Example,
     LawArrays,
     LearnedFusion,
     RankedList,
@@ -98,6 +97,15 @@ class Found:
             n_articles: Of the law.
         """
         return fused_by_rank(self.lists, weights_for(weights, self.coverage), n_articles)
+
+    def ranks_of(self, rows: Rows, n_articles: int) -> dict[str, NDArray[np.float32]]:
+        """Ranks of some articles in each list, float32 `[n]`, NaN where it does not have one."""
+        ranks = {}
+        for name, each in self.lists.items():
+            of_all = np.full(n_articles, np.nan, dtype=np.float32)
+            of_all[each.rows] = each.ranks
+            ranks[name] = of_all[rows]
+        return ranks
 
 
 def by_meaning(index: DenseIndex, vector: NDArray[np.float32]) -> RankedList:
@@ -176,30 +184,17 @@ class Searches:
             covered = self._words.coverage(asked, first, self.articles[first].language)
         return Found(asked, lists, covered)
 
-    def ranked(
-        self, question: str, vectors: Mapping[str, NDArray[np.float32]], fusion: LearnedFusion
-    ) -> tuple[Rows, NDArray[np.float64]]:
+    def ranked(self, found: Found, fusion: LearnedFusion) -> tuple[Rows, NDArray[np.float64]]:
         """The candidates in the order of a learned fusion, and its scores, best first.
 
         Args:
-            question: As it was asked.
-            vectors: As for `find`.
+            found: What `find` returned.
             fusion: Learned on these lists.
         """
-        found = self.find(question, vectors)
         candidates, _ = found.fused(fusion.weights, len(self.articles))
         return fusion.ranked(
-            *(self.law, found.lists, candidates), question=question, coverage=found.coverage
+            *(self.law, found.lists, candidates), question=found.question, coverage=found.coverage
         )
-
-    def by_rank(
-        self,
-        question: str,
-        vectors: Mapping[str, NDArray[np.float32]],
-        weights: Mapping[str, float],
-    ) -> tuple[Rows, NDArray[np.float64]]:
-        """As `ranked`, by rank fusion."""
-        return self.find(question, vectors).fused(weights, len(self.articles))
 
 
 # Questions with their candidates
@@ -241,7 +236,7 @@ class Asked:
         n = len(self.example.relevant)
         if not n:
             return self.by_rank
-        order = np.argsort(-fusion.scores(self.example.table), kind="stable")
+        order = np.argsort(-fusion.trees.scores(self.example.table), kind="stable")
         return np.concatenate([self.by_rank[:n][order], self.by_rank[n:]])
 
 
@@ -310,7 +305,7 @@ class Teacher:
         searches = Searches(articles, vectors, model.text_rule, similarity=model.similarity)
         asked = model.encode_queries([each.text for each in data.train]).numpy()
         ranked = [
-            searches.ranked(question.text, {DENSE: vector}, fusion)
+            searches.ranked(searches.find(question.text, {DENSE: vector}), fusion)
             for question, vector in zip(data.train, asked, strict=True)
         ]
         orders = [np.argsort(rows) for rows, _ in ranked]
@@ -415,7 +410,7 @@ def train(settings: FusionSettings) -> None:
     )
     metrics = _judged(asked, fusion, data, settings)
     metrics["weights"] = weights
-    metrics["importance"] = dict(list(fusion.importance().items())[:20])
+    metrics["importance"] = dict(list(fusion.trees.importance().items())[:20])
     metrics["learnt"] = [each.id for each in train]
     _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
 

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from torch import Tensor, nn
 from transformers import PrinterCallback, TrainerState
 
 from components.models.biencoder import BiEncoder
+from components.models.candidate_order import LearnedOrder
 from components.models.cross_encoder import (
     SETTINGS_FILE,
     CrossEncoderRanker,
@@ -64,6 +66,7 @@ from training.candidates import (
     best_record,
     calibration_report,
     fit_calibration,
+    learnt_order,
     make_records,
     open_network,
     pipeline_candidates,
@@ -670,7 +673,9 @@ def publish(
         part = best / MODEL_FOLDER
         record = best_record(records, settings.select_by)
         assert record is not None
-        use, fitted = _fitted(settings, data, prepared, best)
+        use, order, fitted = _fitted(settings, data, prepared, best)
+        if order is not None:
+            use = dataclasses.replace(use, learned_order=order.save(part))
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
         _say_what_training_did(records, record, settings.select_by)
         _say_what_ranking_does(fitted, settings.select_by)
@@ -688,11 +693,12 @@ def publish(
 
 def _fitted(
     settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
-) -> tuple[RankerSettings, dict[str, Any]]:
-    """How the best ranker is to be used, and the results of fitting that.
+) -> tuple[RankerSettings, LearnedOrder | None, dict[str, Any]]:
+    """How the best ranker is to be used, the order learnt over it, and the results of both.
 
-    It is fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`: their
-    order and their share of answers differ from the first stage's own.
+    They are fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`:
+    their order and their share of answers differ from the first stage's own. There is no order
+    where the weight or the first stage finds no less, or dev has too few questions.
     """
     setup = prepared.setup
     # A fusion was learnt from the vectors without the graph.
@@ -707,24 +713,38 @@ def _fitted(
     ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
     logits = lists.logits(ranker.logits)
     answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
-    weight = FusionWeight.choose(lists, logits, settings.select_by)
+    metric = settings.select_by
+    weight = FusionWeight.choose(lists, logits, metric)
+    by_hybrid = lists.values(lists.found, metric)
+    kept, order = weight.held_out, None
+    learnt = learnt_order(lists, logits, found.ranks, answers, metric, seed=settings.seed)
+    if learnt is not None and fmean(learnt[1]) > max(fmean(kept), fmean(by_hybrid)):
+        order, kept = learnt
     use = dataclasses.replace(
         prepared.ranker.settings,
         calibration=fit_calibration(logits, answers),
         fusion_weight=weight.chosen,
     )
     in_pipeline = {
-        "hybrid": lists.metrics(lists.found, settings.select_by),
-        "re_ranked": lists.metrics(lists.re_ranked(logits), settings.select_by),
-        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), settings.select_by),
+        "hybrid": lists.metrics(lists.found, metric),
+        "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
+        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
     }
-    gain = paired_randomisation(weight.held_out, lists.values(lists.found, settings.select_by))
-    return use, {
-        "calibration": calibration_report(logits, answers),
-        "weights": weight.tried,
-        "in_pipeline": in_pipeline,
-        "gain": dataclasses.asdict(gain),
-    }
+    gain = paired_randomisation(kept, by_hybrid)
+    return (
+        use,
+        order,
+        {
+            "calibration": calibration_report(logits, answers),
+            "weights": weight.tried,
+            "in_pipeline": in_pipeline,
+            "held_out": {
+                "weight": fmean(weight.held_out),
+                "learned_order": fmean(learnt[1]) if learnt else None,
+            },
+            "gain": dataclasses.asdict(gain),
+        },
+    )
 
 
 def _say_what_training_did(
@@ -763,13 +783,16 @@ def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings
 
 def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     """Report what the pipeline gains by the ranker, or that it gains nothing."""
-    orders, gain = fitted["in_pipeline"], fitted["gain"]
-    hybrid, alone, both = (orders[name][metric] for name in ("hybrid", "re_ranked", "fused"))
+    orders, held_out, gain = (fitted[each] for each in ("in_pipeline", "held_out", "gain"))
+    hybrid, alone = (orders[name][metric] for name in ("hybrid", "re_ranked"))
+    weight, learned = held_out["weight"], held_out["learned_order"]
+    by_order = "" if learned is None else f", {learned:.3f} by an order learnt over them"
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone, {both:.3f} by both, with the model's own weight. On "
-        f"questions that did not choose the weight the difference is {gain['difference']:+.3f}, "
-        f"p {gain['p']:.4f}; all of them chose the epoch, so a test split is a better measure."
+        f"{alone:.3f} by the ranker alone; on questions that it was not fitted on, {weight:.3f} by "
+        f"both with a weight{by_order}. The better of these differs from hybrid by "
+        f"{gain['difference']:+.3f}, p {gain['p']:.4f}; all questions chose the epoch, so a test "
+        "split is a better measure."
     )
     if gain["difference"] <= 0:
         say(

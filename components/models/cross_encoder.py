@@ -18,13 +18,14 @@ import numpy as np
 import torch
 from cachetools import LRUCache
 from numpy import int64
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
 
 from components.models.biencoder import BiEncoder
+from components.models.candidate_order import LearnedOrder, LearnedOrderRecord
 from components.models.dense_index import ranked, rescored
 from components.models.devices import DtypeName, inference, resolve_device, resolve_dtype
 from components.models.encoding import (
@@ -347,6 +348,7 @@ class RankerSettings:
         fusion_weight: Weight of the first stage's rank, relative to weight 1 for the ranker's.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in older folders.
+        learned_order: Of the order that was learnt over the ranker, if any.
 
     Raises:
         ModelError: A value is out of its range, or the word segmenter is not installed.
@@ -359,6 +361,7 @@ class RankerSettings:
     calibration: Calibration | None = None
     fusion_weight: float | None = None
     segmentation: Segmentation | None = None
+    learned_order: LearnedOrderRecord | None = None
 
     def __post_init__(self) -> None:
         if self.segmentation not in (None, *get_args(Segmentation)):
@@ -560,40 +563,6 @@ class PassageChooser:
         return (vector.copy() for vector in self.biencoder.encode_articles(passages).numpy())
 
 
-# The same k as in the fusion of the first stages.
-FUSION_K = 10.0
-
-
-def rank_candidates(
-    logits: ArrayLike,
-    first_stage_weight: float | None = None,
-    first_stage_places: ArrayLike | None = None,
-) -> NDArray[np.int64]:
-    """Candidates from best to worst.
-
-    With a weight w the order is that of `1 / (k + rank) + w / (k + first rank)`, k = 10: ranks by
-    logit and by the first stage, both from 1. Equal candidates stay in the first stage's order.
-
-    Args:
-        logits: `[n]`, finite, in the first stage's order, best first.
-        first_stage_weight: w; None orders by logits alone.
-        first_stage_places: `[n]`, ascending positions in the first stage's list, from 0, if the
-            logits cover only a part of it; by default they are the whole list.
-
-    Returns:
-        int64 `[n]`, indices into `logits`.
-    """
-    values = np.asarray(logits, np.float64)
-    order = np.argsort(-values, kind="stable")
-    if first_stage_weight is None:
-        return order
-    ranks = np.arange(1, len(values) + 1)
-    first = ranks if first_stage_places is None else np.asarray(first_stage_places) + 1
-    fused = first_stage_weight / (FUSION_K + first)
-    fused[order] += 1 / (FUSION_K + ranks)
-    return np.argsort(-fused, kind="stable")
-
-
 # Cached between questions: token ids of passages (16 MiB), and where articles are cut.
 _TOKENS_KEPT = 2**22
 _CUTS_KEPT = 2**18
@@ -638,6 +607,7 @@ class CrossEncoderRanker:
         text_rule: Which parts of an article are meant to be read.
         dtype: Number format of the Transformer; weights and the last layer are always float32.
         name: Name or path, for messages.
+        order: Learnt over its logits.
 
     Raises:
         ModelError: The model is of a kind that does not read pairs of texts, or gives more than one
@@ -652,8 +622,10 @@ class CrossEncoderRanker:
         text_rule: TextRule = "headings_text",
         dtype: DtypeName = "auto",
         name: str = "",
+        order: LearnedOrder | None = None,
     ) -> None:
         self.encoder = encoder
+        self.order = order
         self.tokenizer = PairTokenizer(*prepare(encoder))
         self.settings = settings or RankerSettings()
         self.text_rule: TextRule = text_rule
@@ -814,21 +786,26 @@ class CrossEncoderRanker:
 
         Raises:
             ModelError: The model cannot be found, is not a cross-encoder, is broken, or could only
-                be opened by running code that came with it.
+                be opened by running code that came with it; or as `LearnedOrder.load`.
         """
         target = resolve_device(device)
         resolve_dtype(dtype, torch.device("cpu"))  # refuse a wrong name before loading
         folder = find_model(name_or_path)
         manifest = ranker_manifest(folder)
         settings = RankerSettings()
+        order = None
         text_rule: TextRule = "headings_text"
         if manifest is not None:
             folder = folder / RANKER_PART
             settings, text_rule = RankerSettings.load(folder), manifest.text_rule
+            if settings.learned_order is not None:
+                order = LearnedOrder.load(folder, settings.learned_order)
         encoder = open_cross_encoder(folder)
         try:
             name = str(name_or_path)
-            ranker = cls(encoder, settings, text_rule=text_rule, dtype=dtype, name=name)
+            ranker = cls(
+                encoder, settings, text_rule=text_rule, dtype=dtype, name=name, order=order
+            )
         except ModelError as error:
             raise ModelError(f"{folder}: {error}") from error
         encoder.eval()

@@ -7,17 +7,17 @@ division, next to it, in the same law. It learns that from questions with known 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
 
+from components.models.boosted_trees import BoostedTrees, Example
 from components.models.errors import ModelError, parsed_record
 from components.models.folder import (
     FUSION_PART,
@@ -29,9 +29,6 @@ from components.statutes.article import Article
 from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import trust
 from components.statutes.tree import LegislativeTree
-
-if TYPE_CHECKING:
-    from lightgbm import Booster
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float32]
@@ -376,45 +373,10 @@ def _counts(group: Group, rows: Rows) -> NDArray[np.intp]:
 
 CANDIDATES = 200
 """How many of the articles that rank fusion puts first are ranked again."""
-FEW_QUESTIONS = 300
-"""Below so many the trees are smaller, and training.fusion cross-validates."""
 
 _FORMAT: Literal[1] = 1
 _RECORD_FILE = "fusion.json"
 _BOOSTER_FILE = "booster.txt"
-_PARAMETERS: Mapping[str, Any] = {
-    "objective": "lambdarank",
-    "metric": "ndcg",
-    "eval_at": [10],
-    "learning_rate": 0.05,
-    "num_leaves": 15,
-    "min_data_in_leaf": 100,
-    "feature_fraction": 0.5,
-    "lambda_l2": 5,
-    "lambdarank_truncation_level": 30,
-    "num_threads": 1,
-    "deterministic": True,
-    # Which of its two histograms is faster, LightGBM would measure: a busy machine answers either.
-    "force_row_wise": True,
-    "verbosity": -1,
-}
-_LEAVES_OF_FEW = 5
-_MOST_ROUNDS = 600
-_PATIENCE = 100
-_VALIDATION = 6  # every sixth question stops the learning
-
-
-@dataclass(frozen=True)
-class Example:
-    """A question to learn from.
-
-    Attributes:
-        table: What `features` gives for its candidates, `[n, n_features]`.
-        relevant: Which candidates answer it, bool `[n]`.
-    """
-
-    table: Scores
-    relevant: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -444,75 +406,32 @@ class LearnedFusion:
     """A ranker over the candidates of several lists.
 
     Args:
-        booster: LightGBM's, over the columns of `feature_names(lists)`.
+        trees: Over the columns of `feature_names(lists)`.
         weights: Of the lists, in the order of the columns, in the rank fusion that chooses the
             candidates.
     """
 
-    def __init__(self, booster: Booster, weights: Mapping[str, float]) -> None:
+    def __init__(self, trees: BoostedTrees, weights: Mapping[str, float]) -> None:
+        self.trees = trees
         self.weights = dict(weights)
         self.lists = tuple(weights)
-        self._booster = booster
 
     @classmethod
     def learn(
         cls, examples: Sequence[Example], weights: Mapping[str, float], *, seed: int = 0
     ) -> LearnedFusion:
-        """Learn from questions; the same ones and the same seed give the same ranker.
-
-        Questions none of whose candidates answers them teach nothing and are left out. A sixth of
-        the others, drawn with the seed, stops the learning where nDCG@10 no longer rises.
+        """Learn from questions, as `BoostedTrees.learn`.
 
         Args:
-            examples: At least two with a candidate that answers.
+            examples: At least two with a candidate that answers, each with the table that
+                `features` gives.
             weights: Of the lists that their columns are of, as they chose the candidates.
             seed: Of what is drawn.
 
         Raises:
-            ModelError: Fewer than two questions have a candidate that answers; or LightGBM cannot
-                be loaded.
+            ModelError: As `BoostedTrees.learn`.
         """
-        lightgbm = _lightgbm()
-        useful = [each for each in examples if each.relevant.any()]
-        if len(useful) < 2:
-            raise ModelError(
-                f"{len(useful)} questions have a candidate that answers them, and learning a "
-                "fusion needs 2 at least. Give more questions."
-            )
-        order = np.random.default_rng(seed).permutation(len(useful)).tolist()
-        n_stopping = max(1, len(useful) // _VALIDATION)
-        names = feature_names(tuple(weights))
-
-        def dataset(places: Sequence[int], reference: Any = None) -> Any:
-            chosen = [useful[place] for place in sorted(places)]
-            return lightgbm.Dataset(
-                np.concatenate([each.table for each in chosen]),
-                label=np.concatenate([each.relevant for each in chosen]).astype(np.float32),
-                group=[len(each.relevant) for each in chosen],
-                feature_name=names,
-                reference=reference,
-                params={"verbosity": -1},
-            )
-
-        parameters = {**_PARAMETERS, "seed": seed}
-        if len(useful) < FEW_QUESTIONS:
-            parameters["num_leaves"] = _LEAVES_OF_FEW
-        learnt = dataset(order[n_stopping:])
-        booster = lightgbm.train(
-            parameters,
-            learnt,
-            num_boost_round=_MOST_ROUNDS,
-            valid_sets=[dataset(order[:n_stopping], learnt)],
-            callbacks=[lightgbm.early_stopping(_PATIENCE, verbose=False)],
-        )
-        # Read back from its text: what is measured now is what will be loaded.
-        text = booster.model_to_string(num_iteration=booster.best_iteration)
-        return cls(lightgbm.Booster(model_str=text), weights)
-
-    def scores(self, table: Scores) -> NDArray[np.float64]:
-        """The score of each candidate, float64 `[n]`: higher is better, of one question only."""
-        # A question's table is too small for a second thread to pay.
-        return np.asarray(self._booster.predict(table, num_threads=1), dtype=np.float64)
+        return cls(BoostedTrees.learn(examples, feature_names(tuple(weights)), seed=seed), weights)
 
     def ranked(
         self,
@@ -541,16 +460,9 @@ class LearnedFusion:
             return first, np.empty(0)
         own = {name: lists[name] for name in self.lists}
         table = features(law, own, first, question=question, coverage=coverage)
-        scores = self.scores(table)
+        scores = self.trees.scores(table)
         order = np.argsort(-scores, kind="stable")
         return first[order], scores[order]
-
-    def importance(self) -> dict[str, float]:
-        """Share of all gain that each column brought, highest first."""
-        gains = self._booster.feature_importance("gain")
-        shares = (gains / max(gains.sum(), 1e-12)).tolist()
-        by_name = dict(zip(feature_names(self.lists), shares, strict=True))
-        return dict(sorted(by_name.items(), key=lambda item: -item[1]))
 
     def save(self, folder: Path, model: str) -> None:
         """Write `booster.txt` and `fusion.json` into a folder that exists.
@@ -559,11 +471,8 @@ class LearnedFusion:
             folder: Where to.
             model: Digest of the bi-encoder whose vectors were searched.
         """
-        text = self._booster.model_to_string().encode()
-        (folder / _BOOSTER_FILE).write_bytes(text)
-        names = tuple(feature_names(self.lists))
-        digest = hashlib.sha256(text).hexdigest()
-        record = FusionRecord(self.lists, names, self.weights, model, digest)
+        digest = self.trees.save(folder / _BOOSTER_FILE)
+        record = FusionRecord(self.lists, tuple(self.trees.columns), self.weights, model, digest)
         written = json.dumps({"format": _FORMAT, **asdict(record)}, indent=2) + "\n"
         (folder / _RECORD_FILE).write_text(written, encoding="utf-8")
 
@@ -585,14 +494,8 @@ class LearnedFusion:
         place = folder / _RECORD_FILE
         try:
             record = parsed_record(FusionRecord, place.read_text(encoding="utf-8"))
-            text = (folder / _BOOSTER_FILE).read_bytes()
         except (OSError, ValueError) as error:
             raise ModelError(f"{place}: cannot be read ({error}). {repair}") from error
-        # What a copy damaged is refused here, before anything reads it.
-        if hashlib.sha256(text).hexdigest() != record.booster_sha256:
-            raise ModelError(
-                f"{folder / _BOOSTER_FILE}: is not what was saved (digest differs). {repair}"
-            )
         if missing := [name for name in record.lists if name not in lists]:
             raise ModelError(
                 f"{place}: field 'lists' names {missing[0]!r}, and the lists here are "
@@ -608,16 +511,8 @@ class LearnedFusion:
                 f"{place}: field 'model' is {record.model[:12]}, and the vectors are of "
                 f"{model[:12]}: the fusion was learnt over another model. {repair}"
             )
-        lightgbm = _lightgbm()
-        try:
-            written = text.decode()
-            _check_trees(written, len(known))
-            booster = lightgbm.Booster(model_str=written)
-        except (lightgbm.basic.LightGBMError, KeyError, ValueError) as error:
-            raise ModelError(f"{folder / _BOOSTER_FILE}: is not a booster ({error}).") from error
-        if booster.feature_name() != known:
-            raise ModelError(f"{folder / _BOOSTER_FILE}: has other features than {place}. {repair}")
-        return cls(booster, {name: record.weights[name] for name in record.lists})
+        trees = BoostedTrees.load(folder / _BOOSTER_FILE, known, record.booster_sha256)
+        return cls(trees, {name: record.weights[name] for name in record.lists})
 
 
 def learned_fusion_of(
@@ -640,50 +535,3 @@ def learned_fusion_of(
     if FUSION_PART not in manifest.parts:
         return None
     return LearnedFusion.load(folder / FUSION_PART, lists=lists, model=model)
-
-
-def _check_trees(text: str, n_features: int) -> None:
-    """Refuse trees that LightGBM, which trusts what it reads, would follow in a circle or too far.
-
-    Raises:
-        KeyError, ValueError: the text does not describe such trees.
-    """
-    for block in text.split("\nTree=")[1:]:
-        fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        n_leaves = int(fields["num_leaves"])
-        if n_leaves < 1 or int(fields["num_cat"]):
-            raise ValueError("a tree has no leaf, or splits by category")
-        if n_leaves == 1:
-            continue
-        # A node's children come after it; -1 - n stands for the n-th leaf.
-        for side in ("left_child", "right_child"):
-            children = [int(each) for each in fields[side].split()]
-            if len(children) != n_leaves - 1 or not all(
-                node < child < n_leaves - 1 or -n_leaves <= child < 0
-                for node, child in enumerate(children)
-            ):
-                raise ValueError(f"the nodes of a tree do not fit together ({side})")
-        columns = [int(each) for each in fields["split_feature"].split()]
-        sizes = [len(fields[each].split()) for each in ("threshold", "leaf_value")]
-        if len(columns) != n_leaves - 1 or sizes != [n_leaves - 1, n_leaves]:
-            raise ValueError("a tree has too few or too many numbers")
-        if not all(0 <= column < n_features for column in columns):
-            raise ValueError("a tree reads a column that is not there")
-
-
-def _lightgbm() -> Any:
-    """LightGBM, imported when it is first needed.
-
-    Raises:
-        ModelError: It cannot be loaded; names the package to install.
-    """
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise ModelError("learned fusion needs LightGBM: pip install lightgbm.") from error
-    except OSError as error:
-        raise ModelError(
-            f"LightGBM cannot be loaded ({error}). Install OpenMP's library: apt install libgomp1 "
-            "(Debian, Ubuntu), dnf install libgomp (Fedora), brew install libomp (macOS)."
-        ) from error
-    return lightgbm

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from haystack import Document, component, logging
 from haystack.utils import ComponentDevice
+from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, ranks_of
+from components.models.candidate_order import LearnedOrder, rank_candidates
 from components.models.cross_encoder import (
     Calibration,
     CrossEncoderRanker,
     PassageChooser,
     Span,
-    rank_candidates,
     ranker_manifest,
 )
 from components.models.devices import DtypeName
@@ -104,6 +106,20 @@ def unranked(document: Document) -> Document:
         if not ranks:
             del meta["ranks"]
     return document if meta == document.meta else replace(document, meta=meta)
+
+
+def ranks_by_list(documents: Sequence[Document]) -> dict[str, NDArray[np.float32]]:
+    """Where the lists of the first stage have some documents.
+
+    Returns:
+        By the name of each list that has one of them: ranks from 1, float32 `[n]`, NaN where it
+        does not have a document.
+    """
+    ranks = [ranks_of(each.meta) for each in documents]
+    names = dict.fromkeys(name for own in ranks for name in own)
+    return {
+        name: np.array([own.get(name, np.nan) for own in ranks], dtype=np.float32) for name in names
+    }
 
 
 # Pace: which candidates can be ranked in the time that is left.
@@ -368,9 +384,10 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
                 since they take up the first passage.
             calibrated: whether the score is the probability that the article answers, by the
                 calibration in the model's folder, in place of the plain sigmoid.
-            fuse_with_first_stage: whether the documents' original order counts too, by the weight
-                in the model's folder; None means: if the folder has a weight. Scores stay the
-                ranker's.
+            fuse_with_first_stage: whether the documents' original order counts too, as the model's
+                folder has learnt it (`LearnedOrder`) where the documents have the ranks that it
+                reads, else by the folder's weight; None means: if the folder has a weight. Scores
+                stay the ranker's.
             time_budget_ms: time that ranking may take; candidates that do not fit are not ranked.
                 One candidate is always read, however long it takes.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
@@ -497,10 +514,8 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         ranks = {
             place: rank for rank, place in enumerate(rank_candidates(logits).tolist(), start=1)
         }
-        weight = None if self.fuse_with_first_stage is False else settings.fusion_weight
-        first_places = [each.candidate.place for each in scored]
         found = []
-        for place in rank_candidates(logits, weight, first_places).tolist():
+        for place in self._order(scored).tolist():
             candidate, _, passage, read = scored[place]
             meta = candidate.document.meta
             meta = {
@@ -513,6 +528,20 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             document = replace(candidate.document, meta=meta, score=scores[place], embedding=None)
             found.append(document)
         return found
+
+    def _order(self, scored: list[Scored]) -> NDArray[np.int64]:
+        """Places in `scored`, best first."""
+        ranker, _ = self._loaded()
+        logits = [each.logit for each in scored]
+        if self.fuse_with_first_stage is False or not scored:
+            return rank_candidates(logits)
+        places = [each.candidate.place for each in scored]
+        ranks = ranks_by_list([each.candidate.document for each in scored])
+        # An order that was learnt on other lists says nothing of these.
+        if ranker.order is not None and set(ranks) == set(ranker.order.lists):
+            own = {name: ranks[name] for name in ranker.order.lists}
+            return ranker.order.ranked(LearnedOrder.table(logits, places, own))
+        return rank_candidates(logits, ranker.settings.fusion_weight, places)
 
     def _loaded(self) -> tuple[CrossEncoderRanker, PassageChooser | None]:
         if self._models is None:

@@ -66,7 +66,7 @@ def test_questions_move_the_weight_of_meaning_only_where_they_agree(by_meaning, 
 def few_rounds() -> Iterator[None]:
     """Twenty trees: what is learnt from 60 questions is in the first ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("components.models.learned_fusion._MOST_ROUNDS", 20)
+        patch.setattr("components.models.boosted_trees._MOST_ROUNDS", 20)
         yield
 
 
@@ -344,7 +344,7 @@ def test_a_teacher_scores_the_candidates_of_the_fused_ranking(demo: Path, teache
     for place in (0, 7):
         text = data.train[place].text
         vector = model.encode_queries([text])[0].numpy()
-        rows, scores = searches.ranked(text, {DENSE: vector}, fusion)
+        rows, scores = searches.ranked(searches.find(text, {DENSE: vector}), fusion)
         of_all = found.of_articles(place, np.arange(len(articles)))
         assert of_all[rows].tolist() == pytest.approx(scores.tolist())
         assert np.isnan(np.delete(of_all, rows)).all()

@@ -97,6 +97,27 @@ def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained,
     assert orders["fused"]["MRR@10"] == pytest.approx(max(tried.values()))
 
 
+def test_an_order_that_finds_more_is_written_with_the_ranker(
+    flags, first_stage, tmp_path, capsys, monkeypatch
+):
+    learn = watch.learnt_order
+
+    def winning(*arguments: Any, **options: Any) -> Any:
+        learnt = learn(*arguments, **options)
+        assert learnt is not None
+        return learnt[0], [1.0] * len(learnt[1])
+
+    monkeypatch.setattr("training.candidates._FEWEST_TO_ORDER", 2)
+    monkeypatch.setattr(watch, "learnt_order", winning)
+    output = tmp_path / "model"
+    assert main(flags(model=first_stage, output=output)) == DONE
+    assert "1.000 by an order learnt over them" in capsys.readouterr().err
+    assert read_manifest(output).metrics["held_out"]["learned_order"] == 1.0
+    order = CrossEncoderRanker.load(output, device="cpu").order
+    assert order is not None
+    assert order.lists == ("bm25", "division", "dense")
+
+
 def test_another_ranker_goes_on_from_it_and_without_dev_the_last_weights_count(
     trained, flags, no_dev, tmp_path
 ):

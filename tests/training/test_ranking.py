@@ -40,6 +40,7 @@ from training.candidates import (
     calibration_error,
     calibration_report,
     fit_calibration,
+    learnt_order,
     make_records,
     open_network,
     pipeline_candidates,
@@ -207,12 +208,16 @@ def test_the_lists_are_those_of_the_pipeline(
     stage = FirstStage.search(biencoder, data, 5)
     found = pipeline_candidates(stage, data, biencoder, None)
     assert found.questions == data.dev
+    assert list(found.ranks) == ["bm25", "division", "dense"]
     covered = []
-    for question, positions in zip(data.dev, found.found.tolist(), strict=True):
-        expected = [
-            each["id"] for each in ask(pipeline, question.text, top_k=RERANKED)["documents"]
+    for row, (question, positions) in enumerate(zip(data.dev, found.found.tolist(), strict=True)):
+        expected = ask(pipeline, question.text, top_k=RERANKED)["documents"]
+        assert [data.corpus.ids[position] for position in positions] == [
+            each["id"] for each in expected
         ]
-        assert [data.corpus.ids[position] for position in positions] == expected
+        for name, ranks in found.ranks.items():
+            in_use = [each["ranks"].get(name, np.nan) for each in expected]
+            assert ranks[row].tolist() == pytest.approx(in_use, nan_ok=True)
         first = data.corpus[positions[0]]
         covered.append(coverage(question.text, f"{' '.join(first.headings)} {first.text}", "en"))
     assert min(covered) < FULL_COVERAGE  # so that what weight BM25 has is seen in the order
@@ -321,6 +326,39 @@ def test_a_question_does_not_choose_the_weight_that_it_is_measured_with():
     assert chosen == [0.5 if n in by_ranker else 1.0 for n in range(12)]
     # The other folds choose 0 for the first one, which has nothing of what it needs.
     assert weight.held_out == [0.5 if n in by_first | by_ranker else 1.0 for n in range(12)]
+
+
+def ordered(n: int) -> tuple[DevLists, dict[str, NDArray[np.float32]], NDArray[np.bool_]]:
+    """Questions of two candidates: the one that the list "dense" has first answers."""
+    questions = [Question(f"q{each}", f"case {each}", ("a1",)) for each in range(n)]
+    first = np.arange(n) % 2 == 0
+    found = [["a1", "a0"] if each else ["a0", "a1"] for each in first]
+    ranks = np.where(first[:, None], [1, 2], [2, 1]).astype(np.float32)
+    answers = np.stack([first, ~first], axis=1)
+    return DevLists(questions, found, ArticlePairs.of([], []), 2), {"dense": ranks}, answers
+
+
+def test_an_order_is_learnt_and_measured_on_other_questions():
+    lists, ranks, answers = ordered(200)
+    logits = np.zeros((200, 2), np.float32)
+    learnt = learnt_order(lists, logits, ranks, answers, "MRR@2", seed=0)
+    assert learnt is not None
+    order, values = learnt
+    assert order.lists == ("dense",)
+    assert values == [1.0] * 200
+    # What only tells a question's own answer helps it, but not the questions left out.
+    noise = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
+    nothing = {"dense": np.full((200, 2), np.nan, np.float32)}
+    alone = learnt_order(lists, noise, nothing, answers, "MRR@2", seed=0)
+    assert alone is not None
+    assert np.mean(alone[1]) < 0.85
+
+
+def test_no_order_is_learnt_from_few_questions():
+    lists, ranks, answers = ordered(60)
+    assert learnt_order(lists, np.zeros((60, 2)), ranks, answers, "MRR@2", seed=0)
+    answers[:11] = False
+    assert learnt_order(lists, np.zeros((60, 2)), ranks, answers, "MRR@2", seed=0) is None
 
 
 def sample(n: int, scale: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

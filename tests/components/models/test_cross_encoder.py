@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, RobertaForSequenceClassification
 
 from components.models import encoding
 from components.models.biencoder import BiEncoder
+from components.models.candidate_order import LearnedOrderRecord
 from components.models.cross_encoder import (
     MOST_PASSAGES,
     Calibration,
@@ -23,7 +24,6 @@ from components.models.cross_encoder import (
     PairTokenizer,
     PassageChooser,
     RankerSettings,
-    rank_candidates,
     truncated,
 )
 from components.models.errors import ModelError
@@ -230,26 +230,19 @@ def test_a_trained_model_is_opened_with_its_settings(tiny_bert, tiny_ranker, tmp
     assert torch.allclose(ranker.logits(PAIRS), predicted(folder / "ranker", PAIRS), atol=1e-5)
 
 
-# Orders and settings
-
-
-def test_ranks_are_fused_by_hand():
-    # By logit c, b, a. With w = 1: a and c have 1/11 + 1/13, b has 2/12; a came first.
-    assert rank_candidates([0.1, 0.2, 0.3], 1.0).tolist() == [0, 2, 1]
-    for alone in ((), (0.0,)):
-        assert rank_candidates([0.1, 0.2, 0.3], *alone).tolist() == [2, 1, 0]
-    assert rank_candidates(torch.tensor([0.1, 0.2, 0.3]), 50.0).tolist() == [0, 1, 2]
-    # Equal logits stay in the order of the first stage.
-    assert rank_candidates([0.5, 2.0, 0.5, 2.0]).tolist() == [1, 3, 0, 2]
-    assert rank_candidates([]).tolist() == []
+# Settings
 
 
 def test_settings_are_read_as_they_were_written(tmp_path):
-    full = RankerSettings(3, 64, Calibration(0.5, -1), 0.25, "vi")
+    full = RankerSettings(
+        3, 64, Calibration(0.5, -1), 0.25, "vi", LearnedOrderRecord(("bm25",), "0" * 64)
+    )
     for settings in (RankerSettings(), full):
         settings.save(tmp_path)
         assert RankerSettings.load(tmp_path) == settings
-    assert json.loads((tmp_path / "ranker.json").read_text()) == dataclasses.asdict(settings)
+    assert json.loads((tmp_path / "ranker.json").read_text()) == json.loads(
+        json.dumps(dataclasses.asdict(settings))
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,6 +253,7 @@ def test_settings_are_read_as_they_were_written(tmp_path):
         ({"calibration": [1, 0]}, "calibration"),
         ({"fusion_weight": -1}, "fusion_weight must be 0 or more"),
         ({"segmentation": "th"}, "field 'segmentation'"),
+        ({"learned_order": {"lists": ["bm25"]}}, "booster_sha256"),
         ({"unknown": 1}, "field 'unknown'"),
     ],
 )

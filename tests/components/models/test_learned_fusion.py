@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components.models.boosted_trees import Example
 from components.models.errors import ModelError
 from components.models.learned_fusion import (
     CANDIDATES,
     DIVISION,
     SCORE_FEATURES,
     STRUCTURE_FEATURES,
-    Example,
     LawArrays,
     LearnedFusion,
     RankedList,
@@ -228,9 +228,9 @@ def saved(fusion: LearnedFusion, tmp_path: Path) -> Path:
 
 def test_it_learns_what_tells_the_answers(fusion: LearnedFusion) -> None:
     held_out = examples(30, seed=9)
-    first = [each.relevant[np.argmax(fusion.scores(each.table))] for each in held_out]
+    first = [each.relevant[np.argmax(fusion.trees.scores(each.table))] for each in held_out]
     assert np.mean(first) > 0.8
-    assert next(iter(fusion.importance())) == "bm25.gap"
+    assert next(iter(fusion.trees.importance())) == "bm25.gap"
 
 
 def test_learning_is_deterministic(fusion: LearnedFusion, tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_saved_fusion_gives_the_same_scores(fusion: LearnedFusion, saved: Path
     loaded = LearnedFusion.load(saved, lists=[*WEIGHTS, "graph"], model=MODEL)
     assert loaded.lists == fusion.lists and loaded.weights == fusion.weights
     for each in examples(5, seed=3):
-        assert loaded.scores(each.table).tolist() == fusion.scores(each.table).tolist()
+        assert loaded.trees.scores(each.table).tolist() == fusion.trees.scores(each.table).tolist()
 
 
 @given(laws_with_lists())
@@ -257,7 +257,7 @@ def test_candidates_are_ranked_by_their_scores(fusion: LearnedFusion, drawn: Any
     rows, scores = fusion.ranked(law, given_lists, candidates, question="?", coverage=1.0)
     own = {name: given_lists[name] for name in WEIGHTS}
     table = features(law, own, candidates, question="?", coverage=1.0)
-    by_row = dict(zip(candidates.tolist(), fusion.scores(table).tolist(), strict=True))
+    by_row = dict(zip(candidates.tolist(), fusion.trees.scores(table).tolist(), strict=True))
     assert {row: by_row[row] for row in rows.tolist()} == by_row
     assert scores.tolist() == sorted(by_row.values(), reverse=True)
 

@@ -1,14 +1,20 @@
 """StatuteRanker orders candidates by the cross-encoder, and reports which passages it read."""
 
 import math
+import shutil
 from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from candidates import CPU, QUESTION, ids, law, long
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
+from components.models.boosted_trees import Example
+from components.models.candidate_order import LearnedOrder
 from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, RankerSettings, Span
 from components.models.errors import ModelError
 from components.rankers.cross_encoder import Candidate, StatuteRanker, candidates_of, work_of
@@ -97,6 +103,40 @@ def test_pinned_articles_stay_above_all_and_a_threshold_cuts(make):
     cut = make(score_threshold=1.0).run(QUESTION, documents, score_threshold=middle)["documents"]
     assert len(cut) >= 5
     assert all(each.score >= middle for each in cut)
+
+
+@pytest.fixture(scope="module")
+def ordered(tmp_path_factory: pytest.TempPathFactory, ranker_model: str) -> str:
+    """The tiny ranker with a learnt order: as the list "dense", whatever it says itself."""
+    folder = tmp_path_factory.mktemp("ordered") / "model"
+    rng = np.random.default_rng(0)
+    examples = []
+    for _ in range(40):
+        dense = rng.permutation(30) + 1.0
+        table = LearnedOrder.table(rng.normal(size=30), range(30), {"dense": dense})
+        examples.append(Example(table, dense <= 5))
+    order = LearnedOrder.learn(examples, ["dense"], seed=0)
+
+    def write(part: Path) -> None:
+        shutil.copytree(Path(ranker_model) / "ranker", part, dirs_exist_ok=True)
+        settings = RankerSettings.load(part)
+        replace(settings, learned_order=order.save(part)).save(part)
+
+    BiEncoder.load(ranker_model, device="cpu").save(folder, kept={"ranker": write})
+    return str(folder)
+
+
+def test_a_learnt_order_counts_where_the_lists_are_those_it_knows(ordered):
+    ranker = StatuteRanker(ordered, CPU, "float32")
+    known = [law(n, ranks={"dense": 30 - n}) for n in range(30)]
+    found = ranker.run(QUESTION, known, top_k=5)
+    assert set(ids(found)) == {f"a{n}" for n in range(25, 30)}
+    alone = StatuteRanker(ordered, CPU, "float32", fuse_with_first_stage=False)
+    assert set(ids(alone.run(QUESTION, known, top_k=5))) != set(ids(found))
+    # With other lists, or none, the folder's weight of 100 leaves them as they came.
+    for others in ({"dense": 1, "bm25": 1}, {"bm25": 1}, {}):
+        came = [law(n, ranks=others) for n in range(30)]
+        assert ids(ranker.run(QUESTION, came, top_k=30)) == [each.id for each in came]
 
 
 def test_the_best_passage_is_located_in_the_content(trained):
