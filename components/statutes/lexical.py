@@ -392,10 +392,19 @@ def in_another_language(question: str, tags: Collection[str | None]) -> bool:
         return spoken.isdisjoint({"zh", "ja"})
     # The list keeps the accents of Vietnamese words.
     words = [{word, folded(word)} for word in _WORD.findall(question.casefold())]
-    own = frozenset().union(*(stop_words(language) for language in spoken if language))
     return any(
-        sum(not word.isdisjoint(others - own) for word in words) >= _ENOUGH
-        and all(word.isdisjoint(own - others) for word in words)
+        sum(not word.isdisjoint(others) for word in words) >= _ENOUGH
+        and all(word.isdisjoint(own) for word in words)
+        for others, own in _telling_words(frozenset(filter(None, spoken)))
+    )
+
+
+@cache
+def _telling_words(spoken: frozenset[str]) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """For each other language its words that these do not have, and theirs that it does not."""
+    own = frozenset().union(*map(stop_words, spoken))
+    return [
+        (others - own, own - others)
         for language, others in STOP_WORDS.items()
         if language not in spoken
-    )
+    ]

@@ -87,7 +87,7 @@ def slow(texts, relevant, vectors, question, query):
 WORDS = ("lorry", "kettle", "violin", "meadow", "candle", "anchor", "to", "a")
 
 
-@pytest.mark.parametrize("n", [3, 40, 170])
+@pytest.mark.parametrize("n", [3, 40, 170, 340])
 def test_votes_are_those_of_kernel_ridge_regression(n):
     rng = np.random.default_rng(n)
     vectors, query = unit(rng, n), rng.normal(size=8).astype(np.float32)
@@ -134,6 +134,19 @@ def test_questions_without_a_searched_article_have_no_vote():
     assert set(kept.search("question", vectors[0], everything)) == {"a", "b"}
     # The others are measured as before.
     assert kept.search("question", vectors[0], lambda id_: id_ == "a") == pytest.approx(found)
+
+
+def test_the_questions_of_a_searched_article_vote_however_far_they_are():
+    rng = np.random.default_rng(0)
+    middle = unit(rng, 1)[0]
+    vectors = np.concatenate([unit(rng, 690) + 2 * middle, unit(rng, 10) - 2 * middle])
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    texts = [f"word{row}" for row in range(700)]
+    answered = of(texts, [["far" if row >= 690 else "near"] for row in range(700)], vectors)
+    found = answered.search("x", middle, lambda id_: id_ == "far")
+    alone = answered.without(set(texts[:690])).search("x", middle, everything)
+    assert set(found) == {"far"}
+    assert found == pytest.approx(alone)
 
 
 class Embedder:
