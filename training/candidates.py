@@ -616,11 +616,11 @@ def _best(values: NDArray[np.float64]) -> int:
     return int(np.argmax(values.sum(axis=1)))
 
 
-# A learnt order of fewer questions would be an accident.
+# Fewer questions would teach only noise.
 _FEWEST_TO_ORDER = 50
 
 
-def learnt_order(
+def learn_order(
     lists: DevLists,
     logits: NDArray[np.float32],
     ranks: Mapping[str, NDArray[np.float32]],

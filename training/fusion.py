@@ -24,6 +24,7 @@ from components.models.errors import ModelError
 from components.models.folder import (
     FUSION_PART,
     MANIFEST_FILE,
+    RANKER_PART,
     PartWriter,
     check_target,
     find_model,
@@ -59,6 +60,7 @@ from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, evaluated, held_out, texts_of, trainings_on
 from training.negatives.gold import Gold
 from training.settings import DEV_DEPTH, FusionSettings, RunSettings
+from training.starting_model import for_another_first_stage
 
 FOLDS = 5
 # What is tried as the weight of the list by meaning, where words have 1.
@@ -586,7 +588,10 @@ def _publish(
     metrics: Mapping[str, Any],
     fusion: LearnedFusion | None,
 ) -> None:
-    """Write the model folder: what the model's folder holds, and the fusion."""
+    """Write the model folder: what the model's folder holds, and the fusion.
+
+    Of a ranker all but an order that was learnt from ranks before this fusion.
+    """
     output = Path(settings.output).absolute()
     source = find_model(settings.model)
     made = None
@@ -600,6 +605,8 @@ def _publish(
         manifest = read_manifest(source)
         parts: dict[str, Path | PartWriter] = {each: source / each for each in manifest.parts}
         parts.pop(FUSION_PART, None)
+        if RANKER_PART in parts:
+            parts[RANKER_PART] = for_another_first_stage(source / RANKER_PART)
         if fusion is not None:
             digest = manifest_digest(manifest)
             parts[FUSION_PART] = lambda folder: fusion.save(folder, digest)

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from transformers import PrinterCallback, TrainerState
 
 from components.models.biencoder import BiEncoder
+from components.models.boosted_trees import load_lightgbm
 from components.models.candidate_order import LearnedOrder
 from components.models.cross_encoder import (
     SETTINGS_FILE,
@@ -66,7 +67,7 @@ from training.candidates import (
     best_record,
     calibration_report,
     fit_calibration,
-    learnt_order,
+    learn_order,
     make_records,
     open_network,
     pipeline_candidates,
@@ -648,9 +649,9 @@ def publish(
 ) -> None:
     """Write the model folder.
 
-    The ranker is the one that was best on dev, with the calibration and the weight of the first
-    stage's order that fit dev; without dev it is the last one, with neither. All parts of the first
-    stage's folder are copied unchanged.
+    The ranker is the one that was best on dev, with the calibration, the weight of the first
+    stage's order and the learnt order that fit dev; without dev it is the last one, with none.
+    All parts of the first stage's folder are copied unchanged.
 
     Args:
         settings: Of the run.
@@ -697,8 +698,8 @@ def _fitted(
     """How the best ranker is to be used, the order learnt over it, and the results of both.
 
     They are fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`:
-    their order and their share of answers differ from the first stage's own. There is no order
-    where the weight or the first stage finds no less, or dev has too few questions.
+    their order and their share of answers differ from the first stage's own. The order is None
+    unless it beats the weight on questions that it was not learnt from.
     """
     setup = prepared.setup
     # A fusion was learnt from the vectors without the graph.
@@ -717,9 +718,9 @@ def _fitted(
     weight = FusionWeight.choose(lists, logits, metric)
     by_hybrid = lists.values(lists.found, metric)
     kept, order = weight.held_out, None
-    learnt = learnt_order(lists, logits, found.ranks, answers, metric, seed=settings.seed)
-    if learnt is not None and fmean(learnt[1]) > max(fmean(kept), fmean(by_hybrid)):
-        order, kept = learnt
+    learned = learn_order(lists, logits, found.ranks, answers, metric, seed=settings.seed)
+    if learned is not None and fmean(learned[1]) > fmean(kept):
+        order, kept = learned
     use = dataclasses.replace(
         prepared.ranker.settings,
         calibration=fit_calibration(logits, answers),
@@ -740,7 +741,7 @@ def _fitted(
             "in_pipeline": in_pipeline,
             "held_out": {
                 "weight": fmean(weight.held_out),
-                "learned_order": fmean(learnt[1]) if learnt else None,
+                "learned_order": fmean(learned[1]) if learned else None,
             },
             "gain": dataclasses.asdict(gain),
         },
@@ -789,7 +790,7 @@ def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     by_order = "" if learned is None else f", {learned:.3f} by an order learnt over them"
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone; on questions that it was not fitted on, {weight:.3f} by "
+        f"{alone:.3f} by the ranker alone; on questions held out from the fitting, {weight:.3f} by "
         f"both with a weight{by_order}. The better of these differs from hybrid by "
         f"{gain['difference']:+.3f}, p {gain['p']:.4f}; all questions chose the epoch, so a test "
         "split is a better measure."
@@ -828,6 +829,7 @@ def train(settings: RankerTrainingSettings) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
+        load_lightgbm()  # missing, it would be missed only after the training
         open_work_folder(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +16,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
+from components.models.candidate_order import BOOSTER_FILE
+from components.models.cross_encoder import RankerSettings
 from components.models.encoding import (
     Tower,
     open_towers,
@@ -24,6 +28,7 @@ from components.models.folder import (
     PARTS,
     QUERY_PART,
     RANKER_PART,
+    PartWriter,
     find_model,
     manifest_of,
     model_digest,
@@ -135,7 +140,25 @@ OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
 """Parts that a newly trained bi-encoder replaces or makes invalid; a ranker stays valid."""
 
 
-def kept_parts(model: str, without: Collection[str]) -> dict[str, Path]:
+def for_another_first_stage(ranker: Path) -> Path | PartWriter:
+    """A ranker's part without the order that was learnt from its first stage's ranks.
+
+    Args:
+        ranker: The part of the model that it is carried over from.
+    """
+    settings = RankerSettings.load(ranker)
+    if settings.learned_order is None:
+        return ranker
+
+    def write(folder: Path) -> None:
+        order = shutil.ignore_patterns(BOOSTER_FILE)
+        shutil.copytree(ranker, folder, dirs_exist_ok=True, ignore=order)
+        replace(settings, learned_order=None).save(folder)
+
+    return write
+
+
+def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWriter]:
     """Parts of a model's folder to carry over; none from a model that is not Lexarbor's.
 
     Args:
@@ -145,7 +168,12 @@ def kept_parts(model: str, without: Collection[str]) -> dict[str, Path]:
     folder = find_model(model)
     manifest = manifest_of(folder)
     parts = sorted(manifest.parts) if manifest is not None else []
-    return {part: folder / part for part in parts if part not in without}
+    kept: dict[str, Path | PartWriter] = {
+        part: folder / part for part in parts if part not in without
+    }
+    if RANKER_PART in kept:
+        kept[RANKER_PART] = for_another_first_stage(folder / RANKER_PART)
+    return kept
 
 
 def freeze(tower: Tower, n_layers: int) -> None:

@@ -94,7 +94,7 @@ class BoostedTrees:
             ModelError: Fewer than two questions have a candidate that answers; or LightGBM cannot
                 be loaded.
         """
-        lightgbm = _lightgbm()
+        lightgbm = load_lightgbm()
         useful = [each for each in examples if each.relevant.any()]
         if len(useful) < 2:
             raise ModelError(
@@ -169,7 +169,7 @@ class BoostedTrees:
         # What a copy damaged is refused here, before anything reads it.
         if hashlib.sha256(text).hexdigest() != sha256:
             raise ModelError(f"{path}: is not what was saved (digest differs). {repair}")
-        lightgbm = _lightgbm()
+        lightgbm = load_lightgbm()
         try:
             written = text.decode()
             _check_trees(written, len(columns))
@@ -187,7 +187,18 @@ def _check_trees(text: str, n_features: int) -> None:
     Raises:
         KeyError, ValueError: the text does not describe such trees.
     """
-    for block in text.split("\nTree=")[1:]:
+    header, _, _ = text.partition("\n\n")
+    sizes = dict(line.split("=", 1) for line in header.splitlines() if "=" in line)["tree_sizes"]
+    start = len(header) + 2
+    blocks = []
+    for number, size in enumerate(map(int, sizes.split())):
+        blocks.append(text[start : start + size])
+        if size < 1 or not blocks[-1].startswith(f"Tree={number}\n"):
+            raise ValueError("a tree is not as long as it says")
+        start += size
+    if not text.startswith("end of trees", start):
+        raise ValueError("there are trees that it does not count")
+    for block in blocks:
         fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         n_leaves = int(fields["num_leaves"])
         if n_leaves < 1 or int(fields["num_cat"]):
@@ -203,14 +214,14 @@ def _check_trees(text: str, n_features: int) -> None:
             ):
                 raise ValueError(f"the nodes of a tree do not fit together ({side})")
         columns = [int(each) for each in fields["split_feature"].split()]
-        sizes = [len(fields[each].split()) for each in ("threshold", "leaf_value")]
-        if len(columns) != n_leaves - 1 or sizes != [n_leaves - 1, n_leaves]:
+        counts = [len(fields[each].split()) for each in ("threshold", "leaf_value")]
+        if len(columns) != n_leaves - 1 or counts != [n_leaves - 1, n_leaves]:
             raise ValueError("a tree has too few or too many numbers")
         if not all(0 <= column < n_features for column in columns):
             raise ValueError("a tree reads a column that is not there")
 
 
-def _lightgbm() -> Any:
+def load_lightgbm() -> Any:
     """LightGBM, imported when it is first needed.
 
     Raises:

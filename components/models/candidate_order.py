@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from components.models.boosted_trees import BoostedTrees, Example
-
-# The same k as in the fusion of the first stages.
-FUSION_K = 10.0
+from components.statutes.fusion import FUSION_K
 
 
 def rank_candidates(
@@ -46,7 +44,7 @@ def rank_candidates(
     return np.argsort(-fused, kind="stable")
 
 
-_BOOSTER_FILE = "booster.txt"
+BOOSTER_FILE = "booster.txt"
 # For so few columns; chosen on the demo law. A split that stops the learning would be of too few
 # questions to tell anything.
 _ROUNDS = 100
@@ -70,6 +68,8 @@ class LearnedOrderRecord:
 
 class LearnedOrder:
     """An order learnt from the ranker's logits and from where each list had a candidate.
+
+    It belongs to the first stage whose ranks it was learnt from.
 
     | column | |
     |---|---|
@@ -137,7 +137,7 @@ class LearnedOrder:
         """Candidates from best to worst; equal ones stay in the first stage's order.
 
         Args:
-            table: Of one question, with the columns of `lists`.
+            table: What `table` returns for one question and the lists of `lists`, in their order.
 
         Returns:
             int64 `[n]`, rows of the table.
@@ -146,7 +146,7 @@ class LearnedOrder:
 
     def save(self, folder: Path) -> LearnedOrderRecord:
         """Write the trees into a ranker's folder; returns what is kept in its `ranker.json`."""
-        return LearnedOrderRecord(self.lists, self._trees.save(folder / _BOOSTER_FILE))
+        return LearnedOrderRecord(self.lists, self._trees.save(folder / BOOSTER_FILE))
 
     @classmethod
     def load(cls, folder: Path, record: LearnedOrderRecord) -> LearnedOrder:
@@ -156,5 +156,5 @@ class LearnedOrder:
             ModelError: As `BoostedTrees.load`.
         """
         columns = cls.columns(record.lists)
-        trees = BoostedTrees.load(folder / _BOOSTER_FILE, columns, record.booster_sha256)
+        trees = BoostedTrees.load(folder / BOOSTER_FILE, columns, record.booster_sha256)
         return cls(trees, record.lists)

@@ -348,7 +348,8 @@ class RankerSettings:
         fusion_weight: Weight of the first stage's rank, relative to weight 1 for the ranker's.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in older folders.
-        learned_order: Of the order that was learnt over the ranker, if any.
+        learned_order: Of the order that was learnt over the ranker, if any; it decides in place of
+            the weight where it knows the lists.
 
     Raises:
         ModelError: A value is out of its range, or the word segmenter is not installed.
@@ -381,6 +382,8 @@ class RankerSettings:
             )
         if self.fusion_weight is not None and not 0 <= self.fusion_weight < math.inf:
             raise ModelError(f"fusion_weight must be 0 or more, not {self.fusion_weight!r}.")
+        if self.learned_order is not None and self.fusion_weight is None:
+            raise ModelError("learned_order goes with a fusion_weight, for lists it does not know.")
 
     def save(self, folder: Path) -> None:
         """Write `ranker.json` into the part's folder."""

@@ -108,20 +108,6 @@ def unranked(document: Document) -> Document:
     return document if meta == document.meta else replace(document, meta=meta)
 
 
-def ranks_by_list(documents: Sequence[Document]) -> dict[str, NDArray[np.float32]]:
-    """Where the lists of the first stage have some documents.
-
-    Returns:
-        By the name of each list that has one of them: ranks from 1, float32 `[n]`, NaN where it
-        does not have a document.
-    """
-    ranks = [ranks_of(each.meta) for each in documents]
-    names = dict.fromkeys(name for own in ranks for name in own)
-    return {
-        name: np.array([own.get(name, np.nan) for own in ranks], dtype=np.float32) for name in names
-    }
-
-
 # Pace: which candidates can be ranked in the time that is left.
 
 
@@ -384,10 +370,10 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
                 since they take up the first passage.
             calibrated: whether the score is the probability that the article answers, by the
                 calibration in the model's folder, in place of the plain sigmoid.
-            fuse_with_first_stage: whether the documents' original order counts too, as the model's
-                folder has learnt it (`LearnedOrder`) where the documents have the ranks that it
-                reads, else by the folder's weight; None means: if the folder has a weight. Scores
-                stay the ranker's.
+            fuse_with_first_stage: whether the documents' original order counts too: by the model
+                folder's weight, or by the order that was learnt over it (`LearnedOrder`) where all
+                lists that ranked the documents are known to that; None means: if the folder has a
+                weight. Scores stay the ranker's.
             time_budget_ms: time that ranking may take; candidates that do not fit are not ranked.
                 One candidate is always read, however long it takes.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
@@ -490,7 +476,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             replace(listed.get(id_, document), score=1.0, embedding=None)
             for id_, document in above.items()
         ]
-        in_order = self._in_order(scored)
+        in_order = self._in_order(scored, [each.document for each in candidates])
         found += in_order
         read = {document.id for document in found}
         found += [
@@ -505,7 +491,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         best = [each for each in in_order if each.meta["ranks"]["reranker"] == 1]
         return {"documents": found[:k], "best": best, "meta": meta}
 
-    def _in_order(self, scored: list[Scored]) -> list[Document]:
+    def _in_order(self, scored: list[Scored], candidates: list[Document]) -> list[Document]:
         ranker, _ = self._loaded()
         settings = ranker.settings
         logits = torch.tensor([each.logit for each in scored])
@@ -515,7 +501,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             place: rank for rank, place in enumerate(rank_candidates(logits).tolist(), start=1)
         }
         found = []
-        for place in self._order(scored).tolist():
+        for place in self._order(scored, candidates).tolist():
             candidate, _, passage, read = scored[place]
             meta = candidate.document.meta
             meta = {
@@ -529,18 +515,21 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             found.append(document)
         return found
 
-    def _order(self, scored: list[Scored]) -> NDArray[np.int64]:
-        """Places in `scored`, best first."""
+    def _order(self, scored: list[Scored], candidates: list[Document]) -> NDArray[np.int64]:
+        """Places in `scored`, best first; the lists are those that have any of the candidates."""
         ranker, _ = self._loaded()
         logits = [each.logit for each in scored]
         if self.fuse_with_first_stage is False or not scored:
             return rank_candidates(logits)
         places = [each.candidate.place for each in scored]
-        ranks = ranks_by_list([each.candidate.document for each in scored])
-        # An order that was learnt on other lists says nothing of these.
-        if ranker.order is not None and set(ranks) == set(ranker.order.lists):
-            own = {name: ranks[name] for name in ranker.order.lists}
-            return ranker.order.ranked(LearnedOrder.table(logits, places, own))
+        lists = {name for document in candidates for name in ranks_of(document.meta)}
+        # An order that was learnt without one of them says nothing of these candidates.
+        if ranker.order is not None and lists and lists.issubset(ranker.order.lists):
+            ranks = [ranks_of(each.candidate.document.meta) for each in scored]
+            by_list = {
+                name: [own.get(name, math.nan) for own in ranks] for name in ranker.order.lists
+            }
+            return ranker.order.ranked(LearnedOrder.table(logits, places, by_list))
         return rank_candidates(logits, ranker.settings.fusion_weight, places)
 
     def _loaded(self) -> tuple[CrossEncoderRanker, PassageChooser | None]:

@@ -190,7 +190,7 @@ class AnsweredQuestions:
 
 
 def _best_first(scores: NDArray[np.float32], n: int) -> Iterator[int]:
-    """Rows by their scores; only who reads more than the first n pays for sorting all."""
+    """Rows, best first; all are sorted only if more than the first n are read."""
     if n < len(scores):
         least = np.partition(scores, -n)[-n]
         above = np.flatnonzero(scores >= least)

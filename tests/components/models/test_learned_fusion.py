@@ -6,7 +6,9 @@ import builtins
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +321,29 @@ def test_what_is_no_booster_is_refused(saved: Path, text: bytes) -> None:
         LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
 
 
+def resized(text: str) -> str:
+    """The trees, with the lengths that they have."""
+    starts = [each.start() for each in re.finditer(r"^(Tree=|end of trees)", text, re.MULTILINE)]
+    sizes = " ".join(str(end - start) for start, end in pairwise(starts))
+    return re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("change", [lambda sizes: [sizes[0] - 1, *sizes[1:]], lambda s: s[:-1]])
+def test_trees_that_are_not_as_long_as_they_say_are_refused(
+    saved: Path, change: Callable[[list[int]], list[int]]
+) -> None:
+    text = (saved / "booster.txt").read_text()
+    assert resized(text) == text
+    sizes = re.search(r"^tree_sizes=(.*)$", text, re.MULTILINE)
+    assert sizes
+    wrong = " ".join(map(str, change([int(each) for each in sizes[1].split()])))
+    changed = text.replace(sizes[0], f"tree_sizes={wrong}").encode()
+    (saved / "booster.txt").write_bytes(changed)
+    rewritten(saved, booster_sha256=hashlib.sha256(changed).hexdigest())
+    with pytest.raises(ModelError, match=r"booster\.txt: is not a booster"):
+        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
+
+
 @pytest.mark.parametrize(
     ("line", "changed"),
     [
@@ -337,7 +362,7 @@ def test_trees_that_lead_nowhere_are_refused(
     place = next(n for n, each in enumerate(lines) if each.startswith(f"{line}="))
     values = changed(lines[place].partition("=")[2].split())
     lines[place] = f"{line}={' '.join(map(str, values))}"
-    text = "\n".join(lines).encode()
+    text = resized("\n".join([*lines, ""])).encode()
     (saved / "booster.txt").write_bytes(text)
     rewritten(saved, booster_sha256=hashlib.sha256(text).hexdigest())
     with pytest.raises(ModelError, match=r"booster\.txt"):

@@ -107,15 +107,15 @@ def test_pinned_articles_stay_above_all_and_a_threshold_cuts(make):
 
 @pytest.fixture(scope="module")
 def ordered(tmp_path_factory: pytest.TempPathFactory, ranker_model: str) -> str:
-    """The tiny ranker with a learnt order: as the list "dense", whatever it says itself."""
+    """The tiny ranker with an order learnt over it: mostly as the list "dense" has them."""
     folder = tmp_path_factory.mktemp("ordered") / "model"
     rng = np.random.default_rng(0)
     examples = []
     for _ in range(40):
-        dense = rng.permutation(30) + 1.0
-        table = LearnedOrder.table(rng.normal(size=30), range(30), {"dense": dense})
-        examples.append(Example(table, dense <= 5))
-    order = LearnedOrder.learn(examples, ["dense"], seed=0)
+        ranks = {name: rng.permutation(30) + 1.0 for name in ("bm25", "dense")}
+        table = LearnedOrder.table(rng.normal(size=30), range(30), ranks)
+        examples.append(Example(table, ranks["dense"] <= 5))
+    order = LearnedOrder.learn(examples, ["bm25", "dense"], seed=0)
 
     def write(part: Path) -> None:
         shutil.copytree(Path(ranker_model) / "ranker", part, dirs_exist_ok=True)
@@ -126,17 +126,33 @@ def ordered(tmp_path_factory: pytest.TempPathFactory, ranker_model: str) -> str:
     return str(folder)
 
 
-def test_a_learnt_order_counts_where_the_lists_are_those_it_knows(ordered):
-    ranker = StatuteRanker(ordered, CPU, "float32")
-    known = [law(n, ranks={"dense": 30 - n}) for n in range(30)]
-    found = ranker.run(QUESTION, known, top_k=5)
-    assert set(ids(found)) == {f"a{n}" for n in range(25, 30)}
-    alone = StatuteRanker(ordered, CPU, "float32", fuse_with_first_stage=False)
-    assert set(ids(alone.run(QUESTION, known, top_k=5))) != set(ids(found))
+def test_a_learnt_order_counts_where_it_knows_the_lists(ordered):
+    ranker = StatuteRanker(ordered, CPU, "float32", top_k=30)
+    # Half of them are in the list by words too; the order of the names does not matter.
+    known = [
+        law(n, ranks={"dense": 30 - n, "bm25": n + 1} if n % 2 else {"dense": 30 - n})
+        for n in range(30)
+    ]
+    encoder = CrossEncoderRanker.load(ordered, device="cpu", dtype="float32")
+    logits = encoder.logits([(QUESTION, each.content) for each in known])
+    by_words = [n + 1 if n % 2 else math.nan for n in range(30)]
+    by_meaning = [30 - n for n in range(30)]
+    assert encoder.order is not None
+    table = LearnedOrder.table(logits, range(30), {"bm25": by_words, "dense": by_meaning})
+    found = ids(ranker.run(QUESTION, known))
+    assert found == [f"a{place}" for place in encoder.order.ranked(table)]
+    assert set(found[:5]) == {f"a{n}" for n in range(25, 30)}
+    # A question that shares no word with the law is in one list only.
+    alone = [law(n, ranks={"dense": 30 - n}) for n in range(30)]
+    assert set(ids(ranker.run(QUESTION, alone))[:5]) == {f"a{n}" for n in range(25, 30)}
+    unfused = StatuteRanker(ordered, CPU, "float32", fuse_with_first_stage=False)
+    assert set(ids(unfused.run(QUESTION, known, top_k=5))) != set(found[:5])
     # With other lists, or none, the folder's weight of 100 leaves them as they came.
-    for others in ({"dense": 1, "bm25": 1}, {"bm25": 1}, {}):
-        came = [law(n, ranks=others) for n in range(30)]
-        assert ids(ranker.run(QUESTION, came, top_k=30)) == [each.id for each in came]
+    for others in ({"dense": 1, "answered": 1}, {"answered": 1}, {}):
+        came = [law(n, ranks={"dense": 30 - n}) for n in range(29)] + [law(29, ranks=others)]
+        if not others:
+            came = [law(n) for n in range(30)]
+        assert ids(ranker.run(QUESTION, came)) == [each.id for each in came]
 
 
 def test_the_best_passage_is_located_in_the_content(trained):
