@@ -285,11 +285,11 @@ class FirstStage:
 
 @dataclass(frozen=True)
 class FusedCandidates(Candidates):
-    """Candidates in the order of several lists.
+    """Candidates ordered by the fusion of several lists.
 
     Attributes:
-        ranks: Of each list in which any of them stands: theirs, from 1, float32
-            `[n_questions, m]`; NaN where it does not have one.
+        ranks: For each list that contains any of the candidates, their ranks in it, from 1, float32
+            `[n_questions, m]`; NaN where the list does not contain the candidate.
     """
 
     ranks: Mapping[str, NDArray[np.float32]]
@@ -629,20 +629,22 @@ def learn_order(
     *,
     seed: int,
 ) -> tuple[LearnedOrder, list[float]] | None:
-    """An order learnt on dev, and its metric of each dev question.
+    """Learn an order on dev, and measure it by cross-validation.
 
-    As for `FusionWeight.held_out`, each is that of an order learnt on the other four fifths.
+    Each dev question's value is that of an order learnt on the other four fifths, as in
+    `FusionWeight.held_out`.
 
     Args:
         lists: The dev lists, all of whose candidates are re-ranked.
         logits: `[n_questions, depth]`.
         ranks: As of `FusedCandidates`.
         answers: What `answers_among` returns for the same candidates.
-        metric: Its name.
+        metric: Name of the metric.
         seed: Of what is drawn.
 
     Returns:
-        None below 50 questions with a candidate that answers them.
+        The order learnt from all dev questions, and the held-out metric of each question; None if
+        fewer than 50 questions have a candidate that answers them.
 
     Raises:
         ModelError: LightGBM cannot be loaded.

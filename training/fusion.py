@@ -101,7 +101,7 @@ class Found:
         return fused_by_rank(self.lists, weights_for(weights, self.coverage), n_articles)
 
     def ranks_of(self, rows: Rows, n_articles: int) -> dict[str, NDArray[np.float32]]:
-        """Ranks of some articles in each list, float32 `[n]`, NaN where it does not have one."""
+        """Ranks in each list, float32 `[n]`; NaN where the list does not contain the article."""
         ranks = {}
         for name, each in self.lists.items():
             of_all = np.full(n_articles, np.nan, dtype=np.float32)
@@ -590,7 +590,7 @@ def _publish(
 ) -> None:
     """Write the model folder: what the model's folder holds, and the fusion.
 
-    Of a ranker all but an order that was learnt from ranks before this fusion.
+    A ranker is copied without its learnt order, which was learnt from the ranks before this fusion.
     """
     output = Path(settings.output).absolute()
     source = find_model(settings.model)

@@ -252,7 +252,7 @@ class GraphLearner(Learner):
     def save(
         self, output: Path, data: TrainingData, metrics: Mapping[str, Any], *, dense_weight: float
     ) -> None:
-        """Write the model folder with the bi-encoder as it is, and a ranker of the same folder."""
+        """Write the model folder: the bi-encoder as it is, a ranker without its learnt order."""
         base = self._settings.starting_model
         # A fusion was learnt from the vectors without this graph.
         kept = kept_parts(base, without=(GRAPH_PART, FUSION_PART))

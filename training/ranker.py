@@ -650,8 +650,8 @@ def publish(
     """Write the model folder.
 
     The ranker is the one that was best on dev, with the calibration, the weight of the first
-    stage's order and the learnt order that fit dev; without dev it is the last one, with none.
-    All parts of the first stage's folder are copied unchanged.
+    stage's order and the learnt order that fit dev; without dev it is the last one, with none of
+    the three. All parts of the first stage's folder are copied unchanged.
 
     Args:
         settings: Of the run.
@@ -695,7 +695,7 @@ def publish(
 def _fitted(
     settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
 ) -> tuple[RankerSettings, LearnedOrder | None, dict[str, Any]]:
-    """How the best ranker is to be used, the order learnt over it, and the results of both.
+    """Settings of the best ranker, its learnt order, and the results of fitting them.
 
     They are fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`:
     their order and their share of answers differ from the first stage's own. The order is None
@@ -787,13 +787,13 @@ def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     orders, held_out, gain = (fitted[each] for each in ("in_pipeline", "held_out", "gain"))
     hybrid, alone = (orders[name][metric] for name in ("hybrid", "re_ranked"))
     weight, learned = held_out["weight"], held_out["learned_order"]
-    by_order = "" if learned is None else f", {learned:.3f} by an order learnt over them"
+    by_order = "" if learned is None else f", {learned:.3f} with a learnt order"
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone; on questions held out from the fitting, {weight:.3f} by "
-        f"both with a weight{by_order}. The better of these differs from hybrid by "
-        f"{gain['difference']:+.3f}, p {gain['p']:.4f}; all questions chose the epoch, so a test "
-        "split is a better measure."
+        f"{alone:.3f} by the ranker alone. On questions held out from fitting: {weight:.3f} with a "
+        f"weighted fusion of both{by_order}. What is kept differs from hybrid by "
+        f"{gain['difference']:+.3f}, p {gain['p']:.4f}. All dev questions were used to choose the "
+        "epoch, so a test split is a better measure."
     )
     if gain["difference"] <= 0:
         say(
@@ -829,7 +829,7 @@ def train(settings: RankerTrainingSettings) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
-        load_lightgbm()  # missing, it would be missed only after the training
+        load_lightgbm()  # fails now if it is missing, not after the training
         open_work_folder(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)

@@ -141,10 +141,10 @@ OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
 
 
 def for_another_first_stage(ranker: Path) -> Path | PartWriter:
-    """A ranker's part without the order that was learnt from its first stage's ranks.
+    """A ranker's part without its learnt order, which is valid for its own first stage only.
 
     Args:
-        ranker: The part of the model that it is carried over from.
+        ranker: Folder of the part to copy.
     """
     settings = RankerSettings.load(ranker)
     if settings.learned_order is None:

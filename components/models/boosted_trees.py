@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lightgbm import Booster
 
 FEW_QUESTIONS = 300
-"""Below so many the trees are smaller, and training.fusion cross-validates."""
+"""With fewer questions than this the trees are smaller, and training.fusion cross-validates."""
 
 _PARAMETERS: Mapping[str, Any] = {
     "objective": "lambdarank",
@@ -34,14 +34,14 @@ _PARAMETERS: Mapping[str, Any] = {
     "lambdarank_truncation_level": 30,
     "num_threads": 1,
     "deterministic": True,
-    # Which of its two histograms is faster, LightGBM would measure: a busy machine answers either.
+    # Otherwise LightGBM times both histogram methods, and on a busy machine either may win.
     "force_row_wise": True,
     "verbosity": -1,
 }
 _LEAVES_OF_FEW = 5
 _MOST_ROUNDS = 600
 _PATIENCE = 100
-_VALIDATION = 6  # every sixth question stops the learning
+_VALIDATION = 6  # one in so many questions decides when to stop
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Example:
     """A question to learn from.
 
     Attributes:
-        table: Of its candidates, float32 `[n, n_columns]`.
+        table: One row for each candidate, float32 `[n, n_columns]`.
         relevant: Which candidates answer it, bool `[n]`.
     """
 
@@ -58,10 +58,10 @@ class Example:
 
 
 class BoostedTrees:
-    """An order of candidates by the columns of a table.
+    """Boosted trees that score candidates by the columns of a table.
 
     Args:
-        booster: LightGBM's.
+        booster: The LightGBM model.
         columns: Names of the table's columns.
     """
 
@@ -80,15 +80,16 @@ class BoostedTrees:
     ) -> BoostedTrees:
         """Learn from questions; the same ones and the same seed give the same trees.
 
-        Questions none of whose candidates answers them teach nothing and are left out.
+        Questions without a candidate that answers them are left out.
 
         Args:
             examples: At least two with a candidate that answers.
             columns: Names of the columns of their tables.
             seed: Of what is drawn.
-            rounds: How many small trees to learn from all of them. None leaves out a sixth, drawn
-                with the seed, and stops where its nDCG@10 no longer rises; the trees are small only
-                below `FEW_QUESTIONS`.
+            rounds: Number of trees. If given, all questions are learnt from and the trees are
+                small. If None, a random sixth of the questions is held out, and learning stops when
+                their nDCG@10 no longer rises; the trees are small only if there are fewer than
+                `FEW_QUESTIONS` questions.
 
         Raises:
             ModelError: Fewer than two questions have a candidate that answers; or LightGBM cannot
@@ -98,8 +99,8 @@ class BoostedTrees:
         useful = [each for each in examples if each.relevant.any()]
         if len(useful) < 2:
             raise ModelError(
-                f"{len(useful)} questions have a candidate that answers them, and learning an "
-                "order needs 2 at least. Give more questions."
+                f"Questions with a candidate that answers them: {len(useful)}. Learning needs at "
+                "least 2. Give more questions."
             )
         order = np.random.default_rng(seed).permutation(len(useful)).tolist()
         n_stopping = 0 if rounds else max(1, len(useful) // _VALIDATION)
@@ -131,7 +132,7 @@ class BoostedTrees:
         return cls(lightgbm.Booster(model_str=text), columns)
 
     def scores(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The score of each candidate, float64 `[n]`: higher is better, of one question only."""
+        """The score of each candidate, float64 `[n]`: higher is better, within one question."""
         # A question's table is too small for a second thread to pay.
         return np.asarray(self._booster.predict(table, num_threads=1), dtype=np.float64)
 
@@ -177,7 +178,7 @@ class BoostedTrees:
         except (lightgbm.basic.LightGBMError, KeyError, ValueError) as error:
             raise ModelError(f"{path}: is not a booster ({error}). {repair}") from error
         if booster.feature_name() != list(columns):
-            raise ModelError(f"{path}: has other features than those here. {repair}")
+            raise ModelError(f"{path}: its columns are not the expected ones. {repair}")
         return cls(booster, columns)
 
 
@@ -194,10 +195,10 @@ def _check_trees(text: str, n_features: int) -> None:
     for number, size in enumerate(map(int, sizes.split())):
         blocks.append(text[start : start + size])
         if size < 1 or not blocks[-1].startswith(f"Tree={number}\n"):
-            raise ValueError("a tree is not as long as it says")
+            raise ValueError(f"the length of tree {number} does not match tree_sizes")
         start += size
     if not text.startswith("end of trees", start):
-        raise ValueError("there are trees that it does not count")
+        raise ValueError("the trees do not end where tree_sizes says")
     for block in blocks:
         fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         n_leaves = int(fields["num_leaves"])
@@ -230,7 +231,7 @@ def load_lightgbm() -> Any:
     try:
         import lightgbm
     except ImportError as error:
-        raise ModelError("a learnt order needs LightGBM: pip install lightgbm.") from error
+        raise ModelError("boosted trees need LightGBM: pip install lightgbm.") from error
     except OSError as error:
         raise ModelError(
             f"LightGBM cannot be loaded ({error}). Install OpenMP's library: apt install libgomp1 "

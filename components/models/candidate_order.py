@@ -1,4 +1,4 @@
-"""The order of a ranker's candidates: by its logits, and by where the first stage had them."""
+"""The order of a ranker's candidates: by its logits and their ranks in the first stage."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def rank_candidates(
 
 
 BOOSTER_FILE = "booster.txt"
-# For so few columns; chosen on the demo law. A split that stops the learning would be of too few
-# questions to tell anything.
+# Enough for so few columns; chosen on the demo law. There is no early stopping: the questions held
+# out for it would be too few.
 _ROUNDS = 100
 _OWN_COLUMNS = ("log_place", "logit", "gap", "log_rank")
 
@@ -67,18 +67,18 @@ class LearnedOrderRecord:
 
 
 class LearnedOrder:
-    """An order learnt from the ranker's logits and from where each list had a candidate.
+    """An order learnt from a ranker's logits and each candidate's ranks in the first stage.
 
     It belongs to the first stage whose ranks it was learnt from.
 
     | column | |
     |---|---|
-    | log_place | ln(place in the first stage's order, from 1) |
+    | log_place | ln(1 + place in the first stage's order, from 0) |
     | logit, gap | the ranker's z, and how far below the question's highest z it is |
     | log_rank | ln(rank by z) |
-    | LIST.log_rank | ln(rank in a list of the first stage), NaN where it does not have it |
+    | LIST.log_rank | ln(rank in a list of the first stage), NaN if it does not contain it |
 
-    A weak ranker's columns are hardly used, which a weight for all questions cannot do.
+    The trees can ignore a weak ranker; a single weight treats all questions alike.
 
     Args:
         trees: Over these columns.
@@ -102,8 +102,9 @@ class LearnedOrder:
 
         Args:
             logits: `[n]`, at least one, in the first stage's order.
-            places: `[n]`, in the first stage's list, from 0.
-            ranks: By list, `[n]` each, from 1; NaN where the list does not have it.
+            places: `[n]`, ascending, in the first stage's list, from 0.
+            ranks: For each list the candidates' ranks in it, `[n]`, from 1; NaN where the list does
+                not contain the candidate.
 
         Returns:
             float32 `[n, len(columns(ranks))]`.

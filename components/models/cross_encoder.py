@@ -348,8 +348,8 @@ class RankerSettings:
         fusion_weight: Weight of the first stage's rank, relative to weight 1 for the ranker's.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in older folders.
-        learned_order: Of the order that was learnt over the ranker, if any; it decides in place of
-            the weight where it knows the lists.
+        learned_order: Record of the learnt order, if there is one. It replaces the weight if it was
+            learnt from every list that ranked the candidates.
 
     Raises:
         ModelError: A value is out of its range, or the word segmenter is not installed.
@@ -383,7 +383,9 @@ class RankerSettings:
         if self.fusion_weight is not None and not 0 <= self.fusion_weight < math.inf:
             raise ModelError(f"fusion_weight must be 0 or more, not {self.fusion_weight!r}.")
         if self.learned_order is not None and self.fusion_weight is None:
-            raise ModelError("learned_order goes with a fusion_weight, for lists it does not know.")
+            raise ModelError(
+                "learned_order needs a fusion_weight, for lists that it was not learnt from."
+            )
 
     def save(self, folder: Path) -> None:
         """Write `ranker.json` into the part's folder."""
@@ -610,7 +612,7 @@ class CrossEncoderRanker:
         text_rule: Which parts of an article are meant to be read.
         dtype: Number format of the Transformer; weights and the last layer are always float32.
         name: Name or path, for messages.
-        order: Learnt over its logits.
+        order: Learnt order of the candidates; None if there is none.
 
     Raises:
         ModelError: The model is of a kind that does not read pairs of texts, or gives more than one

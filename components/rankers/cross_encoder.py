@@ -370,10 +370,10 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
                 since they take up the first passage.
             calibrated: whether the score is the probability that the article answers, by the
                 calibration in the model's folder, in place of the plain sigmoid.
-            fuse_with_first_stage: whether the documents' original order counts too: by the model
-                folder's weight, or by the order that was learnt over it (`LearnedOrder`) where all
-                lists that ranked the documents are known to that; None means: if the folder has a
-                weight. Scores stay the ranker's.
+            fuse_with_first_stage: whether the documents' original order counts too. It counts
+                through the folder's learnt order (`LearnedOrder`) if that was learnt from every
+                list that ranked the documents, otherwise through the folder's weight. None means
+                yes if the folder has a weight. Scores stay the ranker's.
             time_budget_ms: time that ranking may take; candidates that do not fit are not ranked.
                 One candidate is always read, however long it takes.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
@@ -516,14 +516,14 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         return found
 
     def _order(self, scored: list[Scored], candidates: list[Document]) -> NDArray[np.int64]:
-        """Places in `scored`, best first; the lists are those that have any of the candidates."""
+        """Indices into `scored`, best first; `candidates` show which lists ranked them."""
         ranker, _ = self._loaded()
         logits = [each.logit for each in scored]
         if self.fuse_with_first_stage is False or not scored:
             return rank_candidates(logits)
         places = [each.candidate.place for each in scored]
         lists = {name for document in candidates for name in ranks_of(document.meta)}
-        # An order that was learnt without one of them says nothing of these candidates.
+        # An order that was learnt without one of these lists does not apply.
         if ranker.order is not None and lists and lists.issubset(ranker.order.lists):
             ranks = [ranks_of(each.candidate.document.meta) for each in scored]
             by_list = {

@@ -395,13 +395,13 @@ def in_another_language(question: str, tags: Collection[str | None]) -> bool:
     return any(
         sum(not word.isdisjoint(others) for word in words) >= _ENOUGH
         and all(word.isdisjoint(own) for word in words)
-        for others, own in _telling_words(frozenset(filter(None, spoken)))
+        for others, own in _distinguishing_words(frozenset(filter(None, spoken)))
     )
 
 
 @cache
-def _telling_words(spoken: frozenset[str]) -> list[tuple[frozenset[str], frozenset[str]]]:
-    """For each other language its words that these do not have, and theirs that it does not."""
+def _distinguishing_words(spoken: frozenset[str]) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """For each language that is not spoken: its stop words that no spoken one has, and theirs."""
     own = frozenset().union(*map(stop_words, spoken))
     return [
         (others - own, own - others)

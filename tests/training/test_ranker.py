@@ -100,7 +100,7 @@ def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained,
 
 
 @pytest.mark.parametrize("found", [1.0, 0.0])
-def test_an_order_is_written_with_the_ranker_only_where_it_finds_more(
+def test_an_order_is_written_with_the_ranker_only_if_it_scores_better(
     flags, first_stage, tmp_path, capsys, monkeypatch, found
 ):
     learn = watch.learn_order
@@ -114,7 +114,7 @@ def test_an_order_is_written_with_the_ranker_only_where_it_finds_more(
     monkeypatch.setattr(watch, "learn_order", measured)
     output = tmp_path / "model"
     assert main(flags(model=first_stage, output=output)) == DONE
-    assert f"{found:.3f} by an order learnt over them" in capsys.readouterr().err
+    assert f"{found:.3f} with a learnt order" in capsys.readouterr().err
     assert read_manifest(output).metrics["held_out"]["learned_order"] == found
     order = CrossEncoderRanker.load(output, device="cpu").order
     if not found:

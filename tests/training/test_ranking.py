@@ -330,7 +330,7 @@ def test_a_question_does_not_choose_the_weight_that_it_is_measured_with():
 
 
 def ordered(n: int) -> tuple[DevLists, dict[str, NDArray[np.float32]], NDArray[np.bool_]]:
-    """Questions of two candidates: the one that the list "dense" has first answers."""
+    """Questions of two candidates: the one that the list "dense" ranks first is the answer."""
     questions = [Question(f"q{each}", f"case {each}", ("a1",)) for each in range(n)]
     first = np.arange(n) % 2 == 0
     found = [["a1", "a0"] if each else ["a0", "a1"] for each in first]
@@ -347,7 +347,8 @@ def test_an_order_is_learnt_and_measured_on_other_questions():
     order, values = learnt
     assert order.lists == ("dense",)
     assert values == [1.0] * 200
-    # Logits that tell the answers of the first fold alone: only what learnt them is right there.
+    # The logits identify the answers of the first fold only, so only an order learnt from that fold
+    # is right there.
     first_fold = np.arange(200) % 5 == 0
     logits = np.where(answers & first_fold[:, None], 1, 0).astype(np.float32)
     nothing = {"dense": np.full((200, 2), np.nan, np.float32)}

@@ -43,7 +43,7 @@ def test_the_table_by_hand():
 
 
 def examples(n: int, *, ranker_knows: bool, seed: int = 0) -> list[Example]:
-    """Questions whose answer the ranker, or else the list "dense", puts first nearly always."""
+    """Questions whose answer the ranker, or else the list "dense", nearly always puts first."""
     rng = np.random.default_rng(seed)
     made = []
     for _ in range(n):
@@ -59,7 +59,7 @@ def examples(n: int, *, ranker_knows: bool, seed: int = 0) -> list[Example]:
 
 
 @pytest.mark.parametrize("ranker_knows", [True, False])
-def test_it_learns_whom_to_follow(ranker_knows: bool):
+def test_it_learns_which_signal_to_follow(ranker_knows: bool):
     order = LearnedOrder.learn(examples(150, ranker_knows=ranker_knows), LISTS, seed=0)
     held_out = examples(40, ranker_knows=ranker_knows, seed=1)
     first = [each.relevant[order.ranked(each.table)[0]] for each in held_out]
@@ -73,7 +73,7 @@ def test_a_saved_order_is_the_same_and_a_changed_one_is_refused(tmp_path: Path):
     assert loaded.lists == LISTS
     for each in examples(5, ranker_knows=False):
         assert loaded.ranked(each.table).tolist() == order.ranked(each.table).tolist()
-    with pytest.raises(ModelError, match=r"booster\.txt: has other features"):
+    with pytest.raises(ModelError, match=r"booster\.txt: its columns are not the expected"):
         LearnedOrder.load(tmp_path, replace(record, lists=("dense", "bm25")))
     (tmp_path / "booster.txt").write_bytes((tmp_path / "booster.txt").read_bytes() + b" ")
     with pytest.raises(ModelError, match=r"booster\.txt: is not what was saved"):

@@ -254,7 +254,7 @@ def test_settings_are_read_as_they_were_written(tmp_path):
         ({"fusion_weight": -1}, "fusion_weight must be 0 or more"),
         ({"segmentation": "th"}, "field 'segmentation'"),
         ({"learned_order": {"lists": ["bm25"]}}, "booster_sha256"),
-        ({"learned_order": {"lists": [], "booster_sha256": ""}}, "goes with a fusion_weight"),
+        ({"learned_order": {"lists": [], "booster_sha256": ""}}, "needs a fusion_weight"),
         ({"unknown": 1}, "field 'unknown'"),
     ],
 )

@@ -322,14 +322,14 @@ def test_what_is_no_booster_is_refused(saved: Path, text: bytes) -> None:
 
 
 def resized(text: str) -> str:
-    """The trees, with the lengths that they have."""
+    """The text with `tree_sizes` corrected."""
     starts = [each.start() for each in re.finditer(r"^(Tree=|end of trees)", text, re.MULTILINE)]
     sizes = " ".join(str(end - start) for start, end in pairwise(starts))
     return re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", text, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("change", [lambda sizes: [sizes[0] - 1, *sizes[1:]], lambda s: s[:-1]])
-def test_trees_that_are_not_as_long_as_they_say_are_refused(
+def test_trees_whose_lengths_differ_from_tree_sizes_are_refused(
     saved: Path, change: Callable[[list[int]], list[int]]
 ) -> None:
     text = (saved / "booster.txt").read_text()
@@ -373,7 +373,7 @@ def test_a_booster_of_other_features_is_refused(saved: Path) -> None:
     rewritten(
         saved, lists=["dense", DIVISION, "bm25"], features=names_of(["dense", DIVISION, "bm25"])
     )
-    with pytest.raises(ModelError, match="other features"):
+    with pytest.raises(ModelError, match="columns are not the expected"):
         LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
 
 
@@ -385,7 +385,7 @@ def test_a_missing_file_is_refused(saved: Path) -> None:
 
 def test_too_few_questions_are_refused() -> None:
     none = Example(examples(1)[0].table, np.zeros(20, dtype=bool))
-    with pytest.raises(ModelError, match="1 questions"):
+    with pytest.raises(ModelError, match="answers them: 1"):
         LearnedFusion.learn([examples(1)[0], none], WEIGHTS)
 
 

@@ -107,7 +107,7 @@ def test_pinned_articles_stay_above_all_and_a_threshold_cuts(make):
 
 @pytest.fixture(scope="module")
 def ordered(tmp_path_factory: pytest.TempPathFactory, ranker_model: str) -> str:
-    """The tiny ranker with an order learnt over it: mostly as the list "dense" has them."""
+    """The tiny ranker with a learnt order that mostly follows the list "dense"."""
     folder = tmp_path_factory.mktemp("ordered") / "model"
     rng = np.random.default_rng(0)
     examples = []
@@ -126,7 +126,7 @@ def ordered(tmp_path_factory: pytest.TempPathFactory, ranker_model: str) -> str:
     return str(folder)
 
 
-def test_a_learnt_order_counts_where_it_knows_the_lists(ordered):
+def test_a_learnt_order_is_used_if_it_was_learnt_from_all_the_lists(ordered):
     ranker = StatuteRanker(ordered, CPU, "float32", top_k=30)
     # Half of them are in the list by words too; the order of the names does not matter.
     known = [
