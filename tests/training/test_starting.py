@@ -36,6 +36,7 @@ from transformers import (
 )
 
 from components.models.biencoder import BiEncoder
+from components.models.cross_encoder import RankerSettings
 from components.models.encoding import TextEncoder
 from components.models.folder import read_manifest
 from training.command_line import DONE, SettingsError
@@ -199,6 +200,7 @@ def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(
     for part in ("ranker", "graph"):
         (tmp_path / "parts" / part).mkdir(parents=True)
         (tmp_path / "parts" / part / "config.json").write_text(part)
+    RankerSettings().save(tmp_path / "parts" / "ranker")
     parts = {part: tmp_path / "parts" / part for part in ("ranker", "graph")}
     model = starting_model(settings(), CPU)
     model.save(tmp_path / "old", kept=parts)
