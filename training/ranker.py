@@ -821,7 +821,7 @@ def train(settings: RankerTrainingSettings) -> None:
         SettingsError: A setting does not fit the data or the run to resume, or another process
             trains into the output.
         CorpusError: A file cannot be read.
-        ModelError: A model cannot be opened, or the output folder is not empty.
+        ModelError: A model or LightGBM cannot be loaded, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
 
