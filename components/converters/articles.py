@@ -50,6 +50,8 @@ def article_of(document: Document) -> Article:
         valid_from=day_of(meta.get("valid_from")),
         valid_to=day_of(meta.get("valid_to")),
         source_url=_text(meta.get("source_url")) or None,
+        law_id=_text(meta.get("law_id")) or None,
+        law_names=_texts(meta.get("law_names")),
     )
 
 
@@ -65,11 +67,7 @@ def number_of(meta: Mapping[str, Any]) -> str:
 
 def headings_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
     """The divisions above an article, from the top, without blank ones; a string is one heading."""
-    headings = meta.get("headings")
-    if isinstance(headings, str):
-        headings = [headings]
-    texts = map(_text, headings if isinstance(headings, list | tuple) else ())
-    return tuple(text for text in texts if text and not text.isspace())
+    return _texts(meta.get("headings"))
 
 
 def ranks_of(meta: Mapping[str, Any]) -> dict[str, int]:
@@ -129,6 +127,13 @@ def _is_passage(value: object) -> bool:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """The texts of a list, without blank ones; a string is one text."""
+    listed = [value] if isinstance(value, str) else value
+    texts = map(_text, listed if isinstance(listed, list | tuple) else ())
+    return tuple(text for text in texts if text and not text.isspace())
 
 
 def day_of(value: object) -> date | None:

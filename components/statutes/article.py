@@ -81,6 +81,9 @@ class Article:
         valid_from: First day in force.
         valid_to: Last day in force.
         source_url: The official text.
+        law_id: What tells the law from another one of its title: ELI, CELEX, the file's identifier;
+            None if the title does.
+        law_names: Other names of the law that its source gives: short title, abbreviation.
     """
 
     id: str
@@ -92,6 +95,8 @@ class Article:
     valid_from: date | None = None
     valid_to: date | None = None
     source_url: str | None = None
+    law_id: str | None = None
+    law_names: tuple[str, ...] = ()
 
     def state(self, on: date) -> ArticleState:
         """Whether the article binds on a day; "unknown" when neither date is recorded."""
@@ -120,6 +125,10 @@ class Article:
             record["valid_to"] = self.valid_to.isoformat()
         if self.source_url is not None:
             record["source_url"] = self.source_url
+        if self.law_id is not None:
+            record["law_id"] = self.law_id
+        if self.law_names:
+            record["law_names"] = list(self.law_names)
         return record
 
 

@@ -451,6 +451,7 @@ class _Reading:
                 text=text,
                 language=self._law.language,
                 source_url=self._law.source,
+                law_id=self._law.identifier,
             ),
         )
 

@@ -472,12 +472,14 @@ class Law(NamedTuple):
         name: What a citation calls it.
         language: BCP 47 tag, where known.
         address: The official text, for articles without a page of their own.
+        other_names: Its short title and abbreviation, where the file gives them.
     """
 
     key: str
     name: str
     language: str | None = None
     address: str | None = None
+    other_names: tuple[str, ...] = ()
 
 
 class Unit(NamedTuple):
@@ -542,6 +544,8 @@ def articles_of(
             valid_from=unit.valid_from,
             valid_to=unit.valid_to,
             source_url=unit.address or law.address,
+            law_id=law.key.partition("@")[0] or None,  # a version of a law is not another law
+            law_names=law.other_names,
         )
         yield Place(str(path), unit.line or 1), article
     problems.extend(tally.notices(str(path)))

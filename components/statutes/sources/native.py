@@ -101,6 +101,10 @@ def _article(record: Record) -> Article:
         valid_from=record.date("valid_from"),
         valid_to=record.date("valid_to"),
         source_url=record.address("source_url"),
+        law_id=record.optional_text("law_id"),
+        law_names=record.texts("law_names", "List the law's other names.")
+        if "law_names" in record.fields
+        else (),
     )
     if article.valid_from and article.valid_to and article.valid_to < article.valid_from:
         record.fault(
