@@ -314,9 +314,12 @@ def divided(
         keys: the articles that are in the store and allowed.
         alone: whether the question asks for nothing but its citations, and so for all that fits.
     """
-    cited = dict.fromkeys(
-        (each.ids, each.certain or (alone and not each.doubtful)) for each in citations
-    )
+    cited: dict[tuple[tuple[str, ...], bool], None] = {}
+    for each in citations:
+        certain = each.certain or (alone and not each.doubtful)
+        if each.citation.onward and each.clear:  # of "§§ 535 ff." the first is certain
+            cited[each.ids[:1], True] = None
+        cited[each.ids, certain and not each.citation.onward] = None
     present = [([id_ for id_ in ids if id_ in keys], certain) for ids, certain in cited]
     pinned = {id_: 1.0 for ids, certain in present if certain for id_ in ids}
     listed: dict[str, float] = {}

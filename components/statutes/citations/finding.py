@@ -36,6 +36,8 @@ from components.statutes.citations.patterns import (
     any_language,
     canonical_core,
     chinese_integer,
+    longer_numbers,
+    unread_after,
 )
 
 
@@ -143,7 +145,7 @@ _LEVEL = re.compile(
 )
 _DEEPEST = 8  # levels below an article
 _MORE_BRACKETS = re.compile(
-    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis)\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
+    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|[-–])\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
 )
 _MORE_LEVELS = re.compile(
     rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
@@ -164,7 +166,7 @@ class Item(NamedTuple):
         number: The canonical number.
         paragraph: As `Citation.paragraph`.
         through: As `Citation.through`.
-        otherwise: As `Citation.otherwise`.
+        otherwise, longer, unread, onward: As in `Citation`.
     """
 
     start: int
@@ -173,6 +175,9 @@ class Item(NamedTuple):
     paragraph: str | None
     through: str | None = None
     otherwise: tuple[str, str | None] | None = None
+    longer: tuple[tuple[str, int], ...] = ()
+    unread: str = ""
+    onward: bool = False
 
 
 # A list stays on its line, except for French code numbers, which are unmistakable. A number may
@@ -206,6 +211,12 @@ _UNIT_AGAIN = {
     "regulation": re.compile(r"reg(?:ulation)?s?\b\.?\s*", re.I),
     "paragraph": re.compile(r"para(?:graph)?s?\b\.?\s*", re.I),
 }
+# "§§ 535 ff.", "art. 5 et suivants": the article and those that follow it.
+_ONWARD = re.compile(
+    r"[^\S\n]*(?:(?<=[\d\s])ff?\.|ff\b|et\s+seq\b\.?|et\s+(?:suivants?|suiv\.|s\.)|y\s+(?:siguientes|ss\.)"
+    r"|e\s+(?:segg\.|seguenti|seguintes|ss\.)|and\s+following|(?:und\s)?fortfolgende|en\s+volgende)",
+    re.IGNORECASE,
+)
 _HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
 _QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)", re.IGNORECASE)
 _SIGN = re.compile(r"§§?\s?")
@@ -237,14 +248,16 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         if items and not marker.plural and not _continues_list(text, end):
             break
         core = canonical_core(number[0])
+        unread, longer = "", longer_numbers(text, number.start(), number.end())
         through: str | None = None
         otherwise: tuple[str, str | None] | None = None
         to = _RANGE[marker.romance].match(text, end)
         again = to and _UNIT_AGAIN[marker.kind].match(text, to.end())
         last = to and NUMBER.match(text, (again or to).end())
-        # "14 to 12" is meant as "12 to 14"; "artículo 12 a 3 meses" is not a range.
-        if to and last and not (marker.romance and _runs_backwards(core, to[0], last[0])):
-            through = canonical_core(last[0])
+        # "14 to 12" is meant as "12 to 14"; "artículo 12 a 3 meses" and "12 bis 1" are no ranges.
+        forwards = marker.romance or (to and to[0].strip().lower() == "bis")
+        if to and last and not (forwards and _runs_backwards(core, to[0], last[0])):
+            through, longer = canonical_core(last[0]), ()
             end = levels_after(text, last.end(), sign=marker.sign)[1]
             if to[0] in "–—":  # some publishers print a number's own hyphen like this
                 otherwise = (canonical_core(f"{number[0]}-{last[0]}"), None)
@@ -252,7 +265,19 @@ def items_of(text: str, marker: Marker) -> list[Item]:
             otherwise = (canonical_core(both[1]), canonical_core(both[2]))
         otherwise = otherwise or _in_full(core, through, whole)
         whole = whole if core.isdigit() else core
-        items.append(Item(number.start(), end, core, paragraph, through, otherwise))
+        onward = None if through else _ONWARD.match(text, end)
+        if onward:
+            end = onward.end()
+        elif not others:
+            unread = unread_after(text, end, levels=end > number.end())
+        items.append(
+            Item(
+                *(number.start(), end, core, paragraph, through, otherwise),
+                longer=longer,
+                unread=unread,
+                onward=onward is not None,
+            )
+        )
         items.extend(Item(start, stop, core, other) for start, stop, other in others)
         separator = _SEPARATOR[marker.romance].match(text, items[-1].end)
         if separator is None:
@@ -483,6 +508,9 @@ class Citation:
         group: Span of the whole enumeration, from its marker to its last number.
         otherwise: `number` and `through` if the dash is read the other way: "14–1" may be
             the number 14-1, and "articles 12-14" may mean a range.
+        longer: What the number may be more of, each (number, end), the longest first: "304-AAB".
+        unread: What is attached to it and was not read: "-based" of "304-based".
+        onward: Whether the articles that follow are meant too: "§§ 535 ff."
     """
 
     start: int
@@ -497,6 +525,9 @@ class Citation:
     division: str | None = None
     group: tuple[int, int] = (0, 0)
     otherwise: tuple[str, str | None] | None = None
+    longer: tuple[tuple[str, int], ...] = ()
+    unread: str = ""
+    onward: bool = False
 
     @property
     def readings(self) -> list[tuple[str, str | None]]:
@@ -588,7 +619,7 @@ def read_citations(
         tried += 1
         group = list(_enumeration(plain, marker, taken))
         if group:
-            position = taken = group[-1].end
+            position = taken = max(group[-1].end, group[-1].group[1])
             found.extend(group)
     if plain != text:
         found = [replace(c, text=text[c.start : c.end]) for c in found]
@@ -638,7 +669,7 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
     before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
     if before:
         start = before.start()
-    group = (start, items[-1].end)
+    group = (start, _reach(text, items[-1]))
     division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
     hint, reference = law_hint(text, start, end, taken)
     if marker.doubtful and reference == "none" and items[0].paragraph is None:
@@ -661,7 +692,15 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
             division=division,
             group=group,
             otherwise=item.otherwise,
+            longer=item.longer,
+            unread=item.unread,
+            onward=item.onward,
         )
+
+
+def _reach(text: str, item: Item) -> int:
+    """Where a number ends with what is attached to it: the name of its law follows."""
+    return levels_after(text, item.end + len(item.unread))[1] if item.unread else item.end
 
 
 def _division(text: str, start: int, end: int) -> tuple[str | None, int]:

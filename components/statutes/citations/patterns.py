@@ -9,12 +9,16 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from components.statutes.sources.units import unit_pattern
+
 # The numbers of articles, brought to one form so that "L. 1221-1" finds the printed "L1221-1".
 
 
+# From bis to novies, then with decies, vicies and tricies: "quaterdecies", "duovicies".
 LATIN_SUFFIX = (
-    r"(?:bis|ter|quater|quinquies|sexies|septies|octies|novies|nonies|decies|undecies|duodecies"
-    r"|terdecies|quaterdecies|quindecies)"
+    r"(?:bis|ter|quater|quinquies|sexies|septies|octies|novies|nonies"
+    r"|(?:un|duo|ter|quater|quin|quinquies|sex|sexies|sept|septies|octo|octies|novo|novies|nonies)?"
+    r"(?:decies|vicies|tricies|quadragies))"
 )
 # The longest numeral in use has nine characters; without a bound a question could be one number.
 CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"
@@ -29,32 +33,39 @@ _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
-# Chinese inserts 第十七条之一, Japanese 第三条の二.
+# Chinese inserts 第十七条之一 and 第17條之1, Japanese 第三条の二 and 第三条ノ二の三.
 _CHINESE_ARTICLE = re.compile(
-    rf"第?({CHINESE_NUMERAL})条(?:[之の]({CHINESE_NUMERAL}))?(?:の({CHINESE_NUMERAL}))?"
+    rf"第?\s?({CHINESE_NUMERAL})\s?[条條](?:[之のノ]({CHINESE_NUMERAL}))?(?:[のノ]({CHINESE_NUMERAL}))?"
 )
-_KOREAN_ARTICLE = re.compile(r"제(\d+)조(?:의(\d+))?")
+_KOREAN_ARTICLE = re.compile(r"(?:제\s?)?(\d+)\s?조?(?:\s?의\s?(\d+))?(?:\s?의\s?(\d+))?")
 
 FIRST = "premier|primer[oa]|primeiro"
 """An article's number in words: only the first has one that is cited."""
 
-_ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª]")  # "1.º", "5º"
-_RAISED = re.compile(r"(?<=\d)[⁰¹²³⁴-⁹]+")  # "§ 12¹" stands between § 12 and § 13
+_ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª°]")  # "1.º", "5º", "5°"
+# "§ 12¹", "art. 2^1" and "art. 2<sup>1</sup>" come between 12 and 13, 2 and 3.
+_RAISED = re.compile(r"(?<=\d)(?:\^\(?(?=\d)|(?=[⁰¹²³⁴-⁹]))([\d⁰¹²³⁴-⁹]+)\)?")
 _FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
 _HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number's hyphen
 # "PDPA s.2(1)", "Art. 12", "§ 823", "Điều 5": the abbreviation of the law and the unit go.
 _UNIT = re.compile(
-    r"^(?:[\w.]{1,12}\s+)?"
-    r"(?:ss?\.|sec(?:tion|\.)|art(?:icle|ikel|[íi]culo|\.)|§|rule|reg(?:ulation|\.)|điều|điêu)\s*(?=\S*\d)"
+    rf"^(?:[\w.]{{1,12}}\s+)?(?:ss?\.|§§|{unit_pattern('before')}|điêu)\s*(?=\S*\d)", re.IGNORECASE
+)
+# "1 §", "3. gr. a", "3.a člen": the unit behind a number, a letter may follow it.
+_UNIT_BEHIND = re.compile(
+    rf"(?<=\w)\.?\s*(?:{unit_pattern('after')})(?:\.|(?!\w))(?=\s*(?:[a-z]|{LATIN_SUFFIX})?$)"
 )
 _DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\s*[.,]\s*")
 _PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
-_CORE = re.compile(
-    rf"(?:[a-z]{{1,2}}[\s.*]*)?\d+(?:[\s-]?{LATIN_SUFFIX}\b|er\b|[a-z]{{1,2}}\b)?"
-    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[a-z]{{1,2}}\b)?)*(?:-[a-z]\b)?(?:\s[a-z]$)?"
+# A number's further parts: letters, Latin suffixes and numbers behind them, and a level in the
+# middle, "1.704(b)-2".
+_PARTS = (
+    rf"(?:[\s.-]?{LATIN_SUFFIX}\b(?:[\s.-]\d\b)?|er\b|[-/.:]\d+|-?[a-z]{{1,4}}(?![a-z])"
+    r"|(?<=\d)\.[a-z](?!\w)|(?<=[a-z])\d+|\(\w{1,4}\)(?=-\d))"
 )
+_CORE = re.compile(rf"(?:[a-z]{{1,3}}[\s.*-]*)?\d+{_PARTS}{{0,12}}(?:\s[a-z]{{1,2}}$)?")
 _LEVELS = re.compile(r"(?:\.?\s*\(\w{1,5}\))*")
 
 
@@ -90,8 +101,7 @@ def parse_number(printed: str) -> ArticleNumber | None:
     text = _plain(printed).strip()
     if re.fullmatch(FIRST, text):
         return ArticleNumber("1")
-    text = re.sub(r"\s*§$", "", text)  # Finland's "1 §"
-    text = _UNIT.sub("", text)
+    text = _UNIT_BEHIND.sub("", _UNIT.sub("", text))
     division = ""
     if match := _DIVISION.match(text):
         division, text = f"{match[1][:3]} {match[2]}", text[match.end() :]
@@ -131,14 +141,15 @@ def canonical_core(number: str) -> str:
     text = _plain(number).strip(" .")
     if re.fullmatch(FIRST, text):
         return "1"
-    text = re.sub(r"^([a-z]{1,2})[\s.*]+(?=\d)", r"\1", text)
-    text = re.sub(rf"-(?={LATIN_SUFFIX}\b)", "", text)  # "71-bis" is "71 bis"
+    text = re.sub(r"^([a-z]{1,3})[\s.*-]+(?=\d)", r"\1", text)
     text = re.sub(r"(?<=\d)er\b", "", text)
+    # Next to letters blanks, hyphens and dots distinguish nothing: "80-IA", "12 bis", "3.a".
+    text = re.sub(r"(?<=\d)[\s.-]+(?=[^\W\d_])|(?<=[^\W\d_])[\s-]+(?=\w)", "", text)
     return re.sub(r"\s+", "", text)
 
 
 def _plain(number: str) -> str:
-    number = _RAISED.sub(lambda raised: f"-{raised[0].translate(_FROM_RAISED)}", number)
+    number = _RAISED.sub(lambda raised: f"-{raised[1].translate(_FROM_RAISED)}", number)
     number = _ORDINAL_SIGN.sub("", number)
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
     return _HYPHEN.sub("-", text).lower()
@@ -308,12 +319,73 @@ MARKER = re.compile(
 NUMBER = re.compile(
     rf"(?:{FIRST})\b(?!.{{0,20}}\balinéa)"
     r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|[A-Z]{1,2}\.?)?"
-    rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|[A-Za-z]{{1,2}}\b)?"
-    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z](?!\w))?"
-    r"(?:\s[A-H](?=\s*(?:[,;)]|\.?\s*$|\s(?:et|ou|à|du|de)\b)))?"
+    rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|°(?!\s?[CF]\b)"
+    r"|(?:[A-Za-z]{1,2}|[A-Z]{3,4})\b)?"
+    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z]{{1,4}}(?!\w))?"
     rf"|{_ROMAN}"
 )
-"""The number of an article, as its marker or the list before it leads to it."""
+"""The number of an article, as its marker or the list before it leads to it.
+
+It is read as far as any law's numbers go; `longer_numbers` gives what a particular law may add.
+"""
+# What may continue a number: directly behind it, or letters and suffixes behind a blank.
+_CONTINUATION = re.compile(
+    rf"[-–/.:^]?[^\W_\u2e80-\uffff]+|\(\w{{1,4}}\)|[°ºª]"
+    rf"|[^\S\n](?:{LATIN_SUFFIX}|[^\W\d_]{{1,2}}|[A-Z]{{3}})(?!\w)|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
+    re.IGNORECASE,
+)
+_MOST_CONTINUATIONS = 6
+# A single letter behind a blank belongs to the number where the citation ends after it, or a part
+# or a law follows: "§ 7 c.", "art. 12 a Abs. 2", "§ 19 b BGB", but not "article 12 a été abrogé".
+# "art. 415 k.c." is the name of a law.
+_LETTER_BEHIND = re.compile(
+    r"[^\S\n](?:[a-z](?!\.\s[a-z])|[A-Z](?!\.\s[^\W\d_]))(?!\w|\.[^\W\d_])(?=\s*(?:$|[,;:)\]\n]|\.\s*(?:$|[A-ZÀ-Ý\n])"
+    r"|(?i:abs|satz|nr|stk|ust|odst|lid|al)\b|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b))"
+)
+_SUFFIXED = re.compile(
+    rf"[^\S\n]{LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?|(?<=bis|ter|ies)[^\S\n]\d(?!\w)"
+)
+# What is attached to a number or its paragraphs and was not read as a part of it.
+_ATTACHED = re.compile(r"[-–]?[^\W_\u2e80-\uffff][\w-]*|-\(|\([^\W_]{1,6}\)")
+
+
+def longer_numbers(text: str, start: int, end: int) -> tuple[tuple[str, int], ...]:
+    """What text[start:end], a number, may be more of: each (canonical, end), the longest first.
+
+    Only the numbers that a law prints can decide: "304-AAB" is one number, "304-based" is none.
+
+    >>> longer_numbers("1.704(b)-2 of", 0, 5)
+    (('1.704(b)-2', 10), ('1.704(b)', 8))
+    """
+    longer: list[tuple[str, int]] = []
+    while len(longer) < _MOST_CONTINUATIONS and (more := _CONTINUATION.match(text, end)):
+        end = more.end()
+        longer.append((canonical_core(text[start:end]), end))
+    return tuple(reversed(longer))
+
+
+def unread_after(text: str, end: int, *, levels: bool) -> str:
+    """What is attached to a citation that ends at `end`; "" for nothing.
+
+    Args:
+        text: The text.
+        end: Where the number ends, or its paragraphs.
+        levels: Whether paragraphs were read behind the number.
+
+    >>> unread_after("§ 7 q BGB", 3, levels=False), unread_after("12(3)x", 5, levels=True)
+    (' q', 'x')
+    """
+    attached = _ATTACHED.match(text, end)
+    if attached is None and not levels:
+        attached = _LETTER_BEHIND.match(text, end) or _SUFFIXED.match(text, end)
+    return attached[0] if attached else ""
+
+
+def is_letter_behind(text: str, number_end: int) -> bool:
+    """Whether a single letter behind a blank clearly belongs to the number before it."""
+    return _LETTER_BEHIND.match(text, number_end) is not None
+
+
 KINDS_BY_MARKER: dict[str, CitationKind] = {
     "code": "article",
     "short_section": "section",

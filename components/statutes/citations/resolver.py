@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import inf
 from operator import itemgetter
@@ -15,6 +15,7 @@ from components.statutes.citations.finding import (
     PLAIN_CHARACTERS,
     Citation,
     find_citations,
+    levels_after,
     read_citations,
 )
 from components.statutes.citations.hints import (
@@ -23,9 +24,16 @@ from components.statutes.citations.hints import (
     after_divisions,
     hint_after,
     is_of_something,
+    law_hint,
 )
 from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
-from components.statutes.citations.patterns import LISTED_PARAGRAPH, any_language, parse_number
+from components.statutes.citations.patterns import (
+    LISTED_PARAGRAPH,
+    any_language,
+    is_letter_behind,
+    parse_number,
+    unread_after,
+)
 from components.statutes.citations.places import is_of
 from components.statutes.languages import STOP_WORDS
 from components.statutes.lexical import folded
@@ -34,6 +42,10 @@ LONGEST_RANGE = 200
 """The most articles taken from a range in one law."""
 
 _PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
+
+_FOLLOWING = 5  # articles after "§ 535" that "§§ 535 ff." finds
+_THOUSAND = re.compile(r"(\d{1,3})\.?(\d{3})")
+_DIGITS_JOINED = re.compile(r"(?<=\d)[-./](?=\d)")
 
 _Row = tuple[str, int]
 _Parts = tuple[tuple[float, str], ...]
@@ -124,6 +136,37 @@ class NumberIndex:
         printing = set[str]().union(*(self._printing.get(core, ()) for core in cores))
         return [law for law in laws if law in printing]
 
+    def as_printed(self, citation: Citation, text: str) -> Citation:
+        """A citation with its number as a law prints it: what is behind it may belong to it.
+
+        Args:
+            citation: As found in the text.
+            text: The text, in plain characters.
+        """
+        for number, end in citation.longer:
+            if number not in self._printing:
+                continue
+            behind = text[end - 2 : end]
+            if behind[0].isspace() and behind[1].isalpha() and not is_letter_behind(text, end - 2):
+                return replace(citation, unread=behind)  # "article 12 a été abrogé"
+            paragraph, last, _ = levels_after(text, end)
+            return replace(
+                citation,
+                end=last,
+                text=text[citation.start : last],
+                number=number,
+                paragraph=paragraph,
+                otherwise=None,
+                unread=unread_after(text, last, levels=last > end),
+            )
+        if citation.through is None and not any(
+            number in self._printing for number, _ in citation.readings
+        ):
+            for number in _spellings(citation.number):
+                if number in self._printing:
+                    return replace(citation, number=number)
+        return citation
+
     def is_range(self, citation: Citation) -> bool:
         """Whether a citation is a range, rather than a printed number with a dash ("13–1")."""
         single = [number for number, through in citation.readings if through is None]
@@ -140,6 +183,8 @@ class NumberIndex:
         for number, through in citation.readings:
             found = self._numbered(citation, law, number, division)
             span = self._span(law, found, through)
+            if span is not None and citation.onward:
+                return Fitting(self._following(law, span), known=True)
             if span is not None:
                 return Fitting(span, known=True) if through is None else self._cut(span, here)
         for number, through in citation.readings:
@@ -182,6 +227,12 @@ class NumberIndex:
             return None
         positions = self._places[law, division]
         return positions[bisect_left(positions, first) : bisect_right(positions, last)]
+
+    def _following(self, law: str, found: list[int]) -> list[int]:
+        """Positions of articles and of those that follow the first of them in its division."""
+        positions = self._places[law, self._division[found[0]]]
+        first = bisect_left(positions, found[0])
+        return positions[first : first + 1 + _FOLLOWING]
 
     def _cut(self, span: list[int], here: int | None, absent: str | None = None) -> Fitting:
         """What is taken of a range. Of a very long one in a law's text, a whole book: nothing."""
@@ -226,6 +277,20 @@ class NumberIndex:
         if not inside:
             return _NOTHING if doubtful else Fitting(first or last, absent, known=True)
         return self._cut(inside, here, absent)
+
+
+def _spellings(number: str) -> Iterator[str]:
+    """Other spellings of a canonical number: "1349" and "1.349", "2o" and "2", "1-2" and "1.2".
+
+    "12.3" stays: it may be paragraph 3 of article 12.
+    """
+    if thousand := _THOUSAND.fullmatch(number):
+        yield f"{thousand[1]}{'' if '.' in number else '.'}{thousand[2]}"
+    if re.fullmatch(r"\d+o", number):
+        yield number[:-1]
+    if not _PART.fullmatch(number):
+        for sign in "-./":
+            yield _DIGITS_JOINED.sub(sign, number)
 
 
 @lru_cache(maxsize=4096)  # most laws have the same numbers
@@ -291,7 +356,8 @@ class ResolvedCitation:
             it; or the law is named elsewhere in the text or is the corpus's only one, and the
             text mentions neither a contract nor another law.
         clear: Whether it would be certain if `ids` were one article. They may be versions of one
-            article, which only their dates show.
+            article, which only their dates show; or, of "§§ 535 ff.", the first is meant and the
+            others follow it.
         laws: Laws of the corpus that are named next to it; () if there are none.
         missing: Whether it names an article that the corpus does not hold: `ids` is (), and the
             text does not mention a contract.
@@ -306,10 +372,10 @@ class ResolvedCitation:
 
     citation: Citation
     ids: tuple[str, ...]
-    certain: bool
-    clear: bool
-    laws: tuple[str, ...]
-    missing: bool
+    certain: bool = False
+    clear: bool = False
+    laws: tuple[str, ...] = ()
+    missing: bool = False
     absent: str | None = None
     doubtful: bool = False
     unfollowed: str | None = None
@@ -342,6 +408,7 @@ class _Context:
 
     Attributes:
         text: The text, in plain characters.
+        uncited: The text with its citations blanked out: "304-AAB" names no law.
         here: Position of the article whose text it is; None for a question.
         is_document: Whether it is longer than a question: a contract that it mentions is then
             not what its other citations mean.
@@ -359,6 +426,7 @@ class _Context:
     text: str
     here: int | None
     is_document: bool = False
+    uncited: str = ""
     ranges: float = inf
     lookups: float = inf
     previous: tuple[str, ...] = ()
@@ -377,7 +445,7 @@ class _Context:
     @cached_property
     def names_other_law(self) -> bool:
         """Whether the text names anything that looks like a law."""
-        return OTHER_LAW.search(self.text) is not None
+        return OTHER_LAW.search(self.uncited) is not None
 
 
 class CitationResolver:
@@ -457,17 +525,28 @@ class CitationResolver:
 
     def _resolved(self, cited: list[Citation], context: _Context) -> list[ResolvedCitation]:
         read: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
-        for citation in cited:
-            if citation.group != context.group:
-                context.since, context.group = context.group[1], citation.group
+        context.uncited = _blanked(context.text, cited)
+        for written in cited:
+            if written.group != context.group:
+                context.since, context.group = context.group[1], written.group
+            citation = self._whole(written, context)
             named = self._named_laws(citation, context)
             laws = self._supposed_laws(context) if named is None else named.laws
+            if citation is not written and not self._index.printing(citation, laws):
+                citation = written  # another law prints the longer number
+                named = self._named_laws(citation, context)
+                laws = self._supposed_laws(context) if named is None else named.laws
             if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
             read.append((citation, named, laws))
         context.foreign = any(named is not None and not named.laws for _, named, _ in read)
         resolved: list[ResolvedCitation] = []
         for citation, named, laws in read:
+            if citation.unread:
+                words = f"{citation.text}{citation.unread}"
+                of = named.laws if named else ()
+                resolved.append(ResolvedCitation(citation, (), laws=of, unfollowed=words))
+                continue
             ids, absent, known, unfollowed = self._found(citation, laws, context)
             one = len(ids) == 1
             clear = (
@@ -491,6 +570,15 @@ class CitationResolver:
                 )
             )
         return resolved
+
+    def _whole(self, citation: Citation, context: _Context) -> Citation:
+        """A citation with as much of its number as any law prints, and the law named after that."""
+        whole = self._index.as_printed(citation, context.text)
+        if whole.end <= citation.group[1]:
+            return whole
+        start, end = citation.group[0], whole.end
+        hint, reference = law_hint(context.text, start, end, context.since)
+        return replace(whole, group=(start, end), law_hint=hint, reference=reference)
 
     def _named_laws(self, citation: Citation, context: _Context) -> NamedLaws | None:
         """The laws named next to a citation, which the corpus may lack; None without a name."""
@@ -556,7 +644,7 @@ class CitationResolver:
     def _found(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
         """The articles of these laws that fit, in the corpus's order."""
         levels = (citation.paragraph, citation.division, citation.kind)
-        key = (*citation.readings, *levels, laws)
+        key = (*citation.readings, *levels, citation.onward, laws)
         if key not in context.found:
             context.found[key] = self._looked_up(citation, laws, context)
         return context.found[key]
@@ -588,6 +676,16 @@ class CitationResolver:
             unfollowed is not None or any(fitting.known for fitting in each),
             unfollowed,
         )
+
+
+def _blanked(text: str, cited: Iterable[Citation]) -> str:
+    """A text with its citations, and what is attached to them, as blanks."""
+    parts, place = [], 0
+    for citation in cited:
+        end = citation.end + len(citation.unread)
+        parts += [text[place : citation.start], " " * (end - max(place, citation.start))]
+        place = max(place, end)
+    return "".join([*parts, text[place:]])
 
 
 def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, cached_property
@@ -25,7 +25,6 @@ from components.statutes.citations.patterns import parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.replies.checked import AuditedCitation, Verdict
 from components.statutes.replies.citations import (
-    AND_ON,
     NO_PARAGRAPH,
     PLAIN_EMPHASIS,
     doubt_of,
@@ -39,6 +38,7 @@ from components.statutes.replies.citations import (
 )
 from components.statutes.replies.quotations import find_quotations
 from components.statutes.replies.text import sentence_spans
+from components.statutes.sources.units import unit_pattern
 
 _NEARBY = 3_000  # characters of a paragraph that are read for the law of a citation
 _MOST_IN_A_STATEMENT = 4  # citations; a sentence with more is a list of them
@@ -54,6 +54,22 @@ _IN_CAPITALS = re.compile(r"^[^a-zß-ÿ\u0370-\U0001ffff\n]+$", re.MULTILINE)
 _OF_THE_DOCUMENT = re.compile(
     r"\s*,?\s*(?:(?:above|below|supra|infra|ci-dessus|ci-dessous|oben|unten)\b"
     r"|(?:of|in)\s+(?:this|the present|our)\s+(?!(?:act|code|law)\b)\w)",
+    re.IGNORECASE,
+)
+# Decisions of courts, by their reporters and file numbers.
+_DECISION = re.compile(
+    r"\bECLI:[\w:.]+|\[(?:1[89]|20)\d\d\] (?:\d+ )?[A-Z][A-Za-z]+(?: [A-Z][a-z]*)? \d+"
+    r"|\b\d{1,4} (?:U\. ?S\.|S\. ?Ct\.|L\. ?Ed\.|F\.|[A-Z][\w.]{0,5} ?(?=[234]d|4th))"
+    r"(?: ?(?:Supp\.|App'x|[234]d|4th))* \d+"
+    r"|\b[CT][-‑]\d+/\d\d\b|\bBGE \d+ [IVX]+ \d+|\bB(?:GH[ZS]t?|VerfGE|VerwGE|AGE|SGE) \d+, ?\d+"
+    r"|\b[IVX]{1,5} Z[BR] \d+/\d\d|\b\d [ABC] ?R? \d+/\d\d|\bn[°o] ?\d\d-\d\d\.\d{3}"
+    r"|\bFallos:? \d+:\d+|\b[SAT]?T[SC] \d+/\d{4}"
+    r"|\bCass\. ?(?:civ|crim|soc|com|pen)\.[^.;\n]{0,40}?\d{4}"
+)
+# A number at the word for an article.
+_UNIT_AND_NUMBER = re.compile(
+    rf"(?<!\w)(?:§§?|{unit_pattern('before')})\s?[A-Z]{{0,3}}[-.]?\d[\w./-]*"
+    rf"|(?<![\w.,/-])\d[\w./-]*\s(?:{unit_pattern('after')})(?!\w)",
     re.IGNORECASE,
 )
 _NUMBERED_PARAGRAPH = re.compile(r"^\s*\((\d{1,3})\)", re.MULTILINE)
@@ -97,7 +113,7 @@ def audit(
         given: Ids of the articles that the text was written from; None for a text that was not
             written from any.
     """
-    return list(_Audit(text, laws, on, given).citations())
+    return _Audit(text, laws, on, given).citations()
 
 
 def unwrapped(text: str) -> str:
@@ -122,7 +138,10 @@ class _Audit:
         given: Collection[str] | None,
     ) -> None:
         self._text = unwrapped(text)
-        self._plain = self._text.translate(PLAIN_EMPHASIS)
+        plain = self._text.translate(PLAIN_EMPHASIS)
+        self._decisions = [each.span() for each in _DECISION.finditer(plain)]
+        # "BGE 142 III 239" is neither a law's name nor an article.
+        self._plain = _DECISION.sub(lambda decision: " " * len(decision[0]), plain)
         self._laws, self._names = laws, laws.resolver.names
         self._on, self._given = on, given
         self._resolved = laws.resolver.resolve(self._plain, is_document=True)
@@ -135,12 +154,29 @@ class _Audit:
         self._statements: dict[tuple[int, int], tuple[str, int]] = {}
         self._paragraphs = [0, *(each.end() for each in _EMPTY_LINE.finditer(self._plain))]
 
-    def citations(self) -> Iterator[AuditedCitation]:
+    def citations(self) -> list[AuditedCitation]:
+        audited = []
         for resolved in self._resolved:
             citation = resolved.citation
             verdict, why, ids, law = self._judged(resolved)
-            words = self._text[citation.start : citation.end]
-            yield AuditedCitation(citation.start, citation.end, words, verdict, ids, law, why)
+            end = citation.end + len(citation.unread)
+            words = self._text[citation.start : end]
+            audited.append(AuditedCitation(citation.start, end, words, verdict, ids, law, why))
+        return sorted([*audited, *self._unread(audited)], key=lambda each: each.start)
+
+    def _unread(self, audited: list[AuditedCitation]) -> Iterator[AuditedCitation]:
+        """What looks like a citation and was not read as one: nothing is left out in silence."""
+        for start, end in self._decisions:
+            words, why = self._text[start:end], "it is a decision of a court"
+            yield AuditedCitation(start, end, words, "not checked", (), None, why)
+        read = [(each.start, each.end) for each in audited]
+        covered = _merged([*read, *(each.citation.group for each in self._resolved)])
+        for found in _UNIT_AND_NUMBER.finditer(self._plain):
+            start, end = found.span()
+            place = bisect_left(covered, (end,))  # the last span that begins before its end
+            if not place or covered[place - 1][1] <= start:
+                words, why = self._text[start:end], "its form is not read"
+                yield AuditedCitation(start, end, words, "not checked", (), None, why)
 
     def _judged(
         self, resolved: ResolvedCitation
@@ -155,6 +191,8 @@ class _Audit:
         law, why, is_near = self._law(resolved)
         if law is None:
             return "not checked", why, (), None
+        if citation.unread:
+            return "not checked", f"{resolved.unfollowed} is not read", (), law
         ids = tuple(id_ for id_ in resolved.ids if self._laws.resolver.law_of(id_) == law)
         named = replace(resolved, ids=ids)
         if why := self._misnamed(named, law):
@@ -227,8 +265,8 @@ class _Audit:
         """The verdict on a citation of articles that its law has."""
         resolved = self._laws.of_the_day(resolved)
         citation, ids = resolved.citation, resolved.ids
-        if AND_ON.match(self._plain, citation.group[1]) or resolved.unfollowed is not None:
-            return "not checked", "it names several articles", ids
+        if citation.onward or resolved.unfollowed is not None:
+            return "not checked", "it names several articles", ids[:1]
         if citation.through is None and not resolved.certain and not self._are_one_section(ids):
             return "not checked", "it fits several articles of the law", ids
         if citation.through is None:
@@ -329,6 +367,17 @@ class _Named:
         if law not in self._names.anywhere(name) or not is_name(name, law):
             return False
         return not doubt_of_name(self._text, start, end, law)
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that touch as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 _Span = TypeVar("_Span", bound=tuple[Any, ...])

@@ -158,7 +158,6 @@ def _begins(before: str) -> bool:
 PLAIN_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
 """Blanks out emphasis one for one, so that spans stay: "Section **99**"."""
 
-AND_ON = re.compile(r"\s*(?:et\s+seq|ff\b|and\s+following|et\s+suivants|fortfolgende)", re.I)
 _BESIDE = re.compile(r"[\s()*_,]*")
 # The name of a law after a citation: words in capitals, and what joins them.
 _NAME_BEHIND = re.compile(
@@ -374,7 +373,7 @@ def state_of_named(
     citation = resolved.citation
     if not resolved.ids:
         return "not found", "none of the articles given is this one"
-    if citation.through is not None or AND_ON.match(plain, citation.group[1]):
+    if citation.through is not None or citation.onward:
         return "not checked", "it names several articles"
     if len(resolved.ids) > 1:
         return "not checked", _SEVERAL

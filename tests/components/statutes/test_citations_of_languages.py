@@ -107,9 +107,9 @@ os arts. 3, 4 e 5 | 3, 4, 5
 arts. 10 a 14 da Lei | 10-14
 artigos 10.º a 14.º | 10-14
 artigo 5 ou 6 da Lei | 5, 6
-artigo 26-A da Lei | 26-a
-art. 103-B da Constituição | 103-b
-artigo 12.º-A do Código | 12-a
+artigo 26-A da Lei | 26a
+art. 103-B da Constituição | 103b
+artigo 12.º-A do Código | 12a
 art. 2º, § 1º, da Lei | 2(1)
 art. 2º, § 3º | 2(3)
 art. 1.228, § 1º | 1.228(1)
@@ -129,7 +129,7 @@ ART. 5 DA LEI | 5
 artigo nº 12 | 12
 artigo número 12 | 12
 art. 1.022 e seguintes | 1.022
-arts. 421-A e 422 | 421-a, 422
+arts. 421-A e 422 | 421a, 422
 (art. 3º) | 3
 artigos 12, 13 e 15 | 12, 13, 15
 artigo primeiro da Lei | 1
@@ -212,7 +212,7 @@ def test_a_form_is_read(language, text, cited):
         ("1 §", "1"),
         ("§ 12¹", "12-1"),
         ("1.º", "1"),
-        ("5º-A", "5-a"),
+        ("5º-A", "5a"),
         ("primero", "1"),
         ("71-bis", "71bis"),
     ],

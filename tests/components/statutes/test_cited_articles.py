@@ -72,7 +72,9 @@ def articles_read(resolver, row):
         citation = each.citation
         # By definition no range and no paragraph is certain; they are as sure as their law is.
         several = citation.through or citation.otherwise or citation.kind == "paragraph"
-        if each.certain or (several and (each.laws or within) and not each.doubtful):
+        if citation.onward and each.clear:
+            sure.add(each.ids[0])
+        elif each.certain or (several and (each.laws or within) and not each.doubtful):
             sure.update(each.ids)
         else:
             doubt = doubt or bool(each.ids)

@@ -109,7 +109,10 @@ def test_an_act_of_another_year_was_not_given(cited, state):
         # More is named than was given.
         ("Section 12(99) of the Housing Code says so.", ["Section 12(99): not checked h12"]),
         ("Sections 12 to 99 of the Housing Code.", ["Sections 12 to 99: not checked h12 h14"]),
-        ("Section 12 et seq. of the Housing Code say so.", ["Section 12: not checked h12"]),
+        (
+            "Section 12 et seq. of the Housing Code say so.",
+            ["Section 12 et seq.: not checked h12 h14"],
+        ),
         ("Section 12 of the Housing Code of Freedonia says so.", ["Section 12: not found"]),
         ("Section 12 of the Housing Code 1985 says so.", ["Section 12: not checked h12"]),
         (
