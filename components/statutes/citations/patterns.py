@@ -17,8 +17,8 @@ from components.statutes.sources.units import unit_pattern
 # From bis to novies, then with decies, vicies and tricies: "quaterdecies", "duovicies".
 LATIN_SUFFIX = (
     r"(?:bis|ter|quater|quinquies|sexies|septies|octies|novies|nonies"
-    r"|(?:un|duo|ter|quater|quin|quinquies|sex|sexies|sept|septies|octo|octies|novo|novies|nonies)?"
-    r"(?:decies|vicies|tricies|quadragies))"
+    r"|(?:un|duo|ter|quater|quin|quinquies|sex|sexies|sept|septen|septies|octo|octies|novo|novies"
+    r"|nonies)?(?:decies|vicies|tricies|quadragies)(?:[ -](?:semel|bis|ter|quater))?)"
 )
 # The longest numeral in use has nine characters; without a bound a question could be one number.
 CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"

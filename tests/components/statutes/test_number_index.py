@@ -132,3 +132,106 @@ def test_a_paragraph_of_the_list_or_of_the_schedule_just_named(text, ids):
     resolver = CitationResolver((id_, "One Code", number) for id_, _, number in ENTRIES)
     found = resolver.resolve(text, within="5")
     assert [id_ for each in found for id_ in each.ids] == ids
+
+
+# What is behind a number belongs to it where the law prints such a number.
+
+INCOME = "Income Act"
+PRINTED = [
+    *(
+        "2º",
+        "2º-B",
+        "3",
+        "5",
+        "5a",
+        "6 bis",
+        "6 bis 3",
+        "7",
+        "9 k",
+        "11",
+        "11-ddd",
+        "12 septendecies",
+    ),
+    *("40", "40-QB", "40QBA", "1.482", "1.482(c)-4", "1350", "T07-0032", "21.04.010", "13-2"),
+]
+
+
+@pytest.fixture(scope="module")
+def of_income():
+    return CitationResolver((number, INCOME, number) for number in PRINTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("section 40-QB", "40-QB"),
+        ("Section 40QB(3)(i)", "40-QB"),
+        ("section 40 QB of the Income Act", "40-QB"),
+        ("section 40-QBA", "40QBA"),
+        ("§ 1.482(c)-4", "1.482(c)-4"),
+        ("§ 1.482(c)-4(b) of the Income Act", "1.482(c)-4"),
+        ("§ 1.482(c)", "1.482"),
+        ("§ 11ddd", "11-ddd"),
+        ("§ 9 k", "9 k"),
+        ("§ 9k of the Income Act", "9 k"),
+        ("§ 5 a of the Income Act", "5a"),
+        ("section 5 a tenant", None),
+        ("art. 6 bis 3", "6 bis 3"),
+        ("art. 6 bis of the Income Act", "6 bis"),
+        ("art. 12 septendecies", "12 septendecies"),
+        ("article T07-0032", "T07-0032"),
+        ("section 21.04.010(2)", "21.04.010"),
+        ("section 21-04-010", "21.04.010"),
+        ("art. 2°", "2º"),
+        ("art. 2o", "2º"),
+        ("art. 2º", "2º"),
+        ("art. 2-B", "2º-B"),
+        ("art. 2.º-B", "2º-B"),
+        ("art. 1.350", "1350"),
+        ("§ 7 Satz 1", "7"),
+        ("Section 7.The tenant", "7"),
+    ],
+)
+def test_a_law_decides_how_far_its_number_reaches(of_income, text, number):
+    (found,) = of_income.resolve_question(text).citations
+    assert found.ids == (() if number is None else (number,))
+    assert found.certain == (number is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("§ 7 q", "§ 7 q"),
+        ("§ 7 q Abs. 2", "§ 7 q"),
+        ("section 7xyz", "section 7xyz"),
+        ("section 7-based", "section 7-based"),
+        ("§ 1.482(c)-5", "§ 1.482(c)-5"),
+        ("article 7(annex)", "article 7(annex)"),
+        ("section 7(2)1", "section 7(2)1"),
+        ("art. 7 bis 2", "art. 7 bis 2"),
+        ("article 5 a été abrogé", "article 5 a"),
+    ],
+)
+def test_a_number_that_is_not_read_whole_names_nothing(of_income, text, unread):
+    (found,) = of_income.resolve_question(text).citations
+    assert (found.ids, found.certain, found.missing) == ((), False, False)
+    assert found.unfollowed == unread
+
+
+def test_a_number_that_is_read_whole_may_be_missing(of_income):
+    cited = of_income.resolve_question("sections 40-QC, 7q and 12 octies").citations
+    assert [(each.ids, each.missing) for each in cited] == [((), True)] * 3
+
+
+def test_the_longest_number_that_any_law_prints_is_meant():
+    laws = [("a7", "First Act", "7"), ("b7", "Second Act", "7"), ("b7c", "Second Act", "7c")]
+    resolver = CitationResolver(laws)
+    assert [each.ids for each in resolver.resolve("§ 7 c")] == [("b7c",)]
+    (of_the_first,) = resolver.resolve("§ 7 c of the First Act")
+    assert (of_the_first.ids, of_the_first.unfollowed) == ((), "§ 7 c")
+
+
+def test_the_articles_that_follow_are_a_hint(of_income):
+    (found,) = of_income.resolve_question("§§ 5 ff. of the Income Act").citations
+    assert found.ids == tuple(PRINTED[3:9])
+    assert found.clear and not found.certain
