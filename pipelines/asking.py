@@ -134,7 +134,8 @@ class Answer(TypedDict):
     - `missing`: articles that the question names and the store lacks, in the question's words.
     - `left_out`: articles that the question names and the filters or `as_of` leave out: `id`,
       `law`, `number`, `state` and dates of each.
-    - `not_followed`: citations beyond what is looked up for one question, in its words.
+    - `not_followed`: citations that are not read whole, or beyond what is looked up for one
+      question, in its words.
     - `corrections`: words of the question that were searched in another spelling,
       `{as asked: as searched}`.
     - `languages`: those of the articles (BCP 47), if the question seems to be in none of them.
