@@ -98,8 +98,8 @@ def _ask(options: argparse.Namespace) -> int:
         say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
     if "not_followed" in answer:
         say(
-            f"Not looked up, or not in full: {'; '.join(answer['not_followed'])}. A number that is not "
-            "read whole is not guessed, and a question can be too long."
+            f"Not looked up, or not in full: {'; '.join(answer['not_followed'])}. "
+            "A number that is not read whole is not guessed, and a question can be too long."
         )
     if "corrections" in answer:
         pairs = (f"“{new}” for “{old}”" for old, new in answer["corrections"].items())

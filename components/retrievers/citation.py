@@ -114,9 +114,9 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             Each article has its other wordings in `meta["wordings"]` where there are any.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
-            `not_followed`: the words of citations whose number is not read whole ("§ 7 q"), and of
-            those that are too many or too long to be looked up: the ranges after the eighth; of a longer range what comes after its first 200 articles;
-            and the question from its 31st citation on.
+            `not_followed`: the words of citations that are not looked up: whose number is not read
+            whole ("§ 7 q"); ranges after the eighth; of a longer range what comes after its first
+            200 articles; and the question from its 31st citation on.
             `query`: the question as it was read; for an embedder, whose input is called `text`.
 
         Raises:

@@ -184,8 +184,7 @@ class EngineCitationRetriever(EngineRetriever):
         laws, names = self._named_laws(engine)
         spoken = sorted(names.anywhere(question.translate(PLAIN_CHARACTERS)))
         of_laws: Condition | bool = compared("law", "in", spoken) if spoken else True
-        readings = [reading for each in cited for reading in each.readings]
-        numbers = sorted({number for reading in readings for number in reading if number})
+        numbers = sorted(set[str]().union(*(each.numbers for each in cited)))
         found = _entries(engine, both(compared("core", "in", numbers), of_laws), _MOST_FITTING)
         for law, first, last in _ranges(cited, found):
             between = both(

@@ -37,6 +37,7 @@ from components.statutes.citations.patterns import (
     canonical_core,
     chinese_integer,
     longer_numbers,
+    spellings,
     unread_after,
 )
 
@@ -533,6 +534,12 @@ class Citation:
     def readings(self) -> list[tuple[str, str | None]]:
         """Each (number, through) that the citation can mean, the likelier first."""
         return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
+
+    @property
+    def numbers(self) -> set[str]:
+        """Every number that may name the cited article, in any spelling."""
+        numbers = {number for reading in self.readings for number in reading if number}
+        return {*numbers, *spellings(self.number), *(number for number, _ in self.longer)}
 
 
 # In French a "section" is a division and "§" a paragraph of an article.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -66,6 +67,10 @@ _PARTS = (
     r"|(?<=\d)\.[a-z](?!\w)|(?<=[a-z])\d+|\(\w{1,4}\)(?=-\d))"
 )
 _CORE = re.compile(rf"(?:[a-z]{{1,3}}[\s.*-]*)?\d+{_PARTS}{{0,12}}(?:\s[a-z]{{1,2}}$)?")
+PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
+"""A number that may be an article's with its paragraph: "12.3"."""
+_THOUSAND = re.compile(r"(\d{1,3})\.?(\d{3})")
+_DIGITS_JOINED = re.compile(r"(?<=\d)[-./](?=\d)")
 _LEVELS = re.compile(r"(?:\.?\s*\(\w{1,5}\))*")
 
 
@@ -146,6 +151,20 @@ def canonical_core(number: str) -> str:
     # Next to letters blanks, hyphens and dots distinguish nothing: "80-IA", "12 bis", "3.a".
     text = re.sub(r"(?<=\d)[\s.-]+(?=[^\W\d_])|(?<=[^\W\d_])[\s-]+(?=\w)", "", text)
     return re.sub(r"\s+", "", text)
+
+
+def spellings(number: str) -> Iterator[str]:
+    """Other spellings of a canonical number: "1349" and "1.349", "2o" and "2", "1-2" and "1.2".
+
+    "12.3" stays: it may be paragraph 3 of article 12.
+    """
+    if thousand := _THOUSAND.fullmatch(number):
+        yield f"{thousand[1]}{'' if '.' in number else '.'}{thousand[2]}"
+    if re.fullmatch(r"\d+o", number):
+        yield number[:-1]
+    if not PART.fullmatch(number):
+        for sign in "-./":
+            yield _DIGITS_JOINED.sub(sign, number)
 
 
 def _plain(number: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import inf
@@ -29,9 +29,11 @@ from components.statutes.citations.hints import (
 from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
 from components.statutes.citations.patterns import (
     LISTED_PARAGRAPH,
+    PART,
     any_language,
     is_letter_behind,
     parse_number,
+    spellings,
     unread_after,
 )
 from components.statutes.citations.places import is_of
@@ -41,11 +43,7 @@ from components.statutes.lexical import folded
 LONGEST_RANGE = 200
 """The most articles taken from a range in one law."""
 
-_PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
-
 _FOLLOWING = 5  # articles after "§ 535" that "§§ 535 ff." finds
-_THOUSAND = re.compile(r"(\d{1,3})\.?(\d{3})")
-_DIGITS_JOINED = re.compile(r"(?<=\d)[-./](?=\d)")
 
 _Row = tuple[str, int]
 _Parts = tuple[tuple[float, str], ...]
@@ -131,7 +129,7 @@ class NumberIndex:
         For "12.3", a law may print 12.
         """
         cores = {core for reading in citation.readings for core in reading if core}
-        if part := _PART.fullmatch(citation.number):
+        if part := PART.fullmatch(citation.number):
             cores.add(part[1])
         printing = set[str]().union(*(self._printing.get(core, ()) for core in cores))
         return [law for law in laws if law in printing]
@@ -162,7 +160,7 @@ class NumberIndex:
         if citation.through is None and not any(
             number in self._printing for number, _ in citation.readings
         ):
-            for number in _spellings(citation.number):
+            for number in spellings(citation.number):
                 if number in self._printing:
                     return replace(citation, number=number)
         return citation
@@ -194,7 +192,7 @@ class NumberIndex:
                     return of_range
         # "art. 12.3" is article 12, paragraph 3 in a law whose numbers have no dots.
         if here is None and self._whole and law not in self._dotted and citation.through is None:
-            part = _PART.fullmatch(citation.number)
+            part = PART.fullmatch(citation.number)
             if part and citation.kind in ("article", "section"):
                 return Fitting(self._numbered(citation, law, part[1], division, part[2]))
         return _NOTHING
@@ -277,20 +275,6 @@ class NumberIndex:
         if not inside:
             return _NOTHING if doubtful else Fitting(first or last, absent, known=True)
         return self._cut(inside, here, absent)
-
-
-def _spellings(number: str) -> Iterator[str]:
-    """Other spellings of a canonical number: "1349" and "1.349", "2o" and "2", "1-2" and "1.2".
-
-    "12.3" stays: it may be paragraph 3 of article 12.
-    """
-    if thousand := _THOUSAND.fullmatch(number):
-        yield f"{thousand[1]}{'' if '.' in number else '.'}{thousand[2]}"
-    if re.fullmatch(r"\d+o", number):
-        yield number[:-1]
-    if not _PART.fullmatch(number):
-        for sign in "-./":
-            yield _DIGITS_JOINED.sub(sign, number)
 
 
 @lru_cache(maxsize=4096)  # most laws have the same numbers
