@@ -1,0 +1,165 @@
+"""Notes that stand in place of repealed law: "(weggefallen)", "Abrogé par la loi n° 7 de 1999"."""
+
+from __future__ import annotations
+
+import re
+
+from components.statutes.sources.units import unit_pattern
+
+# By language; Danish also Norwegian, Czech also Slovak, Slovenian also Croatian and Serbian.
+_REPEALED = {
+    "ar": "ملغاة|ملغى|ملغي|ألغيت",
+    "bg": r"отм\.|отменен[аио]?|заличен[аои]?",
+    "ca": "derogad[ae]s?|derogats?|suprimi(?:t|da)|sense contingut",
+    "cs": r"zrušen[aoyýéá]?|vypušt[ěe]n[aoyýéá]?",
+    "da": "ophæve(?:t|de)|opphevet|opphevde|bortfal(?:t|det|let)|udgået",
+    "de": "(?:ersatzlos )?(?:weggefallen|aufgehoben|gestrichen)|entfallen|entfällt|gegenstandslos"
+    "|au(?:ß|ss)er kraft(?: getreten)?|jetzt (?=§|art)",
+    "el": r"καταργ(?:ήθηκ(?:ε|αν)|είται|ούνται|ημέν\w+)",
+    "en": "repealed|omitted|revoked|rescinded|(?:intentionally )?reserved|spent|deleted|lapsed"
+    r"|expired|superseded|renumbered|transferred|formerly|now (?=§|art|sec|s\.)"
+    "|ceased to have effect",
+    "es": "derogad[oa]s?|suprimid[oa]s?|anulad[oa]s?|(?:dejad[oa]s? )?sin efecto|sin contenido"
+    "|sin vigencia",
+    "et": "kehtetu(?:ks tunnistatud)?|välja jäetud",
+    "fi": "kumot(?:tu|ut)",
+    "fr": "abrogée?s?|supprimée?s?|sans objet|caducs?|caduques?|périmée?s?",
+    "hu": "hatályon kívül helyez(?:ve|te|ték)|hatályát vesztette",
+    "id": "dihapus(?:kan)?|dicabut",
+    "is": r"brottfall\w+|fell[dt]\w* (?:niður|brott|úr gildi)",
+    "it": "abrogat[oaie]|soppress[oaie]|senza oggetto",
+    "ja": "削除|廃止",
+    "ko": "삭제|폐지",
+    "lt": r"nete(?:ko|k[ęu]s\w*) galios|panaikint\w+",
+    "lv": "izslēgt[sia]|svītrot[sia]|zaudēj(?:is|usi|uši) spēku",
+    "nl": "vervallen|gereserveerd|ingetrokken|opgeheven",
+    "pl": "uchylon[yae]|skreślon[yae]|pominięt[yae]|utracił[ao]? moc",
+    "pt": "revogad[oa]s?|suprimid[oa]s?|eliminad[oa]s?",
+    "ro": "abrogat[ăei]?|abrogate",
+    "ru": r"утратил[аои]? силу|исключен[аоы]?|признан\w* утративш\w+ силу|отменен[аоы]?",
+    "sl": "črtan[aoi]?|brisan[aoi]?|ukinut[aoi]?|razveljavljen[aoi]?|prenehal[aoi]? veljati"
+    r"|presta(?:o|l[aoi]?) (?:da važi|važiti|veljati)|брисан[аои]?|престал?[аои] да важи",
+    "sv": "upphävd[at]?|upphävts?",
+    "th": "ยกเลิก",
+    "tr": "mülga|yürürlükten kaldırıl(?:mıştır|mış|dı)|iptal(?: edilmiştir)?",
+    "uk": "втратил[аои]? чинність|виключен[оаі]|скасован[оаі]",
+    "vi": "(?:đã )?(?:(?:bị|được) )?bãi bỏ|hết hiệu lực",
+    "zh": "已?(?:删除|刪除|废止|廢止)",
+}
+# Words of all languages that lead from these to the act or the day of the repeal.
+_BY = (
+    "by|under|from|on|with|as|effective|see|per|to|durch|mit|gem(?:äß|äss|\\.)|seit|ab|am|vom|zum"
+    "|par|depuis|le|à compter|avec|dal?|dall[ao]|dell[ao]|d[ae]ll'\\w+|del|con|ai sensi|por"
+    "|pel[ao]s?|segons|según|desde|en virtud|a partir|em|bij|met|ved|fra|iht|genom|från|prin|cu|a"
+    "|az|nuo|ar|s|z|na|podľa|podle|przez|ustawą|zakonom|zákon[eo]m|od|на|с|со|з|із|від|згідно"
+    "|законом|федеральным"
+    "|με|από|theo|bởi|từ|dengan|oleh|í|með|[la]:ll[aä]|lailla|art|section|§"
+)
+_UNIT = (
+    f"(?:{unit_pattern('before')}|{unit_pattern('after')}|§§|arts?\\.|artt\\.|ss\\.|sections"
+    "|articles|articoli|artículos|artigos|artikel[ns]?|artiklen|paragraf(?:en|o)?|paragraph"
+    "|provision|rules|regulations|bestimmung|vorschrift|disposici[óo]n|статтю|члан|第.{1,30}[条條]"
+    "(?:まで)?|제.{1,30}조(?:까지)?)"
+)
+_NUMBER = r"(?:(?:\d[\w.\-–—/()]*|(?:[ivxlc]+|und|bis|and|to|et|al|[^\W\d_])\b[.,]?|[,.–—-])\s*)*+"
+# Of another law's article only what was done to it: "Section 5 is repealed" repeals it.
+_WAS = (
+    "was|were|has been|have been|wurden?|a été|ont été|ha sido|han sido|fue|fueron|foi|foram"
+    "|è stat[oa]|sono stat[ie]|er|var|har|blev|on|został[ao]?|byl[ay]?|bol[ao]?|je|a fost|buvo"
+)
+_ITSELF = (
+    "this|the present|diese[rs]?|cet(?:te)?|le présent|la présente|(?:il )?presente|questo|este"
+    "|el presente|la presente|o presente|deze|denne|dette|настоящая|ця|ovaj|ta"
+)
+_IS = f"{_WAS}|is|are|ist|est|es|está|queda|é|è"
+# "Inserted by ... (AS 1984 778). Repealed by ...": the history of an article that was added.
+_INSERTED = (
+    r"(?:(?:eingefügt|fassung gemä(?:ß|ss)|inserted|added|insérée?|introduite?|ajoutée?"
+    r"|introdott[oa]|inserit[oa]|añadid[oa]|aditad[oa])\b.*?\d.*?[.)]\s+)?"
+)
+_OPENED = r"[\s\[({（【〔<«*_\"'-]*"
+_NOTE = re.compile(
+    rf"{_OPENED}{_INSERTED}(?:(?:{_ITSELF})\s+{_UNIT}\s+(?:(?:{_IS})\s+)?"
+    rf"|(?:(?:\d[\w.]*\s*)?(?:{_UNIT}\s*{_NUMBER})+)?(?:(?:{_WAS})\s+)?)[\s.:–—-]*{_OPENED}"
+    rf"(?:{'|'.join(_REPEALED.values())})(?!\w)(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# An act or a day has a number.
+_ACT_OR_DAY = re.compile(rf"\s*(?:[^\w\s]|\d|(?:{_BY})(?!\w)).*\d", re.IGNORECASE | re.DOTALL)
+_OBLIGES = re.compile(
+    r"\b(?:shall|must|may not|muss|müssen|darf|dürfen|doit|doivent|peut|peuvent|debe|deberán?"
+    r"|puede|pueden|devem?|pode|deve|devono|può|possono|moet|moeten|skal|skall|ska)\b",
+    re.IGNORECASE,
+)
+# A full stop behind a short word or a number is an abbreviation's: "Abs. 2", "15. Dez.".
+_NEXT_SENTENCE = re.compile(
+    r"(?:[^\W\d_]{5,}\.|[)\]](?:\.|(?=\s+(?-i:[A-ZÀ-Þ]))))\s+(?P<words>\w.*)", re.DOTALL
+)
+_IN_BRACKETS = re.compile(r"[\s*]*[\[({（【〔<].*[\])}）】〕>]\W*$", re.DOTALL)
+_MARKUP = re.compile(r"\]\([^()\s]*\)|<sup>.*?</sup>|\[\^\w+\]|[¹²³⁴-⁹]+")
+_OF_ARTICLE = re.compile(rf"{_OPENED}{_UNIT}\s", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"^\s*(?:\((\d+)[a-z]?\)|(\d+)[.)]|stk\. ?(\d+)\.)\s+", re.IGNORECASE)
+_WORDLESS = re.compile(r"[\s.…·–—-]+")
+_SENTENCE_ENDS = (".", ":", ";", ",")
+_LONGEST, _LONGEST_TITLE = 600, 120  # characters
+
+
+def is_repeal_note(text: str) -> bool:
+    """Whether a text only notes that its article was repealed, moved or left empty.
+
+    The note may name the act and the day, and the article's title may stand above it. A text that
+    repeals something else is not one.
+
+    >>> is_repeal_note("(weggefallen)"), is_repeal_note("Repealed by Act 7 of 1999, s. 4.")
+    (True, True)
+    >>> is_repeal_note("The Barge Act is repealed.")
+    False
+    """
+    if len(text) > _LONGEST:
+        return False
+    if _WORDLESS.fullmatch(text):
+        return True
+    lines = _lines(_MARKUP.sub(" ", text))
+    if all(map(_is_note, lines)):
+        return bool(lines)
+    return len(lines) > 1 and _is_title(lines[0], lines[1]) and all(map(_is_note, lines[1:]))
+
+
+def _lines(text: str) -> list[str]:
+    """Lines that hold words; one within open brackets goes on with the next."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and lines[-1].count("(") > lines[-1].count(")"):
+            lines[-1] += f" {line}"
+        elif line.strip() and not _WORDLESS.fullmatch(line):
+            lines.append(line)
+    return lines
+
+
+def _is_title(line: str, note: str) -> bool:
+    """Whether a line is the title above a note, not a provision above a repealed one."""
+    if len(line) > _LONGEST_TITLE or _PARAGRAPH.match(line) or _OBLIGES.search(line):
+        return False
+    numbered = _PARAGRAPH.match(note)
+    if numbered and numbered[numbered.lastindex or 0] != "1":
+        return False
+    # Titles that end with a full stop look like sentences, unless the note speaks of the article.
+    return not line.rstrip().endswith(_SENTENCE_ENDS) or bool(_OF_ARTICLE.match(note))
+
+
+def _is_note(line: str) -> bool:
+    line = _PARAGRAPH.sub("", line)
+    note = _NOTE.match(line)
+    if note is None:
+        return False
+    rest = note["rest"]
+    if not re.search(r"\w", rest):
+        return True
+    is_bracketed = _IN_BRACKETS.match(line)
+    if not (is_bracketed or _ACT_OR_DAY.match(rest)) or _OBLIGES.search(rest):
+        return False
+    following = _NEXT_SENTENCE.search(rest)
+    if following is None:
+        return True
+    small = [word for word in re.findall(r"[^\W\d_]{2,}", following["words"]) if word.islower()]
+    return len(small) < (4 if re.search(r"\d", following["words"]) else 2)
