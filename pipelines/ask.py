@@ -136,13 +136,12 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _left_out(article: Mapping[str, Any]) -> str:
     """An article that was not in force on the day, and when it was."""
-    repealed = article["state"] == "repealed"
-    when = (
-        f"last day in force {_spelled(article['valid_to'])}"
-        if repealed
-        else f"from {_spelled(article['valid_from'])}"
-    )
-    return f"{article['law']}, {article['number']} ({article['state']}; {when})"
+    when = ""
+    if article["state"] != "repealed":
+        when = f"; from {_spelled(article['valid_from'])}"
+    elif article["valid_to"]:
+        when = f"; last day in force {_spelled(article['valid_to'])}"
+    return f"{article['law']}, {article['number']} ({article['state']}{when})"
 
 
 def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:

@@ -459,7 +459,7 @@ def _inputs(
     for target in targets:
         component, socket = target.split(".")
         given = dict(filters) if filters else None
-        if day is not None and component not in choosing:
+        if component not in choosing:
             given = in_force_on(day, filters)
         if given:
             instance = pipeline.get_component(component)

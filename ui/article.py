@@ -158,6 +158,8 @@ def state_named(article: Mapping[str, Any], language: Language) -> str:
     """The state in words alone; see `state_sentence`."""
     texts = STATE_TEXTS[language]
     start, end = (day(article.get(name), language) for name in ("valid_from", "valid_to"))
+    if article["state"] == "repealed" and not end:
+        return state_word("repealed", language).capitalize()
     in_force = texts.in_force_since.format(start=start) if start else texts.in_force
     return {
         "in force": in_force + (texts.until.format(end=end) if end else ""),

@@ -266,7 +266,9 @@ def _left_out(documents: list[Document], on: date, *, by_day: bool) -> list[dict
     for document, each in zip(documents, articles, strict=True):
         why, article = "by the filters", article_of(document)
         if by_day and each["state"] == "repealed":
-            why = f"repealed; its last day in force was {article.valid_to}"
+            why = "repealed"
+            if article.valid_to is not None:
+                why += f"; its last day in force was {article.valid_to}"
         elif by_day and each["state"] == "not yet in force":
             why = f"not yet in force; its first day is {article.valid_from}"
         reasons.append(f"{each['law']}, {each['number']} ({why})")

@@ -15,11 +15,12 @@ from components.statutes.article import Article
 
 # How many articles the law has in the sources, so that a recipient can tell whether all are there.
 LAW_ARTICLES = "law_articles"
+STUB = "stub"
 DAY_FIELDS = ("valid_from", "valid_to")
 
 
 def as_document(article: Article, position: int, meta: dict[str, Any] | None = None) -> Document:
-    """An article as a Haystack document.
+    """An article as a Haystack document; `meta["stub"]` marks one without a text of its own.
 
     Args:
         article: the article.
@@ -27,6 +28,8 @@ def as_document(article: Article, position: int, meta: dict[str, Any] | None = N
         meta: further metadata.
     """
     fields = article.to_json()
+    if article.is_stub:
+        fields[STUB] = True
     return Document(
         id=fields.pop("id"),
         content=fields.pop("text"),

@@ -100,7 +100,7 @@ class EngineRetriever(Retriever):
     ) -> dict[str, list[Document]]:
         """Search an engine among the articles that meet a condition."""
         narrowed, k, day = self._request(filters, top_k, as_of)
-        condition = engine_filters(narrowed if day is None else in_force_on(day, narrowed))
+        condition = engine_filters(in_force_on(day, narrowed))
         if condition is False or k == 0:
             return {"documents": []}
         found = search(self._opened(), k, None if condition is True else condition)

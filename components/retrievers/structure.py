@@ -75,7 +75,7 @@ class StructureExpander(IndexReader[_Places]):
             adjacent: how many articles to attach on each side.
             cited: how many cited articles to attach at most, in the order of their citations.
             as_of: skips neighbours that were not in force: "today", a day as YYYY-MM-DD, or
-                "any", which takes them all. Articles without dates always stay.
+                "any". Articles without dates always stay, unless they are stubs.
             refresh_seconds: how old the last read of a foreign store may be before it is read
                 again; the shortest of all retrievers over one store counts. Lexarbor's own
                 store is always up to date.
@@ -121,8 +121,8 @@ class StructureExpander(IndexReader[_Places]):
         ) -> tuple[tuple[list[dict[str, str]], dict[str, Document]], bool]:
             places = self.current_index(state)
             validity = validity_of(self._store, state)
-            left_out = validity.on(day).left_out
-            related = [self._related(each, places, validity, on, left_out) for each in documents]
+            unlisted = validity.on(day).unlisted
+            related = [self._related(each, places, validity, on, unlisted) for each in documents]
             keys = self._keys({id_ for each in related for id_ in each}, filters)
             found = {each.id: each for each in self._store.fetch(keys)}
             return (related, found), len(found) == len(keys)
@@ -152,7 +152,7 @@ class StructureExpander(IndexReader[_Places]):
         places: _Places,
         validity: Validity,
         on: date,
-        left_out: Container[str],
+        unlisted: Container[str],
     ) -> dict[str, str]:
         """Id and relation of each neighbour: before, nearest first, after, then cited."""
         related: dict[str, str] = {}
@@ -161,7 +161,7 @@ class StructureExpander(IndexReader[_Places]):
         for relation, step in (("previous", places.before), ("next", places.after)):
             id_, found = step.get(document.id), 0
             while id_ is not None and found < self.adjacent:
-                if id_ not in left_out:
+                if id_ not in unlisted:
                     related[id_] = relation
                     found += 1
                 id_ = step.get(id_)
@@ -172,7 +172,7 @@ class StructureExpander(IndexReader[_Places]):
         certain = dict.fromkeys(
             each.ids[0] for each in by_wording(cited, validity, on) if each.certain
         )
-        certain = {id_: None for id_ in certain if id_ != document.id and id_ not in left_out}
+        certain = {id_: None for id_ in certain if id_ != document.id and id_ not in unlisted}
         for id_ in list(certain)[: self.cited]:
             related.setdefault(id_, "cited")
         return related

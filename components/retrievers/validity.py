@@ -3,6 +3,9 @@
 A retriever's `as_of` is "today", a day as YYYY-MM-DD, or "any" for all there is. An article without
 dates always stays: whether it was in force is unknown, and results say so.
 
+A stub ("(repealed)", an article without a text of its own) stands in no list, whatever the day: it
+is found by its citation only.
+
 There are three ways to leave out what was not in force, one for each kind of retriever:
 
 - `Validity.on` serves the retrievers with `as_of` that search resident indexes (BM25, dense
@@ -28,7 +31,7 @@ import numpy as np
 from haystack import Document, logging
 from numpy.typing import NDArray
 
-from components.converters.articles import DAY_FIELDS, article_of, day_of, law_of, number_of
+from components.converters.articles import DAY_FIELDS, STUB, article_of, day_of, law_of, number_of
 from components.statutes.article import ArticleState, iso_day
 from components.statutes.citations.patterns import parse_number
 
@@ -116,15 +119,17 @@ class InForce:
     """The articles of a store that may be in force on a day.
 
     Attributes:
-        keys: int64, keys of the articles that may be; None if all may be.
-        left_out: ids of the others.
+        keys: int64, keys of the articles that may be and are not stubs; None for all articles.
+        left_out: ids of those that were not in force.
+        unlisted: ids of these and of all stubs.
     """
 
     keys: NDArray[np.int64] | None
     left_out: frozenset[str]
+    unlisted: frozenset[str]
 
 
-_EVERYTHING = InForce(None, frozenset())
+_EVERYTHING = InForce(None, frozenset(), frozenset())
 
 
 class Validity:
@@ -138,7 +143,7 @@ class Validity:
         """Reads `(key, id, meta)` of every article, in the law's order."""
         self._unreadable: dict[str, dict[str, Any]] = {field: {} for field in DAY_FIELDS}
         self._faulty: dict[str, str] = {}
-        keys, ids, first, last = [], [], [], []
+        keys, ids, first, last, stubs = [], [], [], [], []
         # By law and the digits of the number, which all spellings of it have in common.
         alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
         for row, (key, id_, meta) in enumerate(metas):
@@ -147,6 +152,7 @@ class Validity:
             ids.append(id_)
             first.append(begins)
             last.append(ends)
+            stubs.append(meta.get(STUB) is True)
             law, number = law_of(meta), number_of(meta)
             if law.strip() and number.strip():
                 digits = "-".join(re.findall(r"\d+", number)) or number
@@ -157,10 +163,13 @@ class Validity:
         self._keys = np.array(keys, dtype=np.int64)
         self._first = np.array(first, dtype=np.int64)
         self._last = np.array(last, dtype=np.int64)
-        self._in_force: dict[int, InForce] = {}
-        # For law without dates nothing else is kept.
-        if (self._first > _ALWAYS).any() or (self._last < _FOREVER).any():
+        self._stubs = np.array(stubs, dtype=bool)
+        self._in_force: dict[int | None, InForce] = {}
+        is_dated = (self._first > _ALWAYS).any() or (self._last < _FOREVER).any()
+        # For law without dates and stubs nothing else is kept.
+        if is_dated or self._stubs.any():
             self._ids = ids
+        if is_dated:
             for printed in alike.values():
                 if len(printed) > 1:
                     wordings = [
@@ -175,22 +184,26 @@ class Validity:
         return {field: list(values.values()) for field, values in self._unreadable.items()}
 
     def on(self, day: date | None) -> InForce:
-        """What may be in force on a day; everything for None."""
-        if day is None or not self._ids:
+        """What may be in force on a day; for None all articles but stubs."""
+        if not self._ids:
             return _EVERYTHING
-        number = day.toordinal()
+        number = None if day is None else day.toordinal()
         found = self._in_force.get(number)
         if found is None:
-            inside = (self._first <= number) & (number <= self._last)
+            inside = np.ones_like(self._stubs)
+            if number is not None:
+                inside = (self._first <= number) & (number <= self._last)
+            listed = inside & ~self._stubs
             found = _EVERYTHING
-            if not inside.all():
-                outside = np.flatnonzero(~inside).tolist()
-                left_out = frozenset(self._ids[row] for row in outside)
-                found = InForce(self._keys[inside], left_out)
+            if not listed.all():
+                found = InForce(self._keys[listed], self._named(~inside), self._named(~listed))
             if len(self._in_force) >= _DAYS_KEPT:
                 self._in_force = {}
             self._in_force[number] = found
         return found
+
+    def _named(self, mask: NDArray[np.bool_]) -> frozenset[str]:
+        return frozenset(self._ids[row] for row in np.flatnonzero(mask).tolist())
 
     def others(self, id_: str) -> list[dict[str, str | None]]:
         """The other wordings of an article, oldest first: `id`, `valid_from` and `valid_to`."""
@@ -283,10 +296,10 @@ def _iso(number: int) -> str:
     return date.fromordinal(number).isoformat()
 
 
-def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Filters that leave out what was not yet or no longer in force on a day.
+def in_force_on(day: date | None, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Filters that leave out stubs, and what was not yet or no longer in force on a day.
 
-    An article without dates stays: whether it was in force is unknown, and results say so.
+    Another article without dates stays: whether it was in force is unknown, and results say so.
 
     ```python
     from datetime import date
@@ -297,24 +310,26 @@ def in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str
     ```
 
     Args:
-        day: the day in question. The first and the last day in force count as in force.
+        day: the day in question; None leaves out stubs alone. The first and the last day in force
+            count as in force.
         filters: further Haystack filters that must hold.
     """
-    # A comparison with a missing date is false, so its negation keeps what has none.
-    conditions = [
-        {
-            "operator": "NOT",
-            "conditions": [{"field": field, "operator": operator, "value": day.isoformat()}],
-        }
-        for field, operator in (("meta.valid_from", ">"), ("meta.valid_to", "<"))
+    conditions: list[dict[str, Any]] = [
+        {"field": f"meta.{STUB}", "operator": "!=", "value": True},
+        *([dict(filters)] if filters else []),
     ]
-    return {"operator": "AND", "conditions": [*conditions, *([dict(filters)] if filters else [])]}
+    if day is not None:
+        # A comparison with a missing date is false, so its negation keeps what has none.
+        for field, operator in (("meta.valid_from", ">"), ("meta.valid_to", "<")):
+            compared = {"field": field, "operator": operator, "value": day.isoformat()}
+            conditions.append({"operator": "NOT", "conditions": [compared]})
+    return {"operator": "AND", "conditions": conditions}
 
 
 def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Filters that keep only what was not yet or no longer in force on a day.
+    """Filters that keep only stubs, and what was not yet or no longer in force on a day.
 
-    An article without dates is left out: it may have been in force.
+    Another article without dates is left out: it may have been in force.
 
     Args:
         day: the day in question. The first and the last day in force count as in force.
@@ -323,11 +338,12 @@ def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict
     conditions = [
         {"field": "meta.valid_from", "operator": ">", "value": day.isoformat()},
         {"field": "meta.valid_to", "operator": "<", "value": day.isoformat()},
+        {"field": f"meta.{STUB}", "operator": "==", "value": True},
     ]
     either = {"operator": "OR", "conditions": conditions}
     return {"operator": "AND", "conditions": [either, *([dict(filters)] if filters else [])]}
 
 
 def state_on(day: date, document: Document) -> ArticleState:
-    """Whether a document's article is in force on a day; "unknown" where it has no dates."""
+    """Whether a document's article is in force on a day; see `Article.state`."""
     return article_of(document).state(day)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from components.statutes.repeal import is_repeal_note
+
 # Days as people and files write them.
 
 
@@ -98,15 +100,23 @@ class Article:
     law_id: str | None = None
     law_names: tuple[str, ...] = ()
 
+    @property
+    def is_stub(self) -> bool:
+        """Whether its text only notes that it was repealed, moved or left empty."""
+        return is_repeal_note(self.text)
+
     def state(self, on: date) -> ArticleState:
-        """Whether the article binds on a day; "unknown" when neither date is recorded."""
-        if self.valid_from is None and self.valid_to is None:
-            return "unknown"
+        """Whether the article binds on a day; "unknown" when neither date is recorded.
+
+        A stub without a last day is repealed.
+        """
         if self.valid_from is not None and on < self.valid_from:
             return "not yet in force"
-        if self.valid_to is not None and on > self.valid_to:
+        if self.valid_to is not None:
+            return "repealed" if on > self.valid_to else "in force"
+        if self.is_stub:
             return "repealed"
-        return "in force"
+        return "unknown" if self.valid_from is None else "in force"
 
     def to_json(self) -> dict[str, Any]:
         """The article as one object of the native format; absent optionals are left out."""

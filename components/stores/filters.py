@@ -24,7 +24,7 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from components.converters.articles import headings_of
+from components.converters.articles import STUB, headings_of
 from components.statutes.article import ArticleState, iso_day
 from components.stores.rows import from_json, is_deeper
 
@@ -157,7 +157,7 @@ def plain_filters(condition: dict[str, Any]) -> dict[str, Any]:
 def _is_state(state: str, today: date) -> dict[str, Any]:
     undated = _all(_compared("valid_from", "==", None), _compared("valid_to", "==", None))
     if state == "unknown":
-        return undated
+        return _all(undated, _not(_ended(today)))
     if state == "not yet in force":
         return _later(today)
     if state == "repealed":
@@ -170,10 +170,13 @@ def _later(day: date) -> dict[str, Any]:
 
 
 def _ended(day: date) -> dict[str, Any]:
-    return _compared("valid_to", "<", day.isoformat())
+    # `Article.state`: a stub without a last day was repealed on a day that is not known.
+    stub = _all(_compared(STUB, "==", True), _compared("valid_to", "==", None))
+    ended = _compared("valid_to", "<", day.isoformat())
+    return {"operator": "OR", "conditions": [ended, stub]}
 
 
-def _compared(field: str, operator: str, value: str | None) -> dict[str, Any]:
+def _compared(field: str, operator: str, value: str | bool | None) -> dict[str, Any]:
     return {"field": f"meta.{field}", "operator": operator, "value": value}
 
 

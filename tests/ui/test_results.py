@@ -106,6 +106,7 @@ def test_every_word_of_an_article_is_shown_in_order(content):
     [
         ({"state": "in force", "valid_to": "2030-06-30"}, "2009, until 30 June 2030"),
         ({"state": "repealed", "valid_to": "2018-12-31"}, "No longer law since 1 January 2019"),
+        ({"state": "repealed"}, "Repealed"),
         ({"state": "not yet in force"}, "Not yet law; in force from 1 January 2009"),
         ({"state": "unknown", "valid_from": None}, "No dates recorded"),
         ({"state": "in force", "valid_from": None, "valid_to": "2030-06-30"}, "In force, until 30"),

@@ -393,7 +393,8 @@ def _not_in_force(article: Article, on: date) -> str:
     """Why an article does not bind on a day; "" if it may."""
     state = article.state(on)
     if state == "repealed":
-        return f"{_place(article)} is repealed; its last day in force was {article.valid_to}"
+        when = f"; its last day in force was {article.valid_to}" if article.valid_to else ""
+        return f"{_place(article)} is repealed{when}"
     if state == "not yet in force":
         return f"{_place(article)} is not yet in force; its first day is {article.valid_from}"
     return ""

@@ -18,7 +18,7 @@ from haystack.dataclasses import SparseEmbedding
 from haystack.errors import FilterError
 from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-from components.converters.articles import DAY_FIELDS
+from components.converters.articles import DAY_FIELDS, STUB
 from components.models.similarity import Similarity
 from components.statutes.citations.patterns import parse_number
 from components.statutes.lexical import analysis_version
@@ -38,6 +38,8 @@ Condition = dict[str, Any]
 
 TEXT_FIELDS = ("id", "law", "number", "language", "source_url")
 NO_DAY = 0
+STUB_DAY = 1
+"""The last day of a stub: it ended before any law, so that no other field need be kept of it."""
 
 _FAR = 2**62
 
@@ -123,6 +125,8 @@ def _equal(field: str, value: Any, condition: Condition) -> Condition | bool:
             return compared(field, "==", "") if field != "id" else False
         # An empty text is never stored: "" stands for a missing one.
         return compared(field, "==", value) if isinstance(value, str) and value else False
+    if field == STUB and value is True:
+        return compared("valid_to_day", "==", STUB_DAY)
     if field in DAY_FIELDS:
         if value is None:
             return compared(f"{field}_day", "==", NO_DAY)
@@ -191,8 +195,8 @@ def as_row(document: Document, text_digest: str) -> dict[str, Any]:
     """The metadata that an engine keeps of an article, all fields set.
 
     More than the article's own (a missing one is ""): `valid_from_day` and `valid_to_day` as whole
-    numbers, `core` for citations (the canonical number; "" where none can name it), `text_digest`
-    of what was encoded, and `row_digest` of everything.
+    numbers (a stub's last is `STUB_DAY`), `core` for citations (the canonical number; "" where none
+    can name it), `text_digest` of what was encoded, and `row_digest` of everything.
 
     Args:
         document: with the metadata that `as_document` gives.
@@ -202,6 +206,8 @@ def as_row(document: Document, text_digest: str) -> dict[str, Any]:
     row: dict[str, Any] = {key: meta[key] for key in _ALWAYS}
     row |= {key: meta.get(key) or "" for key in _OPTIONAL}
     row |= {f"{field}_day": day_number(row[field]) for field in DAY_FIELDS}
+    if meta.get(STUB):
+        row["valid_to_day"] = STUB_DAY
     number = parse_number(row["number"])
     row |= {"core": number.core if number else "", "text_digest": text_digest}
     return {**row, "row_digest": digest_of([row, document.content])}

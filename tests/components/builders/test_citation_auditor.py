@@ -16,6 +16,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import as_document
 from components.converters.statutes import StatuteConverter
+from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.replies.text import article_sentences
 from components.stores.sqlite import StatuteDocumentStore
@@ -135,6 +136,19 @@ def test_of_200_citations_no_false_one_is_verified_and_no_true_one_doubted(audit
     for case, (citation,) in zip(cases, given, strict=True):
         if citation.ids:
             assert citation.ids == case.ids
+
+
+def test_a_repealed_article_without_dates_is_not_verified():
+    texts = {"3": "(repealed)", "4": "Barge rent is due weekly."}
+    store = InMemoryDocumentStore()
+    for n, (number, text) in enumerate(texts.items()):
+        article = Article(number, "Barge Code", number, (), text)
+        store.write_documents([as_document(article, n)])
+    found = CitationAuditor(store).run("See Barge Code, art. 3, and Barge Code, art. 4.")
+    first, second = found["citations"]
+    assert (first.verdict, first.ids) == ("not in force", ("3",))
+    assert first.why == "Barge Code, 3 is repealed"
+    assert second.verdict == "verified"
 
 
 # Real acts: how each is called, and laws that are not in the collection, most of nearly its name.

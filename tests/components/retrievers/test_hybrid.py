@@ -183,6 +183,20 @@ def test_law_of_a_day_and_what_is_left_out(store):
     assert [each.id for each in left_out] == ["a0"]
 
 
+def test_a_stub_stands_in_no_list_but_that_of_citations(store):
+    documents = law()
+    documents[14].meta["stub"] = True
+    store.write_documents(documents)
+    retriever = over(store, top_k=60)
+    for as_of in ("today", "any"):
+        found = retriever.run("roof repair and a deposit", as_of=as_of)
+        assert len(found["documents"]) > 40
+        assert not any("a14" in each for each in found["rankings"].values())
+        assert "a14" not in [each.id for each in found["documents"]]
+        cited = retriever.run("art. 15 Housing Code", as_of=as_of)
+        assert [each.id for each in cited["pinned"]] == ["a14"]
+
+
 def test_a_store_of_text_alone_is_searched_by_words(store, caplog):
     store.write_documents(law(vectors=False))
     retriever = StatuteHybridRetriever(store)

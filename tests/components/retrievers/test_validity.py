@@ -8,6 +8,7 @@ import pytest
 from haystack import Document
 from haystack.errors import FilterError
 
+from components.converters.articles import as_document
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -19,6 +20,7 @@ from components.retrievers.validity import (
     not_in_force_on,
     state_on,
 )
+from components.statutes.article import Article
 
 NOTICE = [
     ("11", "11", {}),
@@ -104,6 +106,47 @@ def test_nothing_is_masked_where_every_article_is_in_force():
     dated = Validity(metas)
     assert dated.on(today).keys.tolist() == [0, 3, 6]
     assert dated.on(today) is dated.on(today)  # indexes recognise the mask of the same array
+
+
+def with_stub(days=()):
+    """Three articles; the second is a stub."""
+    texts = ("The notice of a tenant.", "Notice\n(repealed)", "The notice of a landlord.")
+    articles = [
+        Article(number, "Housing Code", number, ("Notice",), text, None, *(days if n == 1 else ()))
+        for n, (number, text) in enumerate(zip(("20", "21", "22"), texts, strict=True))
+    ]
+    documents = [as_document(each, position) for position, each in enumerate(articles)]
+    assert [each.meta.get("stub") for each in documents] == [None, True, None]
+    return [replace(each, embedding=[1.0, 0.2]) for each in documents]
+
+
+@pytest.mark.parametrize("days", [(), (date(2000, 1, 1),)], ids=["undated", "dated"])
+@pytest.mark.parametrize("as_of", ["today", "2010-01-01", "any"])
+def test_a_stub_stands_in_no_list_and_is_found_by_its_citation(make_store, days, as_of):
+    documents = with_stub(days)
+    store = make_store(documents)
+    everything = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+    for kind in (StatuteBM25Retriever, StatuteEmbeddingRetriever):
+        for filters in (None, everything):
+            assert found(kind(store), as_of=as_of, filters=filters) == {"20", "22"}
+    (pinned,) = CitationRetriever(store).run("What is art. 21?", as_of=as_of)["pinned"]
+    assert (pinned.id, state_on(DAY, pinned)) == ("21", "repealed")
+    (expanded,) = StructureExpander(store).run(documents[:1], as_of=as_of)["documents"]
+    assert [each["id"] for each in expanded.meta["neighbours"]] == ["22"]
+
+
+def test_filters_know_the_state_of_a_stub(make_store):
+    store = make_store(with_stub())
+    for filters, known in (
+        ({"field": "state", "operator": "==", "value": "repealed"}, {"21"}),
+        ({"field": "state", "operator": "==", "value": "unknown"}, {"20", "22"}),
+        ({"field": "in_force_on", "operator": "==", "value": "2020-06-01"}, {"20", "22"}),
+        (in_force_on(DAY), {"20", "22"}),
+        (in_force_on(None), {"20", "22"}),
+        (not_in_force_on(DAY), {"21"}),
+    ):
+        given = CitationRetriever(store).run("art. 20, art. 21, art. 22", filters, as_of="any")
+        assert set(ids(given["pinned"])) == known, filters
 
 
 # Citations and wordings

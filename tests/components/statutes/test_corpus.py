@@ -194,6 +194,22 @@ def test_the_first_and_the_last_day_count_as_in_force(start, end, day, state):
     assert dated.state(date.fromisoformat(day)) == state
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "state"),
+    [
+        (None, None, "repealed"),
+        ("2020-01-01", None, "repealed"),
+        ("2023-01-01", None, "not yet in force"),
+        (None, "2024-12-31", "in force"),  # in words that the source no longer prints
+        (None, "2021-12-31", "repealed"),
+    ],
+)
+def test_a_stub_without_a_last_day_is_repealed(start, end, state):
+    dates = [each and date.fromisoformat(each) for each in (start, end)]
+    stub = Article("1", "Code", "1", (), "(weggefallen)", None, *dates)
+    assert stub.state(date(2022, 6, 1)) == state
+
+
 def test_indexed_text_joins_headings_and_text_with_spaces():
     headings = ("Book I Persons", "Title II Names")
     assert indexed_text(headings, "Words.") == "Book I Persons Title II Names Words."

@@ -114,6 +114,18 @@ def test_articles_without_dates_count_as_in_force():
     assert len(kept) < len(DOCUMENTS)
 
 
+def test_a_stub_is_written_as_ended_before_any_law():
+    stub = document(99, "2000-01-01", None)
+    stub.meta["stub"] = True
+    row = Document(id="stub", meta=as_row(stub, "digest"))
+    assert row.meta["valid_to"] == ""
+    for day in (None, date(1990, 1, 1), date(2020, 1, 1)):
+        assert not document_matches_filter(engine_filters(in_force_on(day)), row)
+    for state, matches in (("repealed", True), ("in force", False), ("unknown", False)):
+        filters = engine_filters({"field": "state", "operator": "==", "value": state})
+        assert document_matches_filter(filters, row) is matches
+
+
 def test_dates_moments_and_huge_positions():
     expected = compared("valid_from_day", ">", day_number("2020-01-01"))
     for value in (date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC), "2020-01-01T02:00:00+02:00"):
