@@ -37,6 +37,7 @@ from components.statutes.citations.patterns import (
     unread_after,
 )
 from components.statutes.citations.places import is_of
+from components.statutes.citations.ranges import number_order, printed_range
 from components.statutes.languages import STOP_WORDS
 from components.statutes.lexical import folded
 
@@ -46,6 +47,8 @@ LONGEST_RANGE = 200
 _FOLLOWING = 5  # articles after "§ 535" that "§§ 535 ff." finds
 
 _Row = tuple[str, int]
+_Order = tuple[int, str]
+_PrintedRange = tuple[_Order, _Order, int]
 _Parts = tuple[tuple[float, str], ...]
 
 
@@ -102,8 +105,15 @@ class NumberIndex:
         # (law, division, row) -> (parts, position) of its numbers, ascending. Ranges are found by
         # bisection, so that no question computes the keys again.
         self._rows: dict[tuple[str, str, _Row], list[tuple[_Parts, int]]] = {}
+        # law -> (first, last, position) of what is printed as a range, ascending
+        self._ranges: dict[str, list[_PrintedRange]] = {}
         for position, (article_id, law, printed) in enumerate(entries):
             number = parse_number(printed)
+            if ends := printed_range(printed):
+                first, last = map(number_order, ends)
+                self._ranges.setdefault(law, []).append((first, last, position))
+                if number and "-" not in number.core:
+                    number = None  # "5 bis 8"
             division = number.division if number else ""
             numbers = self._numbers.setdefault(law, {})
             self.ids.append(article_id)
@@ -121,6 +131,8 @@ class NumberIndex:
                     self._dotted.add(law)
         for of_row in self._rows.values():
             of_row.sort()
+        for law, ranges in self._ranges.items():
+            self._ranges[law] = _without_numbers(ranges, self._numbers[law])
         self.laws = tuple(self._numbers)
 
     def printing(self, citation: Citation, laws: Sequence[str]) -> list[str]:
@@ -132,7 +144,16 @@ class NumberIndex:
         if part := PART.fullmatch(citation.number):
             cores.add(part[1])
         printing = set[str]().union(*(self._printing.get(core, ()) for core in cores))
+        printing.update(
+            law for law in self._ranges if any(self._in_range(law, core) for core in cores)
+        )
         return [law for law in laws if law in printing]
+
+    def _in_range(self, law: str, number: str) -> list[int]:
+        """The position of the printed range that a number lies in."""
+        ranges, order = self._ranges.get(law, ()), number_order(number)
+        place = bisect_right(ranges, order, key=itemgetter(0)) - 1
+        return [ranges[place][2]] if place >= 0 and order <= ranges[place][1] else []
 
     def as_printed(self, citation: Citation, text: str) -> Citation:
         """A citation with its number as a law prints it: what is behind it may belong to it.
@@ -203,7 +224,7 @@ class NumberIndex:
         """Positions of a law's articles with a number, at the cited levels below `outer`."""
         entries_of_number = self._numbers[law].get(number)
         if entries_of_number is None:
-            return []
+            return self._in_range(law, number)
         if len(entries_of_number) == 1 and not entries_of_number[0][1]:  # most numbers: a shortcut
             place, _, position = entries_of_number[0]
             return [position] if _reaches(citation, place, division) else []
@@ -275,6 +296,22 @@ class NumberIndex:
         if not inside:
             return _NOTHING if doubtful else Fitting(first or last, absent, known=True)
         return self._cut(inside, here, absent)
+
+
+def _without_numbers(ranges: list[_PrintedRange], numbers: Iterable[str]) -> list[_PrintedRange]:
+    """The ranges in order, without those that are numbers with a hyphen: "1-2" between 1 and 3.
+
+    No other article has a number in a true range.
+    """
+    printed = sorted(map(number_order, numbers))
+    kept: list[_PrintedRange] = []
+    for first, last, position in sorted(ranges):
+        within = printed[bisect_left(printed, first) : bisect_right(printed, last)]
+        own = (first[0], f"{first[1]}-{last[0]}{last[1]}")
+        if any(each != own for each in within) or (kept and first <= kept[-1][1]):
+            continue
+        kept.append((first, last, position))
+    return kept
 
 
 @lru_cache(maxsize=4096)  # most laws have the same numbers

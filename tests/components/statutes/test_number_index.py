@@ -231,6 +231,21 @@ def test_the_longest_number_that_any_law_prints_is_meant():
     assert (of_the_first.ids, of_the_first.unfollowed) == ((), "§ 7 c")
 
 
+def test_articles_printed_as_one_are_found_by_each_of_their_numbers():
+    printed = ["§ 1", "§§ 15 bis 20", "§ 21", "30-32", "33"]
+    chapters = ["1-1", "1-2", "1-3", "2-1", "5"]  # a number with a hyphen, no range
+    resolver = CitationResolver(
+        [*((n, HOUSING, n) for n in printed), *((n, RULES, n) for n in chapters)]
+    )
+    texts = ("§ 17", "§§ 15 bis 20", "§ 31", "§ 30-32", "§ 22")
+    found = [resolver.resolve(f"{each} Housing Code")[0].ids for each in texts]
+    assert found == [("§§ 15 bis 20",), ("§§ 15 bis 20",), ("30-32",), ("30-32",), ()]
+    assert [resolver.resolve(f"§ {each} Conduct Rules")[0].ids for each in ("2", "1-2")] == [
+        (),
+        ("1-2",),
+    ]
+
+
 def test_the_articles_that_follow_are_a_hint(of_income):
     (found,) = of_income.resolve_question("§§ 5 ff. of the Income Act").citations
     assert found.ids == tuple(PRINTED[3:9])
