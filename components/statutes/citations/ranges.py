@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 
 from components.statutes.citations.patterns import parse_number
 
@@ -38,7 +39,9 @@ def printed_range(printed: str) -> tuple[str, str] | None:
     return first, last
 
 
-def number_order(core: str) -> tuple[int, str]:
+def number_order(core: str) -> tuple[float, str]:
     """The key by which canonical numbers are ordered: 9, 10, 10a, 10b, 11."""
-    digits = re.match(r"\d+", core)
-    return (int(digits[0]), core[digits.end() :]) if digits else (0, core)
+    found = re.match(r"\d+", core)
+    digits = found[0] if found else "0"
+    # Python refuses to convert thousands of digits.
+    return (int(digits) if len(digits) < 19 else inf), core.removeprefix(digits)

@@ -47,7 +47,7 @@ LONGEST_RANGE = 200
 _FOLLOWING = 5  # articles after "§ 535" that "§§ 535 ff." finds
 
 _Row = tuple[str, int]
-_Order = tuple[int, str]
+_Order = tuple[float, str]
 _PrintedRange = tuple[_Order, _Order, int]
 _Parts = tuple[tuple[float, str], ...]
 
