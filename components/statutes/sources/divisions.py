@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -237,16 +237,54 @@ def _number_and_title(rest: str) -> tuple[str, str]:
     return number, rest[separator.end() :] if separator else ""
 
 
+_PRELIMINARY = re.compile(r"pr[eé]lim|einleit", re.IGNORECASE)
+
+Order = frozenset[tuple[int | None, int | None]]
+"""Kinds that stand in one another against the table: ranks of the outer and the inner one."""
+
+
+def own_order(divisions: Iterable[Division]) -> Order:
+    """The order of a law's kinds where it is not that of the table.
+
+    A kind that comes first, and whose numbers go on from one end of the law to the other, holds
+    a later kind whose numbers start again. It also holds one that has the same level, or none: a
+    preliminary title alone may stand before the first book.
+    """
+    first: dict[int, Division] = {}
+    repeated: set[int] = set()
+    labels: set[tuple[int, str]] = set()
+    for each in divisions:
+        if each.rank is None or _PRELIMINARY.search(each.label):
+            continue
+        first.setdefault(each.rank, each)
+        label = (each.rank, each.label.lower())
+        if label in labels:
+            repeated.add(each.rank)
+        labels.add(label)
+    return frozenset(
+        (outer, inner)
+        for position, outer in enumerate(first)
+        for inner in list(first)[position + 1 :]
+        if inner < outer
+        and outer not in repeated
+        and (inner in repeated or first[inner].level == first[outer].level)
+    )
+
+
 class DivisionPath:
     """The divisions above the next article, followed from heading to heading.
+
+    Args:
+        order: The law's own, from `own_order`.
 
     Attributes:
         repaired: Divisions whose place the words gave, against or without the format's level.
         unknown: Divisions of unknown kind that have articles.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, order: Order = frozenset()) -> None:
         self.repaired = 0
+        self._order = order
         self._path: list[Division] = []
         self._unknown: set[tuple[str, ...]] = set()
 
@@ -257,7 +295,7 @@ class DivisionPath:
 
     def enter(self, division: Division) -> None:
         """Go into a division, out of those that it cannot stand in."""
-        while self._path and not _stands_in(division, self._path[-1]):
+        while self._path and not self._stands_in(division, self._path[-1]):
             self._path.pop()
         above = self._path[-1] if self._path else None
         if above is not None and above.level == division.level:
@@ -291,13 +329,16 @@ class DivisionPath:
     def __iter__(self) -> Iterator[Division]:
         return iter(self._path)
 
-
-def _stands_in(inner: Division, outer: Division) -> bool:
-    """Whether a division can stand in another; words decide where levels do not."""
-    if inner.level is not None and outer.level is not None and inner.level != outer.level:
-        return inner.level > outer.level
-    if inner.rank is not None and outer.rank is not None:
-        return inner.rank > outer.rank
-    # Of two headings on one level of which one is of unknown kind, the second follows the first;
-    # a plain line's division holds every heading of unknown kind.
-    return inner.rank is None and outer.level is None
+    def _stands_in(self, inner: Division, outer: Division) -> bool:
+        """Whether a division can stand in another; words decide where levels do not."""
+        if (outer.rank, inner.rank) in self._order:
+            return True
+        if (inner.rank, outer.rank) in self._order:
+            return False
+        if inner.level is not None and outer.level is not None and inner.level != outer.level:
+            return inner.level > outer.level
+        if inner.rank is not None and outer.rank is not None:
+            return inner.rank > outer.rank
+        # Of two headings on one level of which one is of unknown kind, the second follows the
+        # first; a plain line's division holds every heading of unknown kind.
+        return inner.rank is None and outer.level is None

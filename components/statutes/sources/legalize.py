@@ -15,6 +15,7 @@ that it is repealed is read, and counted.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -30,6 +31,7 @@ from components.statutes.sources.divisions import (
     DivisionPath,
     division,
     numbered_division,
+    own_order,
 )
 from components.statutes.sources.markup import RAISED_DIGITS, ArticleIds, Tally, read_whole
 from components.statutes.sources.records import (
@@ -39,6 +41,7 @@ from components.statutes.sources.records import (
     not_utf8,
     too_long,
 )
+from components.statutes.sources.units import NumberedHeading, numbered_heading
 
 NAME = "legalize"
 
@@ -70,10 +73,18 @@ _REPEALED = ("repealed", "annulled", "expired")
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _QUOTED = re.compile(r"[*_]*[«“„\"‘']")
 _NOTES = re.compile(r"(?i)(?:fu(?:ss|ß)noten|notes?|footnotes|notas):?")
-_PROVISIONS = re.compile(r"(?i)disposi[cçtz]|übergang|schluss|transitional|final")
+# Words of headings under which a law ends or begins, with or without articles below them.
+_PROVISIONS = re.compile(
+    r"""(?ix)\b(?:disposi[cçtz]\w+ | provisions | \w*(?:bestimmung|vorschrift)(?:en)?
+    | übergangsrecht | schlussteil | \w*bepaling(?:en)? | \w*bestemmelser? | \w*bestämmelser?
+    | \w*säännökset | ustanoven\w+ | przepisy | določb\w+ | odredb\w+ | rendelkezés\w*
+    | разпоредб\w+ | положени\w+ | положення | διατάξεις | hükümler\w* | nuostatos | noteikumi
+    | sätted | ketentuan | điều\ khoản)\b"""
+)
 _PLAIN_PROVISIONS = re.compile(
     r"DISPOSICI(?:[ÓO]N|ONES) (?:TRANSITORIA|FINAL|ADICIONAL|DEROGATORIA)(?:E?S)?"
 )
+_MOST_WORDS_OF_PROVISIONS = 10
 _ABOVE_ALL = -1  # rank of provisions that close a law, whatever its divisions are
 _FOOTNOTE = re.compile(r"\[\^[^\[\]]+\]:")
 # Bounded, or ending where the next one begins: a line of openings alone must not be read from
@@ -81,41 +92,19 @@ _FOOTNOTE = re.compile(r"\[\^[^\[\]]+\]:")
 _SUPERSCRIPT = re.compile(r"<sup>([^<]{0,100})</sup>")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\[\]]{1,100}\]")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)")
+_BOLD = re.compile(r"\*{2,}(?P<words>[^*]+)\*{2,}")
+# A line that ends with an article or preposition breaks off within its sentence.
+_DANGLING = re.compile(r"(?:^|\s)[a-zà-ÿ]{1,3}$")
+_ARTICLE_WORD = re.compile(r"(?i)art|§")
+_TITLE_OF_PROVISIONS = re.compile(r"[.:]\s+(?=\S)")
+_LONGEST_SHOWN = 60  # characters of a heading in a notice
 _INDENTED = " " * 8  # a line that goes on with the one before
 
-# The number at the start of an article's heading: "Artículo 12 bis.", "§ 1-1.", "Art. 5 a",
-# "1 §", "제14조의2", "Disposición final primera."; what follows is the title.
-_ARTICLE = re.compile(
-    r"""
-    (?:
-      (?:(?:arts?(?:[íi]culos?|icles?|ikel|icolo|igos?)?|čl|člen|straipsnis|pants)\b\.?[ ]*)
-        (?P<number>
-          (?:\d+|[A-Z]{0,2}\.?[ ]?\*?[ ]?\d+|[IVXLC]+(?![\w]))
-          (?:[-.–]\d+)*
-          (?:[º°ª]|er|[ ]?[a-z](?![\w'’]|[ ]\d))?(?:[⁰-⁹¹²³]+)?
-          (?:[ -](?:bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies)\b)?
-          (?:[ ]?(?:a|y|à|et|bis|–|-)[ ]\d+(?:[ ]bis|[ ]ter)?)?
-        | \w+(?:[ ](?:y[ ])?\w+)?(?=\.?\s*$|\.)
-        )
-    | (?P<sign>§§?[ ]*\d+(?:[-–]\d+)?[ ]?(?:[a-z](?!\w))?[⁰-⁹¹²³]*
-      | \d+[ ]?[a-z]?[ ]?§
-      | 제\d+조(?:의\d+)?
-      | 第[一二三四五六七八九十百千〇\d]+条(?:の[一二三四五六七八九十\d]+)*
-      | Disposici[óo]n[ ]\w+(?:[ ]\w+)?(?=\.|$)
-      | \d+[A-Z]*(?=\.)
-      )
-    )
-    \.?\s*(?P<title>.*)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_PLAIN_ARTICLE = re.compile(r"Article (?:[A-Z]{1,2}\.?\*?)?\d[\w-]*(?: \w+)?|Article [A-Z]+")
 _LONGEST_DIVISION_LINE = 250  # characters
 _LONGEST_JOINED = 2_000  # characters
 
 _CLOSING = {"«": "»", "“": "”", "„": "“”", "‘": "’", '"': '"', "'": "'"}
 _LONGEST_QUOTATION = 300  # lines
-_ONLY_PLURAL = re.compile(r"(?i)(?:art[íi]culos|articles|artigos)\b(?!.*\d)")
 _OF_PARTS = frozenset({"législative", "réglementaire"})
 
 
@@ -262,6 +251,7 @@ class _Open:
     """The article whose lines are being read."""
 
     line: int
+    level: int
     number: str
     title: str
     printed: str
@@ -269,25 +259,33 @@ class _Open:
     lines: list[str] = field(default_factory=list)
 
 
+_OF_LINE = 7  # level of an article that is a line, not a heading
+
+
 class _Reading:
     """One law, from line to line."""
 
     def __init__(self, law: _Law, tally: Tally) -> None:
         self._law = law
+        self._language = (law.language or "").partition("-")[0]
         self._tally = tally
         self._path = DivisionPath()
         self._ids = ArticleIds(law.identifier)
         self._open: _Open | None = None
-        self._passages = 0
+        self._outside: Counter[str] = Counter()  # paragraphs in no article, by their heading
+        self._heading_above = ""
         self._in_notes = False
         self._fresh = False  # nothing has followed the innermost division yet
+        self._by_lines = False  # no heading names an article: lines do
+        self._plain = False  # nor does one name a division
+        self._by_sections = False  # sections are the law's articles, not its divisions
 
     def articles(
         self, body: str, first_line: int, problems: list[Problem]
     ) -> Iterator[tuple[Place, Article]]:
         """Yield the articles of the text behind the front matter."""
-        plain = not re.search(r"^#{2,6} ", body, re.MULTILINE)
         lines = body.split("\n")
+        self._learn_form(lines)
         index = 0
         titled = False  # the law's own title has been passed
         quoted_until = 0  # index of the line after the quotation
@@ -312,33 +310,125 @@ class _Reading:
                 if self._open is not None and _QUOTED.match(text):
                     quoted_until = _end_of_quotation(lines, number - first_line)
                 yield from self._heading(number, len(heading[1]), text)
-            elif plain and _PLAIN_ARTICLE.fullmatch(line.strip()):
-                yield from self._article(number, line.strip())
-            elif line.strip():
-                found = self._plain_division(line.strip(), plain=plain)
-                if found is None:
+            elif not line.strip() or index <= quoted_until:
+                if line.strip():
                     self._text(line)
+            elif (article := self._line_of_article(line.strip())) is not None:
+                if self._is_quoted_next(article.number):
+                    self._quote(line)
+                else:
+                    yield from self._article(number, _OF_LINE, _cleaned(line), article)
+            else:
+                if self._by_lines and _QUOTED.match(line) and self._open is not None:
+                    quoted_until = _end_of_quotation(lines, number - first_line)
+                found = self._plain_division(line.strip())
+                if found is None:
+                    self._text(line, number)
                     continue
                 yield from self._closed()
                 self._enter(found)
         yield from self._closed()
         self._report(problems)
 
+    def _learn_form(self, lines: list[str]) -> None:
+        """See which headings the law has, and in which order its divisions stand."""
+        headings = [
+            (len(found[1]), _cleaned(found[2])) for line in lines if (found := _HEADING.match(line))
+        ]
+        # Small letters begin a piece of a sentence that looks like a heading.
+        headings = [
+            (level, text) for level, text in headings if level > 1 and not text[:1].islower()
+        ]
+        self._by_sections = self._language == "en" and all(
+            level < 5 and not _ARTICLE_WORD.match(text) for level, text in headings
+        )
+        articles = {
+            (level, text) for level, text in headings if level >= 5 or self._is_article(text)
+        }
+        self._by_lines, self._plain = not articles, not headings
+        if self._plain:
+            divisions = [self._plain_division(line.strip()) for line in lines if line.strip()]
+        else:
+            divisions = [
+                division(text, self._law.language, level)
+                for level, text in headings
+                if (level, text) not in articles
+            ]
+        self._path = DivisionPath(own_order(each for each in divisions if each is not None))
+
+    def _is_article(self, text: str) -> bool:
+        """Whether a heading above the fifth level is an article's: "Art. 2.", "§ 5"."""
+        found = numbered_heading(text, self._language)
+        if found is None or not (found.unit or found.number[0] in "第제"):
+            return False
+        is_section = self._language == "en" and not _ARTICLE_WORD.match(found.unit + "§")
+        return not is_section or self._by_sections
+
+    def _line_of_article(self, line: str) -> NumberedHeading | None:
+        """The article that a line names: a bold one, or a plain one where no heading does."""
+        bold = _BOLD.match(line)
+        if self._in_notes or not (bold or self._by_lines):
+            return None
+        text = _cleaned(line.replace("**", "") if bold else line)
+        found = numbered_heading(text, self._language)
+        if found is None or text[0].islower() or found.unit[-1:] in ("s", "S"):
+            return None
+        if not (found.unit or found.number[0] in "第제"):
+            return None
+        if bold and (found.is_set_off or numbered_heading(bold["words"], self._language) == found):
+            return found
+        return found if found.is_set_off and not found.title[:1].islower() else None
+
     def _heading(self, line: int, level: int, printed: str) -> Iterator[tuple[Place, Article]]:
         text = _cleaned(printed)
-        if _QUOTED.match(printed) and self._open is not None:
+        above = self._open
+        if _QUOTED.match(printed) and above is not None:
             self._quote(printed)
         elif _NOTES.fullmatch(text):
             yield from self._closed()
             self._in_notes = True
-        elif level >= 5 or (level >= 3 and _is_article(text)):
-            yield from self._article(line, text)
+        elif self._is_piece_of_sentence(text):
+            self._text(text)
+        elif level >= 5 or (level >= 3 and self._is_article(text)):
+            article = numbered_heading(text, self._language) or numbered_heading(text)
+            if article is None and above is not None and _may_be_title(above, level):
+                above.title = text
+            elif article is not None and self._is_quoted_next(article.number):
+                self._quote(printed)
+            else:
+                yield from self._article(line, level, text, article)
         else:
+            found = division(text, self._law.language, level)
+            if found.rank is None and above is not None and _may_be_title(above, level):
+                above.title = text
+                return
             yield from self._closed()
             self._in_notes = False
-            found = division(text, self._law.language, level)
             if found.rank is not None or not self._titles(text):
                 self._enter(found)
+
+    def _is_piece_of_sentence(self, text: str) -> bool:
+        """Whether a heading goes on with the open article: "artículo 12 of this law"."""
+        if self._open is None:
+            return False
+        if self._open.lines and _DANGLING.search(self._open.lines[-1]):
+            return True
+        return (
+            text[:1].islower()
+            and self._open.printed[:1].isupper()
+            and (
+                numbered_heading(text, self._language) is not None
+                or division(text, self._law.language).rank is not None
+            )
+        )
+
+    def _is_quoted_next(self, number: str) -> bool:
+        """Whether the open article ends with a colon and quotes one that does not follow it."""
+        if self._open is None:
+            return False
+        last = self._open.lines[-1] if self._open.lines else self._open.printed
+        own, other = _first_integer(self._open.number), _first_integer(number)
+        return last.endswith(":") and None not in (own, other) and other not in (own, own + 1)
 
     def _quote(self, printed: str) -> None:
         """Keep the heading of an article that the open one quotes."""
@@ -348,25 +438,21 @@ class _Reading:
 
     def _enter(self, found: Division) -> None:
         above = self._path.innermost
-        if (
-            self._fresh
-            and above is not None
-            and (above.rank, above.level)
-            == (
-                found.rank,
-                found.level,
-            )
-        ):
+        own = (found.rank, found.level)
+        if self._fresh and above is not None and (above.rank, above.level) == own:
             self._tally.add("unknown", "division without articles")
         self._path.enter(found)
         self._fresh = True
+        self._heading_above = found.heading
 
-    def _plain_division(self, line: str, *, plain: bool) -> Division | None:
+    def _plain_division(self, line: str) -> Division | None:
         """The division that a plain line names, if it names one.
 
         In a law with headings only a line that is nothing but a kind and its number does, of a
         kind above all of those that have headings: LIBRO PRIMERO.
         """
+        if self._plain and (bold := _BOLD.fullmatch(line)):
+            line = bold["words"]
         if self._in_notes or len(line) > _LONGEST_DIVISION_LINE or line[0] in "|-*>[(":
             return None
         if _PLAIN_PROVISIONS.fullmatch(line):
@@ -374,7 +460,7 @@ class _Reading:
         found = numbered_division(_cleaned(line), self._law.language)
         if found is None:
             return None
-        if plain:
+        if self._plain:
             return found if _is_set_off(found, _cleaned(line), self._law.language) else None
         with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
         if found.title or not line[0].isupper() or found.rank is None:
@@ -389,16 +475,30 @@ class _Reading:
         self._path.name(text)
         return True
 
-    def _article(self, line: int, text: str) -> Iterator[tuple[Place, Article]]:
+    def _article(
+        self, line: int, level: int, text: str, found: NumberedHeading | None
+    ) -> Iterator[tuple[Place, Article]]:
         yield from self._closed()
         self._in_notes = False
         self._fresh = False
-        number, title = _number_and_title(text)
-        if self._law.language == "en" and number.isdecimal():
-            number = f"Section {number}"  # a bare number is an article's
-        self._open = _Open(line, number, title, text, self._path.headings())
+        number, title = self._number_and_title(text, found)
+        self._open = _Open(line, level, number, title, text, self._path.headings())
 
-    def _text(self, line: str) -> None:
+    def _number_and_title(self, text: str, found: NumberedHeading | None) -> tuple[str, str]:
+        """The number as it is cited in the law's language, and the title."""
+        if found is None:
+            if _PROVISIONS.match(text) and (parts := _TITLE_OF_PROVISIONS.split(text, maxsplit=1)):
+                return parts[0].rstrip("."), parts[1] if len(parts) > 1 else ""
+            return re.sub(r"^Article (?=[A-Z])", "", text.rstrip(".")), ""
+        number, unit = found.number, found.unit
+        if unit.startswith("§"):
+            number = f"{unit} {number}" if text.startswith("§") else f"{number} {unit}"
+        elif self._language == "en" and not number.endswith(unit or "."):
+            unit = unit.capitalize() if unit.isupper() or unit.islower() else unit
+            number = f"{unit or 'Section'} {number}"  # a bare number is a section's
+        return number, _unbracketed(found.title)
+
+    def _text(self, line: str, place: int = 0) -> None:
         if _FOOTNOTE.match(line):
             self._tally.add("left out", "footnote")
             return
@@ -409,11 +509,17 @@ class _Reading:
             innermost = self._path.innermost
             if len(line) < _LONGEST_DIVISION_LINE and self._titles(_cleaned(line)):
                 return
-            self._passages += 1
-            if self._fresh and innermost is not None and _is_apart(innermost):
-                self._path.leave()
-            self._fresh = False
-            return
+            fresh, self._fresh = self._fresh, False
+            if fresh and innermost is not None and _holds_provisions(innermost):
+                text = innermost.heading
+                number, title = self._number_and_title(text, None)
+                headings = self._path.headings()[:-1]
+                self._open = _Open(place, _OF_LINE, number, title, text, headings)
+            else:
+                self._outside[self._heading_above] += 1
+                if fresh and innermost is not None and innermost.rank is None:
+                    self._path.leave()
+                return
         if line.startswith("|"):
             cells = [_cleaned(cell) for cell in line.strip().strip("|").split("|")]
             if all(not cell.strip(" :-") for cell in cells):
@@ -457,15 +563,29 @@ class _Reading:
 
     def _report(self, problems: list[Problem]) -> None:
         self._tally.add("no longer in force, on a day that is not given", "law", self._law.repealed)
-        self._tally.add("left out", "preamble or annex paragraph", self._passages)
+        for heading, paragraphs in self._outside.items():
+            where = f'under "{heading[:_LONGEST_SHOWN]}"' if heading else "before the first heading"
+            self._tally.add("left out", f"paragraph {where}", paragraphs)
         self._tally.add("repaired", "division", self._path.repaired)
         self._tally.add("unknown", "division", self._path.unknown)
         problems.extend(self._tally.notices(self._law.file))
 
 
-def _is_apart(found: Division) -> bool:
-    """Whether a heading over text that stands in no article is a preamble's or an annex's."""
-    return found.rank is None and not _PROVISIONS.match(found.label)
+def _holds_provisions(found: Division) -> bool:
+    """Whether the text under a heading is law even where no article stands under it."""
+    words = len(found.label.split())
+    is_named_so = words <= _MOST_WORDS_OF_PROVISIONS and _PROVISIONS.search(found.label)
+    return found.rank is None and bool(is_named_so)
+
+
+def _may_be_title(above: _Open, level: int) -> bool:
+    """Whether a heading of this level can be the title of the article above it."""
+    return level > above.level and not above.title and not above.lines
+
+
+def _first_integer(number: str) -> int | None:
+    found = re.search(r"\d[\d.]*", number)
+    return int(found[0].replace(".", "")) if found else None
 
 
 def _is_set_off(found: Division, line: str, language: str | None) -> bool:
@@ -505,23 +625,6 @@ def _end_of_quotation(lines: list[str], start: int) -> int:
 def _goes_on(following: str) -> bool:
     """Whether a line that touches a heading is its second line, not the text below it."""
     return len(following) < 80 and not following.rstrip().endswith((".", ";", ":"))
-
-
-def _is_article(text: str) -> bool:
-    """Whether a heading above the fifth level is an article's: "Art. 2.", "§ 5"."""
-    found = _ARTICLE.match(text)
-    if found is None or _ONLY_PLURAL.match(text):  # "Artículos transitorios" is a division
-        return False
-    return found["number"] is not None or text[0] in "§第제"
-
-
-def _number_and_title(text: str) -> tuple[str, str]:
-    found = None if _ONLY_PLURAL.match(text) else _ARTICLE.match(text)
-    if found is None:
-        words = text.rstrip(".")
-        return re.sub(r"^Article (?=[A-Z])", "", words), ""
-    number = (found["number"] or found["sign"]).strip().rstrip(".")
-    return " ".join(number.split()), _unbracketed(found["title"].strip().lstrip("–—- "))
 
 
 def _unbracketed(title: str) -> str:

@@ -553,6 +553,7 @@ def articles_of(
 
 # What is not in the articles as it was in the file.
 
+_MOST_THINGS = 12  # in a notice
 _PLURALS = {"annex": "annexes", "index": "indexes"}
 
 
@@ -608,6 +609,9 @@ class Tally:
         found: list[Problem] = []
         for action, counts in self._counts.items():
             things = [_things(thing, count) for thing, count in counts.items()]
+            if len(things) > _MOST_THINGS:
+                others = sum(list(counts.values())[_MOST_THINGS:])
+                things[_MOST_THINGS:] = [f"{others:,} others"]
             message = f"{action}: {', '.join(things)}"
             found.append(
                 TallyNotice(
@@ -628,7 +632,7 @@ class Tally:
 def _things(thing: str, count: int) -> str:
     if count == 1:
         return f"1 {thing}"
-    noun, *rest = re.split(r"(?= (?:of|without|inside|outside) )", thing, maxsplit=1)
+    noun, *rest = re.split(r"(?= (?:of|without|inside|outside|under|before) )", thing, maxsplit=1)
     plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
     return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
 
