@@ -41,6 +41,7 @@ from components.statutes.sources.markup import (
     articles_of,
     child,
     day,
+    eu_names,
     headings_above,
     is_within,
     local_name,
@@ -117,7 +118,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     headings = _headings(body, units, act, tally)
     heads = [_head(unit, act) for unit in units]
     texts = LAYOUT.texts(body, units)
-    law = Law(act.id, act.title, act.language, act.url)
+    law = Law(act.id, act.title, act.language, act.url, act.other_names)
     found: list[tuple[Unit, str]] = []
     for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
         start, end = act.days(unit)
@@ -327,6 +328,7 @@ class _Act:
         url: Its official address.
         events: Days of its life, by id.
         periods: First and last event of its periods, by id.
+        other_names: Its short title and abbreviation, or its kind and number.
     """
 
     id: str
@@ -336,6 +338,7 @@ class _Act:
     url: str | None
     events: dict[str, date]
     periods: dict[str, tuple[str | None, str | None]]
+    other_names: tuple[str, ...]
 
     @classmethod
     def of(cls, document: Element, path: Path) -> _Act:
@@ -368,6 +371,7 @@ class _Act:
             url=_url(work, expression, aliases, country),
             events={event: on for event, on in days if event and on},
             periods=_periods(meta),
+            other_names=_other_names(document, work, language, country, aliases),
         )
 
     def days(self, unit: Element) -> tuple[date | None, date | None]:
@@ -461,6 +465,35 @@ def _title(
     name = next((one_line(each.get("value")) for each in of_language if each.get(_LANG)), "")
     first = None if preface is None else next(preface.iter("{*}p"), None)
     return parts.get("longTitle") or name or aliases.get("title", "") or LAYOUT.line(first)
+
+
+def _other_names(
+    document: Element,
+    work: Element | None,
+    language: str | None,
+    country: str,
+    aliases: dict[str, str],
+) -> tuple[str, ...]:
+    names: list[str] = []
+    for each in () if work is None else work.iterchildren("{*}FRBRname"):
+        if each.get(_LANG) == language:
+            names += [each.get("shortForm") or "", one_line(each.get("value"))]
+    names += [aliases.get(name, "") for name in ("titleShort", "short", "abbreviation")]
+    preface = child(document, "preface")
+    if preface is not None:
+        fields = {
+            name: LAYOUT.line(next(preface.iter(f"{{*}}{name}"), None))
+            for name in ("docTitle", "shortTitle", "docType", "docDate", "docNumber")
+        }
+        # "(Bootsverordnung – BootV)"
+        names += re.split(r"\s+[–-]\s+", fields["shortTitle"].strip("() "))
+        names.append(re.sub(r"\s*\(\w+\)$", "", fields["docTitle"]).rstrip(". "))
+        year = fields["docDate"][-4:]
+        if country == "it" and year.isdigit():
+            names.append(f"{fields['docType'].capitalize()} {fields['docNumber']}/{year}")
+        if country == "eu":
+            names += eu_names(fields["docTitle"])
+    return tuple(names)
 
 
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"

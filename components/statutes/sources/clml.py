@@ -1,7 +1,8 @@
 """Legislation of the United Kingdom in CLML, the XML of legislation.gov.uk.
 
-Units are the `P1` of the body: sections of acts, regulations, articles or rules of instruments.
-The word stands in their ids ("section-82A") and in front of their numbers: "Section 82A".
+Units are the `P1` of the body: sections of acts, regulations, articles or rules of instruments. In
+old instruments they are `P2` that stand in no `P1`. The word stands in their ids ("section-82A")
+and in front of their numbers: "Section 82A".
 
 What becomes of the rest:
 
@@ -69,6 +70,7 @@ _NUMBERED = ("Part", "Chapter", "EUPart", "EUTitle", "EUChapter", "EUSection", "
 _LABELS = frozenset({"Number", "TitleBlock", "Title", "Subtitle", "Reference", "CommentaryRef"})
 _UNNUMBERED = ("Pblock", "PsubBlock", "ScheduleBody")
 _QUOTES = ("BlockAmendment", "InlineAmendment")
+_WORD_OF_KEY = re.compile(r"(?:section|regulation|article|rule)-\w+$")
 _WORDS = {"section": "Section", "regulation": "Regulation", "article": "Article", "rule": "Rule"}
 _COUNTED = (
     ("Commentary", "left out", "commentary"),
@@ -124,6 +126,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         name,
         language,
         address or None,
+        id=key,
     )
     units = list(_units(law_itself, tally))
     _print_labels(law_itself)
@@ -200,7 +203,7 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Provisi
         name = local_name(each)
         if name in _PASSED_OVER:
             continue
-        if name == "P1":
+        if name == "P1" or (name == "P2" and _WORD_OF_KEY.match(each.get("id", ""))):
             yield _provision(each, above)
         elif name == "P1group":
             _, title = _labels(each)
@@ -213,7 +216,9 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Provisi
             headings = (*above.headings, title) if title else above.headings
             block = above._replace(headings=headings, dates=_dates(each, above))
             yield from _inside(each, block, tally)
-        else:
+        elif name == "P" and any(local_name(inner) in ("P1", "P2") for inner in each):
+            yield from _inside(each, above, tally)
+        elif len(each) or one_line(each.text):
             tally.add("left out", "unnumbered paragraph")
 
 

@@ -1,4 +1,7 @@
-"""The Electronic Code of Federal Regulations as bulk XML (eCFR, `DLPSTEXTCLASS`).
+"""The Electronic Code of Federal Regulations (eCFR): bulk XML (`DLPSTEXTCLASS`), or the API's.
+
+The API gives a part of a title: its root is a `DIV`, and the number of the title stands in the
+citation of an attribute, `hierarchy_metadata`.
 
 Levels are `DIV1` to `DIV9`, told apart by their `TYPE`; some are skipped. A heading and its number
 are one text, `HEAD`: "§ 1.1 Definitions.". Units are the sections (`DIV8`), a reserved one ("§ 12.5
@@ -60,6 +63,7 @@ _UNITS = ("DIV8", "DIV9")
 _SITE = "https://www.ecfr.gov/current"
 
 _SECTION = re.compile(r"(§§? ?[\w.–-]+(?: (?:and|through) [\w.–-]+)?)[. ]*(.*)")
+_CITATION = re.compile(r"\b(\d+) C\.?F\.?R\b")
 _APPENDIX = re.compile(
     r"(Appendix(?: \S+)? to (?:Part|Subpart) \S+?)(?:[—–-]+| )(.*)", re.IGNORECASE
 )
@@ -73,7 +77,8 @@ _DIVISION = re.compile(
 def matches(head: bytes, path: Path) -> bool:
     """XML whose root is that of the eCFR."""
     del path
-    return root_name(head) == "DLPSTEXTCLASS"
+    root = root_name(head)
+    return root == "DLPSTEXTCLASS" or (root in (*_DIVISIONS, *_UNITS) and b" TYPE=" in head)
 
 
 def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
@@ -87,14 +92,32 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         return
     tally = Tally()
     tally.count(root, _COUNTED)
-    number = one_line(root.findtext("HEADER//IDNO"))
-    law = Law(f"us/cfr/t{number}", f"Title {number}, Code of Federal Regulations", "en")
+    number = one_line(root.findtext("HEADER//IDNO")) or _title_cited(root)
+    if not number:
+        message = "does not say which title of the Code it is part of"
+        repair = "Take it from the eCFR's API with its hierarchy_metadata, or take the whole title."
+        problems.append(Problem(str(path), root.sourceline, None, message, repair))
+        return
+    law = Law(
+        f"us/cfr/t{number}",
+        f"Title {number}, Code of Federal Regulations",
+        "en",
+        other_names=(f"{number} CFR", f"{number} C.F.R."),
+    )
     elements = [each for each in root.iter(*_UNITS) if not is_within(each, frozenset(_UNITS))]
     raise_exponents(root.iter("SU"))
     above: dict[Element, tuple[str, ...]] = {}
     units = [_unit(each, f"{_SITE}/title-{number}", above) for each in elements]
     found = zip(units, _LAYOUT.texts(root, elements), strict=True)
     yield from articles_of(path, law, found, tally, problems, "section")
+
+
+def _title_cited(root: Element) -> str:
+    """The title of the Code from the first citation: "40" of "40 CFR Part 50"."""
+    if root.tag == "DIV1":
+        return one_line(root.get("N"))
+    cited = (_CITATION.search(each.get("hierarchy_metadata", "")) for each in root.iter())
+    return next((found[1] for found in cited if found), "")
 
 
 def _unit(element: Element, page: str, above: dict[Element, tuple[str, ...]]) -> Unit:

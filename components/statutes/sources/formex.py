@@ -29,6 +29,7 @@ from components.statutes.sources.markup import (
     Tally,
     Unit,
     articles_of,
+    eu_names,
     headings_above,
     is_within,
     one_line,
@@ -139,7 +140,9 @@ def _law_of(root: Element, path: Path) -> Law:
     if title is None and file is not None:
         title = _title_in_package(file, path)
     language = one_line(about.findtext("LG.DOC"))
-    return Law(key, _name(title) or key, language.lower() or None, _address(file))
+    name = _name(title)
+    names = eu_names(name)
+    return Law(key, name or key, language.lower() or None, _address(file), other_names=names)
 
 
 def _title_in_package(file: Element, path: Path) -> Element | None:

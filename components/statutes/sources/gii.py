@@ -118,11 +118,13 @@ def _law_of(root: Element, path: Path) -> tuple[Law, str]:
         return Law(key, key, "de"), ""
     index = one_line(data.findtext("jurabk"))
     short = one_line(data.findtext("amtabk")) or index
-    title = one_line(data.findtext("kurzue")) or one_line(data.findtext("langue")) or short
+    titles = [one_line(data.findtext(each)) for each in ("kurzue", "langue")]
+    title = titles[0] or titles[1] or short
     name = title if not short or short in title else f"{title} ({short})"
     name = name or path.stem
     # The site names its folders by the index, letters and digits of ASCII only.
-    return Law(root.get("doknr", name), name, "de"), re.sub(r"[^a-z0-9]", "_", index.lower())
+    law = Law(root.get("doknr", name), name, "de", other_names=(short, index, *titles))
+    return law, re.sub(r"[^a-z0-9]", "_", index.lower())
 
 
 class _Norm(NamedTuple):

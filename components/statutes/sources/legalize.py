@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -33,7 +33,13 @@ from components.statutes.sources.divisions import (
     numbered_division,
     own_order,
 )
-from components.statutes.sources.markup import RAISED_DIGITS, ArticleIds, Tally, read_whole
+from components.statutes.sources.markup import (
+    RAISED_DIGITS,
+    ArticleIds,
+    Tally,
+    eu_names,
+    read_whole,
+)
 from components.statutes.sources.records import (
     LONGEST_LINE,
     Place,
@@ -68,6 +74,14 @@ _LANGUAGES = {
     "vn": "vi",
 }  # fmt: skip
 
+# Fields with other names of a law.
+_NAMES = ("short_title", "short_name", "abbreviation", "acronym", "popular_name", "common_name")
+_ABBREVIATION = re.compile(r"[^\W\d_]{2,12}")  # an identifier such as "AGG"
+# Identifiers that are cited: "LEY-20744" is "Ley 20744" and "Ley 20.744".
+_NUMBERED_ACT = re.compile(
+    r"(?P<kind>LEY|DECRETO|LEI|LEGGE|LOI)-(?P<number>\d[\d.]*)", re.IGNORECASE
+)
+
 _REPEALED = ("repealed", "annulled", "expired")
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*)")
@@ -93,6 +107,8 @@ _SUPERSCRIPT = re.compile(r"<sup>([^<]{0,100})</sup>")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\[\]]{1,100}\]")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)?\)")
 _BOLD = re.compile(r"\*{2,}(?P<words>[^*]+)\*{2,}")
+_GLUED_ARTICLE = re.compile(r"(?<=\)\*)(?=\*\*[^\W\d_a-z])")
+_UNIT_ALONE = re.compile(r"A(?i:rt)\w{0,6}\.?")
 # A line that ends with an article or preposition breaks off within its sentence.
 _DANGLING = re.compile(r"(?:^|\s)[a-zà-ÿ]{1,3}$")
 _ARTICLE_WORD = re.compile(r"(?i)art|§")
@@ -133,6 +149,10 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         line = content.count(b"\n", 0, error.start) + 1
         problems.append(not_utf8(Place(str(path), line), content[error.start]))
         return
+    tally = Tally()
+    if found := _CONTROLS.findall(text):
+        tally.add("repaired", "control character", len(found))
+        text = _CONTROLS.sub(_printed_sign, text)
     if len(content) > LONGEST_LINE:
         lines = enumerate(text.split("\n"), start=1)
         if (long := next((n for n, line in lines if len(line) > LONGEST_LINE), None)) is not None:
@@ -150,7 +170,15 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     law = _law(path, front["fields"], text[front.end() :], problems)
     if law is not None:
         first_line = text.count("\n", 0, front.end()) + 1
-        yield from _Reading(law, Tally()).articles(text[front.end() :], first_line, problems)
+        yield from _Reading(law, tally).articles(text[front.end() :], first_line, problems)
+
+
+# Of Windows-1252, whose signs lie at them; no text has others, and YAML refuses them.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def _printed_sign(control: re.Match[str]) -> str:
+    return control[0].encode("latin-1").decode("cp1252", "ignore") if control[0] > "\x7f" else ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +191,7 @@ class _Law:
     language: str | None
     source: str | None
     repealed: bool
+    names: tuple[str, ...]
 
 
 def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | None:
@@ -197,7 +226,16 @@ def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | N
     url = source if source.startswith(("http://", "https://")) else None
     law_id = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
     repealed = fields.get("status") in _REPEALED
-    return _Law(str(path), title, law_id.strip("/"), language, url, repealed)
+    names = [fields.get(name, "") for name in _NAMES]
+    if country == "eu":
+        names += [*eu_names(title), identifier]
+    elif _ABBREVIATION.fullmatch(identifier):
+        names.append(identifier)
+    elif act := _NUMBERED_ACT.fullmatch(identifier):
+        kind, number = act["kind"].capitalize(), act["number"].replace(".", "")
+        names += [f"{kind} {number}", f"{kind} {int(number):,}".replace(",", ".")]
+    other_names = tuple(dict.fromkeys(name for name in names if name and name != title))
+    return _Law(str(path), title, law_id.strip("/"), language, url, repealed, other_names)
 
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -284,13 +322,13 @@ class _Reading:
         self, body: str, first_line: int, problems: list[Problem]
     ) -> Iterator[tuple[Place, Article]]:
         """Yield the articles of the text behind the front matter."""
-        lines = body.split("\n")
+        places, lines = zip(*_whole_lines(body, first_line), strict=True)
         self._learn_form(lines)
         index = 0
         titled = False  # the law's own title has been passed
         quoted_until = 0  # index of the line after the quotation
         while index < len(lines):
-            number, line = first_line + index, lines[index]
+            number, line = places[index], lines[index]
             index += 1
             heading = _HEADING.match(line)
             if heading:
@@ -308,11 +346,12 @@ class _Reading:
                     self._quote(text)
                     continue
                 if self._open is not None and _QUOTED.match(text):
-                    quoted_until = _end_of_quotation(lines, number - first_line)
+                    quoted_until = _end_of_quotation(lines, index - 1)
                 yield from self._heading(number, len(heading[1]), text)
-            elif not line.strip() or index <= quoted_until:
-                if line.strip():
-                    self._text(line)
+            elif not line.strip():
+                continue
+            elif index <= quoted_until:
+                self._text(line, number)
             elif (article := self._line_of_article(line.strip())) is not None:
                 if self._is_quoted_next(article.number):
                     self._quote(line)
@@ -320,7 +359,7 @@ class _Reading:
                     yield from self._article(number, _OF_LINE, _cleaned(line), article)
             else:
                 if self._by_lines and _QUOTED.match(line) and self._open is not None:
-                    quoted_until = _end_of_quotation(lines, number - first_line)
+                    quoted_until = _end_of_quotation(lines, index - 1)
                 found = self._plain_division(line.strip())
                 if found is None:
                     self._text(line, number)
@@ -330,7 +369,7 @@ class _Reading:
         yield from self._closed()
         self._report(problems)
 
-    def _learn_form(self, lines: list[str]) -> None:
+    def _learn_form(self, lines: Sequence[str]) -> None:
         """See which headings the law has, and in which order its divisions stand."""
         headings = [
             (len(found[1]), _cleaned(found[2])) for line in lines if (found := _HEADING.match(line))
@@ -366,18 +405,22 @@ class _Reading:
 
     def _line_of_article(self, line: str) -> NumberedHeading | None:
         """The article that a line names: a bold one, or a plain one where no heading does."""
-        bold = _BOLD.match(line)
-        if self._in_notes or not (bold or self._by_lines):
+        is_bold, bold = line.startswith("**"), _BOLD.match(line)
+        if self._in_notes or not (is_bold or self._by_lines):
             return None
-        text = _cleaned(line.replace("**", "") if bold else line)
+        text = _cleaned(line.replace("**", ""))
         found = numbered_heading(text, self._language)
-        if found is None or text[0].islower() or found.unit[-1:] in ("s", "S"):
+        if found is None or text[0].islower():
             return None
+        if found.unit[-1:] in ("s", "S") and text.startswith(found.unit):
+            return None  # "Arts. 12 a 20" of a table of contents
         if not (found.unit or found.number[0] in "第제"):
             return None
-        if bold and (found.is_set_off or numbered_heading(bold["words"], self._language) == found):
-            return found
-        return found if found.is_set_off and not found.title[:1].islower() else None
+        if bold and (alone := numbered_heading(bold["words"], self._language)):
+            is_set_off = found.is_set_off or alone.number == found.number
+        else:
+            is_set_off = found.is_set_off and (is_bold or not found.title[:1].islower())
+        return found if is_set_off else None
 
     def _heading(self, line: int, level: int, printed: str) -> Iterator[tuple[Place, Article]]:
         text = _cleaned(printed)
@@ -388,10 +431,12 @@ class _Reading:
             yield from self._closed()
             self._in_notes = True
         elif self._is_piece_of_sentence(text):
-            self._text(text)
+            self._text(text, line)
         elif level >= 5 or (level >= 3 and self._is_article(text)):
             article = numbered_heading(text, self._language) or numbered_heading(text)
-            if article is None and above is not None and _may_be_title(above, level):
+            if article is not None and self._is_reference(article):
+                self._text(text, line)
+            elif article is None and above is not None and _may_be_title(above, level):
                 above.title = text
             elif article is not None and self._is_quoted_next(article.number):
                 self._quote(printed)
@@ -411,7 +456,7 @@ class _Reading:
         """Whether a heading goes on with the open article: "artículo 12 of this law"."""
         if self._open is None:
             return False
-        if self._open.lines and _DANGLING.search(self._open.lines[-1]):
+        if _DANGLING.search(self._open.lines[-1] if self._open.lines else self._open.title):
             return True
         return (
             text[:1].islower()
@@ -422,13 +467,22 @@ class _Reading:
             )
         )
 
+    def _is_reference(self, article: NumberedHeading) -> bool:
+        """Whether a heading names an article within a sentence, unlike the open one's."""
+        if self._open is None or not _runs_on(article):
+            return False
+        above = numbered_heading(self._open.printed, self._language)
+        return above is not None and not _runs_on(above)
+
     def _is_quoted_next(self, number: str) -> bool:
         """Whether the open article ends with a colon and quotes one that does not follow it."""
         if self._open is None:
             return False
         last = self._open.lines[-1] if self._open.lines else self._open.printed
         own, other = _first_integer(self._open.number), _first_integer(number)
-        return last.endswith(":") and None not in (own, other) and other not in (own, own + 1)
+        if own is None or other is None or not last.endswith(":"):
+            return False
+        return other not in (own, own + 1)
 
     def _quote(self, printed: str) -> None:
         """Keep the heading of an article that the open one quotes."""
@@ -451,7 +505,7 @@ class _Reading:
         In a law with headings only a line that is nothing but a kind and its number does, of a
         kind above all of those that have headings: LIBRO PRIMERO.
         """
-        if self._plain and (bold := _BOLD.fullmatch(line)):
+        if bold := _BOLD.fullmatch(line):
             line = bold["words"]
         if self._in_notes or len(line) > _LONGEST_DIVISION_LINE or line[0] in "|-*>[(":
             return None
@@ -462,6 +516,8 @@ class _Reading:
             return None
         if self._plain:
             return found if _is_set_off(found, _cleaned(line), self._law.language) else None
+        if bold and found.rank is not None and not found.title:
+            return found
         with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
         if found.title or not line[0].isupper() or found.rank is None:
             return None
@@ -498,7 +554,7 @@ class _Reading:
             number = f"{unit or 'Section'} {number}"  # a bare number is a section's
         return number, _unbracketed(found.title)
 
-    def _text(self, line: str, place: int = 0) -> None:
+    def _text(self, line: str, place: int) -> None:
         if _FOOTNOTE.match(line):
             self._tally.add("left out", "footnote")
             return
@@ -558,6 +614,7 @@ class _Reading:
                 language=self._law.language,
                 source_url=self._law.source,
                 law_id=self._law.identifier,
+                law_names=self._law.names,
             ),
         )
 
@@ -571,6 +628,23 @@ class _Reading:
         problems.extend(self._tally.notices(self._law.file))
 
 
+def _whole_lines(body: str, first_line: int) -> Iterator[tuple[int, str]]:
+    """Number and text of each line.
+
+    A bold article behind a note begins a line, and "Art." alone goes to the number below it.
+    """
+    unit = ""
+    for number, line in enumerate(body.split("\n"), start=first_line):
+        for part in _GLUED_ARTICLE.split(line):
+            if _UNIT_ALONE.fullmatch(part.strip()):
+                unit = part.strip()
+            elif unit and part.strip():
+                yield number, f"**{unit}** {part}" if part[0].isdigit() else f"{unit} {part}"
+                unit = ""
+            else:
+                yield number, part
+
+
 def _holds_provisions(found: Division) -> bool:
     """Whether the text under a heading is law even where no article stands under it."""
     words = len(found.label.split())
@@ -581,6 +655,10 @@ def _holds_provisions(found: Division) -> bool:
 def _may_be_title(above: _Open, level: int) -> bool:
     """Whether a heading of this level can be the title of the article above it."""
     return level > above.level and not above.title and not above.lines
+
+
+def _runs_on(article: NumberedHeading) -> bool:
+    return not article.is_set_off and article.title[:1].islower()
 
 
 def _first_integer(number: str) -> int | None:
@@ -603,7 +681,7 @@ def _is_set_off(found: Division, line: str, language: str | None) -> bool:
     return not rest.strip() and (number[0].isupper() or number.lower() in _OF_PARTS)
 
 
-def _end_of_quotation(lines: list[str], start: int) -> int:
+def _end_of_quotation(lines: Sequence[str], start: int) -> int:
     """The index behind the line that closes the quotation opened at `start`.
 
     A quotation that nothing closes is its first line alone.
@@ -641,7 +719,7 @@ def _cleaned(text: str) -> str:
     if "[" in text:
         text = _LINK.sub(r"\1", _FOOTNOTE_MARK.sub("", text))
     if "*" in text:
-        text = re.sub(r"\*\*(.+?)\*\*", r"\1", text)
+        text = re.sub(r"\*\*(.+?)\*\*", r"\1", text).replace("**", "")
         text = re.sub(r"(?<![\w*\\])\*(?![\s*])([^*]+?)\*(?!\w)", r"\1", text)
     if "\\" in text:
         text = re.sub(r"\\([\\`*_{}\[\]()#+\-.!<>|~])", r"\1", text)

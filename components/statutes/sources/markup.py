@@ -464,6 +464,9 @@ class ArticleIds:
 # Articles.
 
 
+_LONGEST_NAME = 200  # characters; what is longer tells what an act does
+
+
 class Law(NamedTuple):
     """What a file says about its law.
 
@@ -473,6 +476,7 @@ class Law(NamedTuple):
         language: BCP 47 tag, where known.
         address: The official text, for articles without a page of their own.
         other_names: Its short title and abbreviation, where the file gives them.
+        id: What tells it apart from other laws, where that is not its key.
     """
 
     key: str
@@ -480,6 +484,7 @@ class Law(NamedTuple):
     language: str | None = None
     address: str | None = None
     other_names: tuple[str, ...] = ()
+    id: str | None = None
 
 
 class Unit(NamedTuple):
@@ -510,6 +515,37 @@ class Unit(NamedTuple):
     printed: str = ""
 
 
+_EU_ACT = re.compile(
+    r"(?P<kind>\w+) (?:\([A-Z, ]{2,20}\) )?(?P<no>[Nn][o°ºr]\.? )?"
+    r"(?P<a>\d+)/(?P<b>\d+)(?:/[A-Z]+)?\b"
+)
+_EU_KINDS = {
+    "R": re.compile(r"r[eè]g|verord|f[oö]rord|rozporz", re.IGNORECASE),
+    "L": re.compile(r"dire|richtli|dyrekt", re.IGNORECASE),
+    "D": re.compile(r"d[eé]ci|beschlu|entscheid|beslu|decyz", re.IGNORECASE),
+}
+_EU_SHORT_TITLE = re.compile(r"\(([^()]+)\)\s*(?:\(Text with[^()]*\))?$")
+
+
+def eu_names(title: str) -> tuple[str, ...]:
+    """The names of an act of the European Union: kind and number, CELEX, short title.
+
+    >>> eu_names("Commission Regulation (EC) No 73/2009 of 19 January 2009 (Boats Regulation)")
+    ('Regulation (EC) No 73/2009', '32009R0073', 'Boats Regulation')
+    """
+    act = _EU_ACT.search(title)
+    kind = act and next((key for key, words in _EU_KINDS.items() if words.match(act["kind"])), None)
+    if act is None or kind is None:
+        return ()
+    # "No 73/2009" ends with the year, "2016/679" and "95/46/EC" begin with it.
+    year, number = (act["b"], act["a"]) if act["no"] else (act["a"], act["b"])
+    names = [act[0], f"3{year if len(year) == 4 else '19' + year}{kind}{number.zfill(4)}"]
+    short = _EU_SHORT_TITLE.search(title)
+    if short is not None and not short[1].startswith("Text with"):
+        names.append(short[1])
+    return tuple(names)
+
+
 def articles_of(
     path: Path,
     law: Law,
@@ -529,6 +565,8 @@ def articles_of(
         kind: What the format calls a unit.
     """
     ids = ArticleIds(law.key)
+    short = (name for name in law.other_names if len(name) <= _LONGEST_NAME)
+    names = tuple(name for name in dict.fromkeys(short) if name and name != law.name)
     for unit, words in units:
         text = "\n".join(filter(None, (unit.title, words))) or unit.printed
         if not text:
@@ -544,8 +582,9 @@ def articles_of(
             valid_from=unit.valid_from,
             valid_to=unit.valid_to,
             source_url=unit.address or law.address,
-            law_id=law.key.partition("@")[0] or None,  # a version of a law is not another law
-            law_names=law.other_names,
+            # A version of a law is not another law.
+            law_id=(law.id or law.key).partition("@")[0] or None,
+            law_names=names,
         )
         yield Place(str(path), unit.line or 1), article
     problems.extend(tally.notices(str(path)))
@@ -611,7 +650,7 @@ class Tally:
             things = [_things(thing, count) for thing, count in counts.items()]
             if len(things) > _MOST_THINGS:
                 others = sum(list(counts.values())[_MOST_THINGS:])
-                things[_MOST_THINGS:] = [f"{others:,} others"]
+                things[_MOST_THINGS:] = [f"{others:,} more"]
             message = f"{action}: {', '.join(things)}"
             found.append(
                 TallyNotice(

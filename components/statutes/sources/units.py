@@ -75,13 +75,16 @@ def unit_pattern(place: str, language: str | None = None) -> str:
 
 # The number itself, in all of its parts: nothing of it may be left for the title.
 
-LATIN_SUFFIX = r"(?:bis|ter|qu[aá]ter|quinqu?ies|sexies|septies|octies|nov?n?ies|[a-z]{0,8}(?:dec|vic|tric)ies)"
+LATIN_SUFFIX = (
+    r"(?:bis|ter|qu[aá]ter|quinqu?ies|sexies|septies|octies|nov?n?ies"
+    r"|[a-z]{0,8}(?:dec|vic|tric)ies)"
+)
 """Of inserted articles, without end: "bis", "quaterdecies", "duovicies"."""
 
 _SUFFIX = rf"""(?:
     \.?[⁰¹²³⁴-⁹]++ | \^\(?\d+\)?                   # § 12¹, 2^1
   | \.?[º°ª] | (?:er|[èe]re|o)(?!\w)               # 2.º, 1er
-  | [ -]?(?i:{LATIN_SUFFIX})(?!\w)(?:[ .-]\d{{1,2}}(?![\w.]))?   # 12 bis 1
+  | \.?[ -]?(?i:{LATIN_SUFFIX})(?!\w)(?:[ .-]\d{{1,2}}(?![\w.]))?   # 12 bis 1
   | [-–/]\d+                                       # 2º-1, 28d-28
   | (?:[-–/]?(?:[A-Z]{{1,4}}|[a-z]{{1,3}})|\.[a-z]{{1,2}})(?![\w)'’])   # 304-AAB, 3.a, 5a
   | [ ][a-xz](?=[ ]*(?:$|[.:(—–-]|§|[^\W\d_a-zß-ÿ]|{{after}}))      # § 7 c

@@ -131,20 +131,44 @@ def _law_of(root: Element) -> Law:
     number = fields.get("docNumber", "")
     kind = local_name(root)
     if kind == "uscDoc":
-        return Law("", f"Title {number}, United States Code")
+        names = [f"{number} U.S.C.", f"{number} USC", f"U.S.C. title {number}"]
+        return Law(
+            "",
+            f"Title {number}, United States Code",
+            other_names=tuple(names),
+            id=f"us/usc/t{number}",
+        )
     if kind == "cfrDoc":
-        return Law("", f"Title {number}, Code of Federal Regulations")
+        names = [f"{number} CFR", f"{number} C.F.R."]
+        name = f"Title {number}, Code of Federal Regulations"
+        return Law("", name, other_names=tuple(names), id=f"us/cfr/t{number}")
     title = fields.get("title", "")
     if kind == "statuteCompilation":
         if title.isupper():
             title = fields.get("containsShortTitle", title)
         file = fields.get("fileId")
         address = file and f"https://www.govinfo.gov/app/details/COMPS-{file}"
-        return Law(fields.get("citableAs", ""), title, address=address)
+        cited = fields.get("citableAs", "")
+        names = [fields.get("containsShortTitle", ""), *_public_law(cited)]
+        return Law(
+            cited, title, address=address, other_names=tuple(names), id=f"us/{cited or title}"
+        )
     cited = fields.get("citableAs", title)
     short = next((e for e in root.iter("{*}shortTitle") if e.get("role") == "act"), None)
-    name = cited if short is None else f"{_LAYOUT.line(short)} ({cited})"
-    return Law(fields.get("citableAs", ""), name)
+    title = "" if short is None else _LAYOUT.line(short)
+    name = f"{title} ({cited})" if title else cited
+    return Law(
+        fields.get("citableAs", ""),
+        name,
+        other_names=(title, *_public_law(cited)),
+        id=f"us/{cited}",
+    )
+
+
+def _public_law(cited: str) -> tuple[str, ...]:
+    """The names of a public law: "Public Law 91-596", "Pub. L. 91-596"."""
+    name = cited.removesuffix(", as amended").replace("–", "-")
+    return (name, name.replace("Public Law", "Pub. L."))
 
 
 def _address(key: str) -> str | None:
@@ -180,6 +204,9 @@ def _tidy(root: Element, tally: Tally) -> None:
             tally.add("left out", "note")
             if local_name(note.getparent()) != "notes":
                 remove(note)
+    for mark in list(root.iter(*named(root, ("ref",)))):
+        if mark.get("class") == "footnoteRef":
+            remove(mark)
     tally.count(root, _COUNTED)
     raise_exponents(root.iter(*named(root, ("sup",))))
     space = namespace(root)
@@ -188,7 +215,9 @@ def _tidy(root: Element, tally: Tally) -> None:
 
 
 def _unit(section: Element, above: dict[Element, tuple[str, ...]], law: str) -> Unit:
-    number = _END_OF_LABEL.sub("", _LAYOUT.take(section, "num"))
+    # "[§ 304. Repealed ...]" is in brackets as a whole, "Sec. (2)" is called section 2.
+    number = _END_OF_LABEL.sub("", _LAYOUT.take(section, "num")).lstrip("[")
+    number = re.sub(r"\((\w+)\)$", r"\1", number)
     if number.isupper() and number[:1].isalpha():
         number = number.capitalize()
     title = _LAYOUT.take(section, "heading")
