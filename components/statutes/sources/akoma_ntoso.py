@@ -5,6 +5,9 @@ divisions above it are the elements that it stands in; where a publisher makes t
 one kind (Normattiva: Titolo, Capo and Sezione are `chapter`s), the path is rebuilt from their
 words.
 
+Articles of a code that an act approves are attachments in Italy, and are read; so is the Swiss
+final title, whose numbers start again ("8 SchlT").
+
 Left out, and counted: footnotes, annexes and other attachments, signatures, recitals, tables of
 contents, and passages of the body that stand in no unit. Rows of tables become lines of text;
 articles quoted in an amendment, and articles inside another, stay text. An article without words
@@ -53,6 +56,7 @@ from components.statutes.sources.markup import (
     root_name,
 )
 from components.statutes.sources.records import Place, Problem
+from components.statutes.sources.units import numbered_heading
 
 NAME = "akoma-ntoso"
 
@@ -74,7 +78,6 @@ _BODIES = ("body", "mainBody", "portionBody", "amendmentBody", "debateBody")
 _QUOTING = ("quotedStructure", "quotedText", "embeddedStructure", "embeddedText")
 _COUNTED = (
     ("authorialNote", "left out", "footnote"),
-    ("attachment", "left out", "annex"),
     ("signature", "left out", "signature"),
     ("recital", "left out", "recital"),
     ("toc", "left out", "table of contents"),
@@ -111,16 +114,22 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     tally = Tally()
     tally.count(document, _COUNTED)
     _count_text(body, units, tally)
+    attached = _attached_articles(document)
+    annexes = sum(1 for _ in document.iter(*named(root, ("attachment",))))
+    tally.add("left out", "annex", annexes - len(attached))
     _number_lists(body)
-    raise_exponents(body.iter(*named(root, ("sup",))))
+    raise_exponents(document.iter(*named(root, ("sup",))))
     if act.country == "it":
-        _break_plain_lists(body)
+        _break_plain_lists(body, _PLAIN_ITEM)
+    for each in attached:
+        _break_plain_lists(each, _PLAIN_LINE)
     headings = _headings(body, units, act, tally)
     heads = [_head(unit, act) for unit in units]
-    texts = LAYOUT.texts(body, units)
+    labels = _labels_of_provisos(units, heads)
+    texts = LAYOUT.texts(document if attached else body, [*units, *attached])
     law = Law(act.id, act.title, act.language, act.url, act.other_names)
     found: list[tuple[Unit, str]] = []
-    for unit, above, head, text in zip(units, headings, heads, texts, strict=True):
+    for unit, above, head, text in zip(units, headings, heads, texts, strict=False):
         start, end = act.days(unit)
         if start and end and end < start:
             tally.add("left out", "wording that never was in force")
@@ -129,6 +138,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             text = head.note()
             tally.add("without words but a title or note", "article")
         number = head.number or unit.get("eId") or local_name(unit)
+        number += labels.get(unit, "")
         of_unit = Unit(
             unit.get("eId") or unit.get("id") or number,
             number,
@@ -141,6 +151,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             printed=head.printed or number,
         )
         found.append((of_unit, text))
+    found += _of_attachments(attached, texts[len(units) :])
     yield from articles_of(path, law, found, tally, problems, "article")
 
 
@@ -165,9 +176,11 @@ def _units(body: Element) -> list[Element]:
     return found
 
 
-_NO_PASSAGE = {name for name, action, _ in _COUNTED if action == "left out"} | {
-    *("num", "heading", "subheading", "crossHeading", "meta")
-}
+_NO_PASSAGE = (
+    {"attachment"}
+    | {name for name, action, _ in _COUNTED if action == "left out"}
+    | {*("num", "heading", "subheading", "crossHeading", "meta")}
+)
 
 
 def _passages(element: Element, units: set[Element]) -> int:
@@ -242,6 +255,67 @@ def _head(unit: Element, act: _Act) -> _Head:
     return _Head(number, printed, title, found)
 
 
+_FINAL_TITLES = {"schlusstitel": "SchlT", "titre final": "Tit. fin.", "titolo finale": "Tit. fin."}
+
+
+def _labels_of_provisos(units: Sequence[Element], heads: Sequence[_Head]) -> dict[Element, str]:
+    """What follows the numbers of a final title that starts again: " SchlT".
+
+    Without it, article 8 of the Swiss code's final title would be the code's own.
+    """
+    provisos = [next(unit.iterancestors("{*}proviso"), None) for unit in units]
+    own = {head.number for head, proviso in zip(heads, provisos, strict=True) if proviso is None}
+    again = {proviso for head, proviso in zip(heads, provisos, strict=True) if head.number in own}
+    labels: dict[Element, str] = {}
+    for unit, proviso in zip(units, provisos, strict=True):
+        if proviso is not None and proviso in again:
+            name = LAYOUT.line(child(proviso, "heading")).partition(":")[0]
+            labels[unit] = f" {_FINAL_TITLES.get(name.lower(), name)}".rstrip()
+    return labels
+
+
+# Articles that are attachments.
+
+_ATTACHED = re.compile(r"[^-].*-\s*art\. [^-]+")
+_TREATY = re.compile(r"accordo|convenzione|trattato|protocollo|scambio", re.IGNORECASE)
+_MOST_LINES_ABOVE = 12
+# They are plain text: number, title and paragraphs are lines.
+_PLAIN_LINE = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}\)|\d{1,2}(?:-\w+)?[.)]))")
+
+
+def _attached_articles(document: Element) -> list[Element]:
+    """The articles of a code that an act approves: Normattiva makes each an attachment.
+
+    Those of a treaty are not the law that ratifies it.
+    """
+    return [
+        body
+        for each in document.iterfind("{*}attachments/{*}attachment/{*}doc")
+        if _ATTACHED.fullmatch(each.get("name", ""))
+        and not _TREATY.match(each.get("name"))
+        and (body := child(each, "mainBody")) is not None
+    ]
+
+
+def _of_attachments(
+    articles: Sequence[Element], texts: Sequence[str]
+) -> Iterator[tuple[Unit, str]]:
+    for body, text in zip(articles, texts, strict=True):
+        annex, _, article = body.getparent().get("name").rpartition("-")
+        heading = numbered_heading(article, "it")
+        number = heading.number if heading else article
+        lines = text.split("\n")
+        # The number stands below the name of the annex, as a line.
+        heads = (
+            index
+            for index, line in enumerate(lines[:_MOST_LINES_ABOVE], start=1)
+            if (head := numbered_heading(line, "it")) and head.unit and head.is_set_off
+        )
+        words = "\n".join(lines[next(heads, 0) :])
+        key = f"{annex}/art_{number}"
+        yield Unit(key, number, body.sourceline, headings=(annex.strip(),)), words
+
+
 # Divisions.
 
 
@@ -305,12 +379,12 @@ def _number_lists(body: Element) -> None:
             item.text = f"{label}{mark} {item.text or ''}"
 
 
-def _break_plain_lists(body: Element) -> None:
+def _break_plain_lists(body: Element, lines: re.Pattern[str]) -> None:
     for element in body.iter(*named(body, ("p", "ins", "del", "ref", "i", "b"))):
         if element.text and "\n" in element.text:
-            element.text = _PLAIN_ITEM.sub(LINE_BREAK, element.text)
+            element.text = lines.sub(LINE_BREAK, element.text)
         if element.tail and "\n" in element.tail and local_name(element) != "p":
-            element.tail = _PLAIN_ITEM.sub(LINE_BREAK, element.tail)
+            element.tail = lines.sub(LINE_BREAK, element.tail)
 
 
 # The act.
