@@ -218,7 +218,7 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Provisi
             yield from _inside(each, block, tally)
         elif name == "P" and any(local_name(inner) in ("P1", "P2") for inner in each):
             yield from _inside(each, above, tally)
-        elif len(each) or one_line(each.text):
+        elif name != "Text" or len(each) or one_line(each.text):
             tally.add("left out", "unnumbered paragraph")
 
 

@@ -167,7 +167,7 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
             headings = headings[:-1]
         unit = Unit(
             norm.get("doknr", "").removeprefix(key),
-            number or own or title or "-",
+            number or own or title or "Vorbemerkung",
             norm.sourceline,
             "" if title == "-" else title,
             headings,

@@ -2,11 +2,12 @@
 
 The format has articles as headings of the fifth or sixth level, as a rule, and divisions as
 headings above them, whose levels are not their depth: the path of an article is rebuilt from the
-words of the divisions (`divisions.py`). Some French codes have no headings at all; there whole
-lines name the articles and divisions.
+words of the divisions (`divisions.py`). Where no heading names an article, lines do: bold ones
+("**Artículo 1.- Objeto**") or plain ones ("1 straipsnis. Laivas"). A heading that is a piece of a
+sentence ("artículo 12 de esta ley") stays text. Numbers are read by `units.py`.
 
-Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes,
-signatures). Rows of tables become lines of text; articles quoted in an amendment stay text. The
+Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes), by
+the heading above them. Text under a heading of final or transitional provisions is an article. Rows of tables become lines of text; articles quoted in an amendment stay text. The
 front matter's dates are of publication, not of entry into force: no article gets a date of them.
 An article without words has its title, or else its heading, for its text. A law whose status says
 that it is repealed is read, and counted.
@@ -63,7 +64,7 @@ _MATCHING = (b"\nidentifier:", "\n법령ID:".encode())
 # The language of each country's files; where it has several, the text tells.
 _LANGUAGES = {
     **dict.fromkeys(("ar", "bo", "cl", "co", "cr", "ec", "es", "mx", "pe", "py", "uy", "ve"), "es"),
-    **dict.fromkeys(("au", "gb", "ie", "in", "ng", "nz", "uk", "us", "za"), "en"),
+    **dict.fromkeys(("au", "eu", "gb", "ie", "in", "ng", "nz", "uk", "us", "za"), "en"),
     **dict.fromkeys(("at", "de", "li"), "de"),
     **dict.fromkeys(("fr", "lu", "mc"), "fr"),
     **dict.fromkeys(("br", "pt"), "pt"),
@@ -328,7 +329,7 @@ class _Reading:
         titled = False  # the law's own title has been passed
         quoted_until = 0  # index of the line after the quotation
         while index < len(lines):
-            number, line = places[index], lines[index]
+            number, line, start = places[index], lines[index], index
             index += 1
             heading = _HEADING.match(line)
             if heading:
@@ -346,7 +347,7 @@ class _Reading:
                     self._quote(text)
                     continue
                 if self._open is not None and _QUOTED.match(text):
-                    quoted_until = _end_of_quotation(lines, index - 1)
+                    quoted_until = _end_of_quotation(lines, start)
                 yield from self._heading(number, len(heading[1]), text)
             elif not line.strip():
                 continue
@@ -359,7 +360,7 @@ class _Reading:
                     yield from self._article(number, _OF_LINE, _cleaned(line), article)
             else:
                 if self._by_lines and _QUOTED.match(line) and self._open is not None:
-                    quoted_until = _end_of_quotation(lines, index - 1)
+                    quoted_until = _end_of_quotation(lines, start)
                 found = self._plain_division(line.strip())
                 if found is None:
                     self._text(line, number)
@@ -453,7 +454,7 @@ class _Reading:
                 self._enter(found)
 
     def _is_piece_of_sentence(self, text: str) -> bool:
-        """Whether a heading goes on with the open article: "artículo 12 of this law"."""
+        """Whether a heading goes on with the open article: "artículo 12 de esta ley"."""
         if self._open is None:
             return False
         if _DANGLING.search(self._open.lines[-1] if self._open.lines else self._open.title):

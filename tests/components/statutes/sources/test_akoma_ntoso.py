@@ -212,3 +212,48 @@ def test_powers_of_ten_stay_powers(read):
     powers = "<content><p>10<sup>6</sup> becquerel</p></content>"
     (found,), _ = read(f"<article><num>Art. 1</num>{powers}</article>")
     assert found.text == "10⁶ becquerel"
+
+
+def test_a_final_title_has_numbers_of_its_own(read):
+    own = '<article eId="{0}"><num>Art. {1}</num><content><p>Boot.</p></content></article>'
+    final = "<heading>Schlusstitel: Einführung</heading>" + own.format("u1_1", 1)
+    articles, _ = read(own.format("a1", 1) + f"<proviso>{final}</proviso>", "ch", "deu")
+    assert [each.number for each in articles] == ["1", "1 SchlT"]
+    assert articles[1].headings == ("Schlusstitel: Einführung",)
+
+
+def test_a_code_whose_articles_are_attachments(read):
+    def attachment(name, text):
+        meta = "<meta><identification source='#x'/></meta>"
+        body = f"<mainBody><paragraph><content><p>{text}</p></content></paragraph></mainBody>"
+        return f'<attachment><doc name="{name}">{meta}{body}</doc></attachment>'
+
+    attached = (
+        attachment(
+            "Codice della nautica-art. 1", "CODICE\n\nART. 1\n\n(Barche)\n\n1. Remi.\n2. Vele."
+        )
+        + attachment("Codice della nautica-art. 1 bis", "ART. 1 bis\n\nPorti.")
+        + attachment("Accordo-art. 1", "ART. 1\n\nPesca.")
+        + attachment("Allegato A", "Tavole.")
+    )
+    articles, problems = read(
+        '<article eId="art_1"><num>Art. 1</num><content><p>E\' approvato.</p></content></article>',
+        country="it",
+        language="ita",
+        after=f"<attachments>{attached}</attachments>",
+    )
+    assert [(each.number, each.headings, each.text) for each in articles] == [
+        ("1", (), "E' approvato."),
+        ("1", ("Codice della nautica",), "(Barche)\n1. Remi.\n2. Vele."),
+        ("1 bis", ("Codice della nautica",), "Porti."),
+    ]
+    assert counts(problems)["left out", "annex"] == 2
+
+
+def test_other_names_of_an_act(read):
+    name = '<FRBRname xml:lang="en" value="Boats Act of 1990" shortForm="BA"/>'
+    ((found,), _) = read(
+        '<article eId="a"><num>1</num><content><p>Row.</p></content></article>',
+        country='ch"/>' + name + '<x y="',
+    )
+    assert found.law_names[:2] == ("BA", "Boats Act of 1990")

@@ -194,3 +194,15 @@ def test_an_empty_number_prints_nothing(read):
 def test_the_welsh_text_has_other_ids_than_the_english_one(read):
     (found,), _ = read(p1("section-1", "1", text("Benthyg.")), language="cy")
     assert (found.id, found.language) == ("ukpga/2001/9/cy:section-1", "cy")
+
+
+def test_regulations_that_stand_in_no_section(read):
+    points = f"<P3><Pnumber>a</Pnumber><P3para>{text('an oar')}</P3para></P3>"
+    first = f'<P2 id="regulation-1"><Pnumber>1</Pnumber><P2para>{text("Lend.")}</P2para></P2>'
+    second = f'<P2 id="regulation-2"><Pnumber>2</Pnumber><P2para>{points}</P2para></P2>'
+    articles, problems = read(f"<P><Text/>{first}{second}</P>")
+    assert [(each.number, each.text) for each in articles] == [
+        ("Regulation 1", "Lend."),
+        ("Regulation 2", "(a) an oar"),
+    ]
+    assert problems == ""

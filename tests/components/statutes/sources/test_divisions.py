@@ -6,6 +6,7 @@ from components.statutes.sources.divisions import (
     DivisionPath,
     division,
     numbered_division,
+    own_order,
     split_run,
 )
 
@@ -104,3 +105,30 @@ def test_unknown_kinds_are_counted_where_articles_stand_in_them():
     found, path = path_of("es", ("Disposiciones varias", 2), ("TÍTULO I. A", 2))
     assert found == [("Disposiciones varias",), ("TÍTULO I. A",)]
     assert path.unknown == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "headings", "depths"),
+    [
+        # Chapters hold parts that start again.
+        ("en", ["Chapter 1", "Part 1", "Part 2", "Chapter 2", "Part 1"], [1, 2, 2, 1, 2]),
+        # They hold parts that are numbered on, too.
+        ("en", ["Chapter 1", "Part 1", "Chapter 2", "Part 2"], [1, 2, 1, 2]),
+        ("en", ["Part 1", "Chapter 1", "Part 2", "Chapter 1"], [1, 2, 1, 2]),
+        # Titles start again in each book, after one that stands alone.
+        (
+            "es",
+            ["Título preliminar", "Libro I", "Título I", "Libro II", "Título I"],
+            [1, 1, 2, 1, 2],
+        ),
+        ("es", ["Título I", "Libro I", "Título I"], [1, 1, 2]),
+    ],
+)
+def test_the_first_order_of_a_law_decides(language, headings, depths):
+    divisions = [division(printed, language) for printed in headings]
+    path = DivisionPath(own_order(divisions))
+    found = []
+    for each in divisions:
+        path.enter(each)
+        found.append(len(path.headings()))
+    assert found == depths

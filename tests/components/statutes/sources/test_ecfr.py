@@ -97,3 +97,31 @@ def test_a_hyphen_can_be_part_of_a_division_s_number(read, printed, heading):
     own = section("§ 1.1", "§ 1.1   Definitions.", "<P>Lend.</P>")
     (found,), _ = read(f'<DIV5 TYPE="PART"><HEAD>{printed}</HEAD>{own}</DIV5>')
     assert found.headings[-1] == heading
+
+
+CITED = ' hierarchy_metadata="{&quot;citation&quot;:&quot;9 CFR 1.1&quot;}"'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'<DIV5 N="1" TYPE="PART"{CITED}><HEAD>PART 1—LOANS</HEAD>@</DIV5>',
+        f'<DIV6 N="A" TYPE="SUBPART"{CITED}><HEAD>Subpart A—Loans</HEAD>@</DIV6>',
+        "@",
+    ],
+)
+def test_a_part_of_a_title_as_the_api_gives_it(tmp_path, content):
+    own = section("1.1", "§ 1.1 Loans.", "<P>Lend.</P>").replace("<DIV8", f"<DIV8{CITED}")
+    path = tmp_path / "part.xml"
+    path.write_text(content.replace("@", own), "utf-8")
+    assert ecfr.matches(path.read_bytes()[:4096], path)
+    ((_, found),) = ecfr.read(path, [])
+    assert (found.law, found.id) == ("Title 9, Code of Federal Regulations", "us/cfr/t9:s1.1")
+    assert "9 CFR" in found.law_names
+
+
+def test_a_part_without_its_title_is_one_problem(tmp_path):
+    path = tmp_path / "part.xml"
+    path.write_text(section("1.1", "§ 1.1 Loans.", "<P>Lend.</P>"), "utf-8")
+    problems = []
+    assert (list(ecfr.read(path, problems)), len(problems)) == ([], 1)

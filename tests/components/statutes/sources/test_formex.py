@@ -154,3 +154,8 @@ def test_the_index_of_a_package_is_a_plain_file_beside_the_annex(read, name):
     place = annex("ANNEX I", "<P>Forms.</P>").replace("L_2011334EN.01002501.doc.xml", name)
     (found,), _ = read(place)
     assert found.number == "Annex I"
+
+
+def test_an_act_has_its_short_names(read):
+    (found,), _ = read(act(article(1, "<ALINEA>Lend.</ALINEA>")))
+    assert found.law_names == ("Regulation (EU) 2031/9", "32031R0009", "Lending Act")

@@ -150,3 +150,9 @@ def test_a_text_that_names_the_format_is_not_law(tmp_path):
     text = b"Laws follow gii-norm.dtd: <dokumente><norm>"
     assert not gii.matches(text, tmp_path / "README")
     assert not gii.matches(b"<list>gii-norm.dtd</list>", tmp_path / "list.xml")
+
+
+def test_a_law_has_its_abbreviation_and_titles(read):
+    (found,), _ = read(article("a", "§ 1", "<P>Leihen.</P>"))
+    assert found.law == "Gesetz über das Leihen (LeihG)"
+    assert found.law_names == ("LeihG", "LeihG 2001", "Gesetz über das Leihen")

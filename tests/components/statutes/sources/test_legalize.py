@@ -65,12 +65,207 @@ def test_an_article_has_what_the_front_matter_says(read):
         ("ie", "##### 2. **Boats**", "Section 2", "Boats"),
         ("kr", "##### 제14조의2 (배)", "제14조의2", "배"),
         ("jp", "##### 第三条の二", "第三条の二", ""),
+        ("cn", "##### 第十二条之三 船", "第十二条之三", "船"),
+        ("br", "##### Art. 7º-B Os barcos", "7º-B", "Os barcos"),
+        ("pt", "##### Artigo 14.º-C", "14.º-C", ""),
+        ("si", "##### 12.b člen (čolni)", "12.b", "čolni"),
+        ("is", "##### 8. gr. c", "8. gr. c", ""),
+        ("is", "##### 8. gr. Bátar", "8", "Bátar"),
+        ("ro", "##### Articolul 6^2 Bărci", "6^2", "Bărci"),
+        ("gr", "##### Άρθρο 9α Βάρκες", "9α", "Βάρκες"),
+        ("bg", "##### Чл. 11. Лодки", "11", "Лодки"),
+        ("tr", "##### Madde 15 - Tekneler", "15", "Tekneler"),
+        ("lt", "##### 4-1 straipsnis. 9 straipsnio laivas", "4-1", "9 straipsnio laivas"),
+        ("lv", "##### 5.<sup>1</sup> pants. Laivas", "5.¹", "Laivas"),
+        ("vn", "##### Điều 21. Thuyền", "21", "Thuyền"),
+        ("ua", "##### Стаття 3. Човни", "3", "Човни"),
+        ("hu", "##### 12/A. § Hajók", "12/A §", "Hajók"),
+        ("es", "##### Artículo 9 ter 2. Las barcas", "9 ter 2", "Las barcas"),
+        ("es", "##### Artículo 5.El remo", "5", "El remo"),
+        ("it", "##### Art. 8 duodevicies. Barche", "8 duodevicies", "Barche"),
+        ("de", "##### § 7 c Boote", "§ 7 c", "Boote"),
+        ("uk", "##### Section 12-ABC Boats", "Section 12-ABC", "Boats"),
+        ("eu", "##### Article 4", "Article 4", ""),
+        ("eu", "##### ARTICLE 4a - Boats", "Article 4a", "Boats"),
+        ("ie", "##### 4B. Boats", "Section 4B", "Boats"),
     ],
 )
 def test_headings_of_articles(read, country, printed, number, title):
-    ((_, article),), _ = read(f"{printed}\n\nWords.\n", country)
+    words = "Words of the law about boats on the river."
+    ((_, article),), _ = read(f"{printed}\n\n{words}\n", country)
     assert article.number == number
-    assert article.text == (f"{title}\nWords." if title else "Words.")
+    assert article.text == (f"{title}\n{words}" if title else words)
+
+
+@pytest.mark.parametrize(
+    ("country", "lines", "numbers"),
+    [
+        ("es", "**Artículo 1.- Barcas**\n\nUno.\n\n**Artículo 2 bis.-** Dos.", ["1", "2 bis"]),
+        ("ar", "**ARTICULO 1º** —Uno.\n\n**ARTICULO 2** **ter**: Dos.", ["1º", "2 ter"]),
+        ("ar", "Nota *(vieja)***ARTICULO 3º.-** Tres.\n\nArt.\n\n4º.- Cuatro.", ["3º", "4º"]),
+        ("lt", "1 straipsnis. Laivas\n\nVienas.\n\n2 straipsnis\n\nDu.", ["1", "2"]),
+        ("lv", "1. pants. Laiva\n\nViens.\n\n2. pants nosaka laivas.", ["1"]),
+        ("pl", "Art. 1. Łódź.\n\nArt. 1a. Wiosło.\n\nArt. 1 stosuje się.", ["1", "1a"]),
+        (
+            "it",
+            "Art. 5. Barche.\n\n«Art. 9. Remi.\n\nArt. 10. Vele.»\n\nArt. 6. Porti.",
+            ["5", "6"],
+        ),
+    ],
+)
+def test_articles_that_are_lines(read, country, lines, numbers):
+    articles, _ = read(f"{lines}\n", country)
+    assert [article.number for _, article in articles] == numbers
+
+
+def test_bold_divisions_of_articles_that_are_lines(read):
+    body = "**TITULO I**\n\n**BARCAS**\n\n**CAPITULO II**\n\n**ARTICULO 1.-** Uno.\n"
+    ((_, article),), _ = read(body, "ar")
+    assert article.headings == ("TITULO I. BARCAS", "CAPITULO II")
+
+
+def test_pieces_of_sentences_that_look_like_headings(read):
+    articles, _ = read(
+        """\
+        ##### Artículo 1.- Barcas.
+
+        Las barcas que nombra el
+
+        ##### artículo 9 de la ley 3.
+
+        Según lo dispuesto por la
+
+        ### Capítulo III del Código.
+
+        ##### Artículo 44 de la ley 5.
+
+        ### título gratuito o no.
+
+        ##### Artículo 2.- Sustitúyese por el siguiente:
+
+        ##### Artículo 1.140: Los remos.
+
+        ##### Artículo 3.- Fin.
+        """,
+        "ar",
+    )
+    assert [article.number for _, article in articles] == ["1", "2", "3"]
+    assert [article.headings for _, article in articles] == [(), (), ()]
+    assert articles[1][1].text.endswith("\nArtículo 1.140: Los remos.")
+
+
+@pytest.mark.parametrize(("level", "title"), [("####", "#####"), ("#####", "######")])
+def test_a_title_that_is_a_heading_below_its_article(read, level, title):
+    ((_, first), (_, second)), _ = read(
+        f"## CHAPTER I **Boats**\n\n{level} Article 4\n\n{title} Lending\n\n1. A boat is lent.\n\n"
+        f"{level} Article 5\n\nThis Regulation enters into force.\n",
+        "eu",
+    )
+    assert (first.number, first.text) == ("Article 4", "Lending\n1. A boat is lent.")
+    assert (second.number, second.headings) == ("Article 5", ("CHAPTER I. Boats",))
+
+
+def test_sections_are_articles_or_divisions(read):
+    ((_, article),), _ = read("### Section 3 Boats\n\nA boat floats.\n", "ie")
+    assert article.number == "Section 3"
+    ((_, article),), _ = read("### Section 3 Boats\n\n##### Article 1\n\nA boat.\n", "eu")
+    assert (article.number, article.headings) == ("Article 1", ("Section 3 Boats",))
+
+
+@pytest.mark.parametrize(
+    ("country", "heading"),
+    [
+        ("ad", "Disposició transitòria"),
+        ("it", "Disposizioni finali"),
+        ("pt", "Disposições finais"),
+        ("fr", "Dispositions transitoires"),
+        ("ch", "Schlussvorschriften"),
+        ("nl", "Overgangs- en slotbepalingen"),
+        ("pl", "Przepisy końcowe"),
+        ("ie", "Transitional provisions"),
+    ],
+)
+def test_provisions_under_a_heading_of_their_own(read, country, heading):
+    articles, _ = read(
+        f"##### Art. 1\n\nEins.\n\n### {heading}\n\nZwei.\n\n##### Art. 2\n\nDrei.\n", country
+    )
+    assert [article.text for _, article in articles] == ["Eins.", "Zwei.", "Drei."]
+    assert articles[1][1].number == heading
+    assert articles[2][1].headings == (heading,)
+
+
+def test_what_is_left_out_is_listed_by_heading(read):
+    _, problems = read(
+        "Sabed.\n\n### Preámbulo\n\nUno.\n\nDos.\n\n##### Artículo 1\n\nTres.\n\n"
+        "## ANEXO\n\nCuatro.\n",
+        "es",
+    )
+    assert {thing: n for each in problems for thing, n in each.counts.items()} == {
+        "paragraph before the first heading": 1,
+        'paragraph under "Preámbulo"': 2,
+        'paragraph under "ANEXO"': 1,
+    }
+
+
+def test_the_order_of_a_law_that_is_not_the_languages(read):
+    articles, _ = read(
+        """\
+        #### SECCION I - Aguas
+
+        ### CAPITULO I
+
+        ##### Artículo 1
+
+        Uno.
+
+        ### CAPITULO II
+
+        ##### Artículo 2
+
+        Dos.
+
+        #### SECCION II - Barcas
+
+        ### CAPITULO I
+
+        ##### Artículo 3
+
+        Tres.
+        """,
+        "uy",
+    )
+    assert [article.headings for _, article in articles] == [
+        ("SECCION I. Aguas", "CAPITULO I"),
+        ("SECCION I. Aguas", "CAPITULO II"),
+        ("SECCION II. Barcas", "CAPITULO I"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("country", "identifier", "title", "more", "names"),
+    [
+        ("ar", "LEY-10123", "LEY DE BARCAS", "", ("Ley 10123", "Ley 10.123")),
+        ("de", "BootG", "Bootsgesetz", "", ("BootG",)),
+        ("ee", "9", "Paadiseadus", "abbreviation: PaatS\n", ("PaatS",)),
+        (
+            "eu",
+            "32031R0009",
+            "Commission Regulation (EU) 2031/9 of 1 May 2031 on boats (Text with EEA relevance)",
+            "",
+            ("Regulation (EU) 2031/9", "32031R0009"),
+        ),
+    ],
+)
+def test_other_names_of_a_law(read, country, identifier, title, more, names):
+    front = f"---\ntitle: {title}\nidentifier: {identifier}\ncountry: {country}\n{more}---\n"
+    ((_, article),), _ = read("##### Article 1\n\nUn.\n", front=front)
+    assert article.law_names == names
+
+
+def test_control_characters_are_the_signs_that_they_stand_for(read):
+    front = "---\ntitle: Barcas \x97 remos\nidentifier: X1\n---\n"
+    ((_, article),), _ = read("##### Article 1\n\nUn\x92e.\n", front=front)
+    assert (article.law, article.text) == ("Barcas — remos", "Un’e.")
 
 
 def test_flattened_divisions_are_rebuilt_from_their_words(read):

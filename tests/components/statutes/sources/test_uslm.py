@@ -135,3 +135,15 @@ def test_sections_without_an_identifier_have_ids_by_their_law(read):
 )
 def test_what_only_names_the_namespace_is_not_law(tmp_path, head):
     assert not uslm.matches(head.encode(), tmp_path / "file")
+
+
+def test_a_footnote_and_brackets_are_not_part_of_a_number(read):
+    mark = '<ref class="footnoteRef" idref="f1">1</ref>'
+    first = section("/us/usc/t1/s2", f"Sec. (2){mark} ", f"Loans{mark}", "<content>Lend.</content>")
+    second = section("/us/usc/t1/s3", "[§ 3.", "Repealed.]", "")
+    articles, _ = read(first + second)
+    assert [(each.number, each.text) for each in articles] == [
+        ("Sec. 2", "Loans\nLend."),
+        ("§ 3", "Repealed.]"),
+    ]
+    assert (articles[0].law_id, articles[0].law_names[0]) == ("us/usc/t1", "1 U.S.C.")
