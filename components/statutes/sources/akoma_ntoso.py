@@ -83,9 +83,7 @@ _COUNTED = (
     ("toc", "left out", "table of contents"),
     ("table", "kept as text", "table"),
 )
-_ARTICLE_WORD = re.compile(
-    r"(?:arts?(?:icles?|icolo|[íi]culo|igo|ikel)?)\b\.?\s*(?=\S)", re.IGNORECASE
-)
+_LONGEST_SHOWN = 60  # characters of a heading in a notice
 # Normattiva's paragraphs hold lists as plain lines.
 _PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:-\w+)?\))")
 _VERSION = re.compile(r"/\d{8}$|/\d{4}-\d\d-\d\d$|/!?main(?:-text)?/?$|/$")
@@ -169,7 +167,7 @@ def _units(body: Element) -> list[Element]:
         if each in holding or not chosen.isdisjoint(each.iterancestors()):
             continue
         # In an act whose sections are divisions, one without articles may still hold law.
-        if each.tag == section and holding and not _passages(each, chosen):
+        if each.tag == section and holding and not any(True for _ in _passages(each, chosen)):
             continue
         found.append(each)
         chosen.add(each)
@@ -183,18 +181,16 @@ _NO_PASSAGE = (
 )
 
 
-def _passages(element: Element, units: set[Element]) -> int:
-    """How many elements have words that stand in no unit, number or heading."""
-    found = 0
+def _passages(element: Element, units: set[Element]) -> Iterator[Element]:
+    """The elements that have words which stand in no unit, number or heading."""
     waiting = [element]
     while waiting:
         inner = waiting.pop()
         if one_line(inner.text) or any(one_line(each.tail) for each in inner):
-            found += 1
+            yield inner
             continue
         inside = (each for each in inner if each not in units)
         waiting.extend(each for each in inside if local_name(each) not in _NO_PASSAGE)
-    return found
 
 
 def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
@@ -208,8 +204,16 @@ def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
             tally.add("kept as text", f"quoted {name}")
         elif name == "article" and each not in of_units:
             tally.add("kept as text", "article inside another")
-    if units:
-        tally.add("left out", "passage outside the articles", _passages(body, of_units))
+    for each in _passages(body, of_units) if units else ():
+        titles = map(_division_title, takewhile(lambda above: above is not body, _from(each)))
+        title = next(filter(None, titles), "")
+        where = f'under "{title[:_LONGEST_SHOWN]}"' if title else "outside the articles"
+        tally.add("left out", f"passage {where}")
+
+
+def _from(element: Element) -> Iterator[Element]:
+    yield element
+    yield from element.iterancestors()
 
 
 @dataclass(frozen=True)
@@ -249,7 +253,10 @@ def _head(unit: Element, act: _Act) -> _Head:
     # A second number is the EU's way to print a title.
     second = "" if following is None else local_name(following)
     title = LAYOUT.take(unit, second) if second in ("num", "heading") else ""
-    number = _ARTICLE_WORD.sub("", printed, count=1).rstrip(". ") or printed
+    label = numbered_heading(printed, act.language)
+    number = printed.rstrip(". ") or printed
+    if label is not None and label.unit and label.unit[0] != "§" and not label.title:
+        number = label.number
     if act.language == "en" and local_name(unit) == "section" and number[:1].isdigit():
         number = f"Section {number}"  # a bare number is an article's
     return _Head(number, printed, title, found)

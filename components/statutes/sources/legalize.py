@@ -7,8 +7,9 @@ words of the divisions (`divisions.py`). Where no heading names an article, line
 sentence ("artículo 12 de esta ley") stays text. Numbers are read by `units.py`.
 
 Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes), by
-the heading above them. Text under a heading of final or transitional provisions is an article. Rows of tables become lines of text; articles quoted in an amendment stay text. The
-front matter's dates are of publication, not of entry into force: no article gets a date of them.
+the heading above them. Text under a heading of final or transitional provisions is an article.
+Rows of tables become lines of text; articles quoted in an amendment stay text. The front matter's
+dates are of publication, not of entry into force: no article gets a date of them.
 An article without words has its title, or else its heading, for its text. A law whose status says
 that it is repealed is read, and counted.
 """

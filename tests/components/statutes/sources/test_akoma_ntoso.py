@@ -145,7 +145,7 @@ def test_sections_stay_where_a_schedule_holds_articles(read):
     )
     assert [each.number for each in articles] == ["Section 1", "Section 2", "1"]
     assert articles[2].headings == ("Schedule",)
-    assert counts(problems)["left out", "passage outside the articles"] == 1
+    assert counts(problems)["left out", 'passage under "Schedule"'] == 1
 
 
 def test_a_section_without_articles_among_divisions_is_read(read):
