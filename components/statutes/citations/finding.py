@@ -24,8 +24,9 @@ from components.statutes.citations.hints import (
 )
 from components.statutes.citations.patterns import (
     CHINESE_NUMERAL,
+    FINAL_TITLE,
+    IN_FINAL_TITLE,
     KINDS_BY_MARKER,
-    LATIN_SUFFIX,
     LEADS_TO_SHORT,
     LISTED_PARAGRAPH,
     MARKER,
@@ -40,6 +41,7 @@ from components.statutes.citations.patterns import (
     spellings,
     unread_after,
 )
+from components.statutes.sources.units import LATIN_SUFFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -678,6 +680,9 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
         start = before.start()
     group = (start, _reach(text, items[-1]))
     division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
+    if final := FINAL_TITLE.match(text, end):
+        division, end = IN_FINAL_TITLE, final.end()
+        group = (start, end)
     hint, reference = law_hint(text, start, end, taken)
     if marker.doubtful and reference == "none" and items[0].paragraph is None:
         return

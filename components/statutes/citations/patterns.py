@@ -10,17 +10,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from components.statutes.sources.units import unit_pattern
+from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
 
 # The numbers of articles, brought to one form so that "L. 1221-1" finds the printed "L1221-1".
 
 
-# From bis to novies, then with decies, vicies and tricies: "quaterdecies", "duovicies".
-LATIN_SUFFIX = (
-    r"(?:bis|ter|quater|quinquies|sexies|septies|octies|novies|nonies"
-    r"|(?:un|duo|ter|quater|quin|quinquies|sex|sexies|sept|septen|septies|octo|octies|novo|novies"
-    r"|nonies)?(?:decies|vicies|tricies|quadragies)(?:[ -](?:semel|bis|ter|quater))?)"
-)
 # The longest numeral in use has nine characters; without a bound a question could be one number.
 CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"
 
@@ -42,6 +36,13 @@ _KOREAN_ARTICLE = re.compile(r"(?:제\s?)?(\d+)\s?조?(?:\s?의\s?(\d+))?(?:\s?�
 
 FIRST = "premier|primer[oa]|primeiro"
 """An article's number in words: only the first has one that is cited."""
+
+FINAL_TITLE = re.compile(
+    r"\s*\b(?:SchlT(?:it)?\b\.?|Schlusstitel\b|tit\.\s?fin\.|titre final\b|titolo finale\b)", re.I
+)
+"""A title of a law whose numbers start again: "Art. 8 SchlT ZGB"."""
+IN_FINAL_TITLE = "final title"
+"""Division of its numbers."""
 
 _ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª°]")  # "1.º", "5º", "5°"
 # "§ 12¹", "art. 2^1" and "art. 2<sup>1</sup>" come between 12 and 13, 2 and 3.
@@ -108,7 +109,9 @@ def parse_number(printed: str) -> ArticleNumber | None:
         return ArticleNumber("1")
     text = _UNIT_BEHIND.sub("", _UNIT.sub("", text))
     division = ""
-    if match := _DIVISION.match(text):
+    if final := FINAL_TITLE.search(text):
+        division, text = IN_FINAL_TITLE, text[: final.start()] + text[final.end() :]
+    elif match := _DIVISION.match(text):
         division, text = f"{match[1][:3]} {match[2]}", text[match.end() :]
         if re.match(r"[a-z]\d", text):  # "APP2.A2.1.1" is cited as A2.1.1
             division = ""

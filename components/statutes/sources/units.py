@@ -77,7 +77,7 @@ def unit_pattern(place: str, language: str | None = None) -> str:
 
 LATIN_SUFFIX = (
     r"(?:bis|ter|qu[aá]ter|quinqu?ies|sexies|septies|octies|nov?n?ies"
-    r"|[a-z]{0,8}(?:dec|vic|tric)ies)"
+    r"|[a-z]{0,8}(?:dec|vic|tric)ies(?:[ -](?:semel|bis|ter|quater))?)"
 )
 """Of inserted articles, without end: "bis", "quaterdecies", "duovicies"."""
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes.citations.patterns import (
+    IN_FINAL_TITLE,
     LISTED_PARAGRAPH,
     ArticleNumber,
     canonical_core,
@@ -54,6 +55,8 @@ def test_a_number_has_one_form(printed, core):
         ("PART 2.3.1.1.(1)", ArticleNumber("3.1.1", ("1",))),
         ("Schedule 1.Part 2.Chapter 18.74.(1)", ArticleNumber("74", ("1",), "sch 1")),
         ("APP2.A2.1.1.(2)", ArticleNumber("a2.1.1", ("2",))),
+        ("8 SchlT", ArticleNumber("8", (), IN_FINAL_TITLE)),
+        ("Art. 8 Tit. fin.", ArticleNumber("8", (), IN_FINAL_TITLE)),
         ("25)", ArticleNumber("25", (), LISTED_PARAGRAPH)),
     ],
 )

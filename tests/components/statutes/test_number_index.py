@@ -18,6 +18,11 @@ ENTRIES = [
 ]
 
 
+def pins(resolver, text):
+    """What a text names without doubt."""
+    return [found.ids[0] for found in resolver.resolve(text) if found.certain]
+
+
 @pytest.fixture(scope="module")
 def resolver():
     return CitationResolver(ENTRIES)
@@ -244,6 +249,12 @@ def test_articles_printed_as_one_are_found_by_each_of_their_numbers():
         (),
         ("1-2",),
     ]
+
+
+def test_a_final_title_has_numbers_of_its_own():
+    resolver = CitationResolver([(n, HOUSING, n) for n in ("8", "8 SchlT", "9")])
+    texts = ("Art. 8 Housing Code", "Art. 8 SchlT Housing Code", "Art. 9 Abs. 1 SchlT Housing Code")
+    assert [pins(resolver, each) for each in texts] == [["8"], ["8 SchlT"], []]
 
 
 def test_the_articles_that_follow_are_a_hint(of_income):
