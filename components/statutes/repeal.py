@@ -72,10 +72,11 @@ _ITSELF = (
     "|el presente|la presente|o presente|deze|denne|dette|настоящая|ця|ovaj|ta"
 )
 _IS = f"{_WAS}|is|are|ist|est|es|está|queda|é|è"
-# "Inserted by ... (AS 1984 778). Repealed by ...": the history of an article that was added.
+# The history of an article that was added later: "Inserted by ... (AS 1984 778). Repealed by ...",
+# "[1995 c.758 §3; repealed by ...".
 _INSERTED = (
     r"(?:(?:eingefügt|fassung gemä(?:ß|ss)|inserted|added|insérée?|introduite?|ajoutée?"
-    r"|introdott[oa]|inserit[oa]|añadid[oa]|aditad[oa])\b.*?\d.*?[.)]\s+)?"
+    r"|introdott[oa]|inserit[oa]|añadid[oa]|aditad[oa])\b.*?\d.*?[.)]\s+|\d{4} c\.[^\]]*;\s+)?"
 )
 _OPENED = r"[\s\[({（【〔<«*_\"'-]*"
 _NOTE = re.compile(
@@ -99,7 +100,8 @@ _IN_BRACKETS = re.compile(r"[\s*]*[\[({（【〔<].*[\])}）】〕>]\W*$", re.DO
 _MARKUP = re.compile(r"\]\([^()\s]*\)|<sup>.*?</sup>|\[\^\w+\]|[¹²³⁴-⁹]+")
 _OF_ARTICLE = re.compile(rf"{_OPENED}{_UNIT}\s", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"^\s*(?:\((\d+)[a-z]?\)|(\d+)[.)]|stk\. ?(\d+)\.)\s+", re.IGNORECASE)
-_WORDLESS = re.compile(r"[\s.…·–—-]+")
+_DASHES = re.compile(r"[\s–—-]*")
+_DOTS = re.compile(r"[\w()]{0,6}[\s.…·]{4,}")
 _SENTENCE_ENDS = (".", ":", ";", ",")
 _LONGEST, _LONGEST_TITLE = 600, 120  # characters
 
@@ -117,11 +119,9 @@ def is_repeal_note(text: str) -> bool:
     """
     if len(text) > _LONGEST:
         return False
-    if _WORDLESS.fullmatch(text):
-        return True
     lines = _lines(_MARKUP.sub(" ", text))
     if all(map(_is_note, lines)):
-        return bool(lines)
+        return bool(text.strip())
     return len(lines) > 1 and _is_title(lines[0], lines[1]) and all(map(_is_note, lines[1:]))
 
 
@@ -131,7 +131,7 @@ def _lines(text: str) -> list[str]:
     for line in text.splitlines():
         if lines and lines[-1].count("(") > lines[-1].count(")"):
             lines[-1] += f" {line}"
-        elif line.strip() and not _WORDLESS.fullmatch(line):
+        elif not _DASHES.fullmatch(line):
             lines.append(line)
     return lines
 
@@ -149,6 +149,8 @@ def _is_title(line: str, note: str) -> bool:
 
 def _is_note(line: str) -> bool:
     line = _PARAGRAPH.sub("", line)
+    if _DOTS.fullmatch(line):
+        return True
     note = _NOTE.match(line)
     if note is None:
         return False

@@ -43,6 +43,9 @@ NOTES = [
     "[Renumbered § 14]",
     "[Formerly 12.030]",
     ". . . . . . . . . .",
+    "Berths\n(1) . . . . . . . .\n(2) . . . . . . . .",
+    "–",
+    "[1995 c.12 §3; 1997 c.4 §9; repealed by 2001 c.7 §50]",
     "Paadi üürimine\n[Kehtetu - RT I 2003, 12, 7 - jõust. 01.07.2003]",
     "(Ophævet)",
     "Opphevet ved lov 3 mai 1991 nr. 12.",
@@ -100,6 +103,8 @@ NEAR_MISSES = [
     "Признать утратившим силу Закон о баржах.",
     "民法第七百条を削除する。",
     "Virkeområde",
+    "A ferry is moored at its berth.\n(2) . . . . . . . .",
+    "",
 ]
 
 
