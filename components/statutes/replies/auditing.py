@@ -276,10 +276,9 @@ class _Audit:
                 return "does not exist", f"the article has no paragraph {lacked}", ids
             if why:
                 return "not checked", why, ids
-        if self._on is not None:
-            for id_ in (ids[0], ids[-1]):
-                if why := _not_in_force(self._laws.articles[id_], self._on):
-                    return "not in force", why, ids
+        for id_ in (ids[0], ids[-1]):
+            if why := _not_in_force(self._laws.articles[id_], self._on):
+                return "not in force", why, ids
         if citation.through is None and (nearer := self._nearer(citation, ids)):
             return "subject differs", f"its words are those of {_place(nearer)}", ids
         if self._given is not None and not all(id_ in self._given for id_ in ids):
@@ -389,9 +388,14 @@ def _inside(spans: Sequence[_Span], start: int, end: int) -> list[_Span]:
     return [each for each in spans[first : bisect_left(spans, (end,))] if each[1] <= end]
 
 
-def _not_in_force(article: Article, on: date) -> str:
-    """Why an article does not bind on a day; "" if it may."""
-    state = article.state(on)
+def _not_in_force(article: Article, on: date | None) -> str:
+    """Why an article does not bind on a day; "" if it may.
+
+    Without a day only a note of repeal, which has no words that could bind, does not.
+    """
+    if on is None and not article.is_stub:
+        return ""
+    state = article.state(on or date.max)
     if state == "repealed":
         when = f"; its last day in force was {article.valid_to}" if article.valid_to else ""
         return f"{_place(article)} is repealed{when}"
