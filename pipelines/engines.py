@@ -21,12 +21,13 @@ from typing import IO, Any
 from haystack import Document
 from tqdm import tqdm
 
-from components.converters.articles import as_document
+from components.converters.articles import as_document, identity_of
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.errors import ModelError
 from components.models.folder import find_model, model_digest
 from components.statutes.article import Article, TextRule, articles_of_laws, indexed_text
 from components.statutes.corpus import canonical_line, iter_articles, with_languages
+from components.statutes.identity import DistinctLaws
 from components.statutes.lexical import analysis_version, analyzer
 from components.statutes.sources.records import Problem
 from components.stores.engines.base import (
@@ -51,6 +52,7 @@ from pipelines.indexing import (
     check_usable,
     half_refused,
     id_refused,
+    same_law,
     say_pruned,
     say_unknown,
 )
@@ -80,7 +82,7 @@ class Scan:
     Attributes:
         sha256: digest of the articles' content and order, as `StatuteCorpus.sha256`.
         articles: how many there are.
-        laws: all laws of the corpus, by first appearance.
+        laws: all laws of the corpus, by first appearance, with their identifiers.
         languages: how many articles are in each.
         average_length: mean number of terms; None if not measured.
         left_out: how many lines were left out.
@@ -88,7 +90,7 @@ class Scan:
 
     sha256: str = ""
     articles: int = 0
-    laws: dict[str, None] = field(default_factory=dict)
+    laws: dict[str, str | None] = field(default_factory=dict)
     languages: Counter[str | None] = field(default_factory=Counter)
     average_length: float | None = None
     left_out: int = 0
@@ -138,6 +140,7 @@ def scan(
     measure: bool,
     skip_bad: bool,
     format: str | None = None,
+    laws: DistinctLaws | None = None,
     say: Callable[[str], object],
 ) -> Scan:
     """Read the whole corpus once, and spool the shard's articles.
@@ -149,6 +152,7 @@ def scan(
         measure: whether to count the terms of every article, for the average length.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus; None to recognise it.
+        laws: as for `iter_articles`.
         say: takes lines for the user.
 
     Raises:
@@ -158,12 +162,12 @@ def scan(
     problems: list[Problem] = []
     digest = hashlib.sha256()
     terms = 0
-    read = iter_articles(source, skip_bad=skip_bad, problems=problems, format=format)
+    read = iter_articles(source, skip_bad=skip_bad, problems=problems, format=format, laws=laws)
     for position, (_, article) in enumerate(with_languages(read, source, problems)):
         line = canonical_line(article.to_json())
         digest.update(line)
         found.articles += 1
-        found.laws[article.law] = None
+        found.laws[article.law] = found.laws.get(article.law) or article.law_id
         found.languages[article.language] += 1
         if measure:
             text = indexed_text(article.headings, article.text)
@@ -185,7 +189,9 @@ def as_article(line: bytes) -> Article:
     for name in ("valid_from", "valid_to"):
         if name in record:
             record[name] = date.fromisoformat(record[name])
-    return Article(**{**record, "headings": tuple(record["headings"])})
+    for name in ("headings", "law_names"):
+        record[name] = tuple(record.get(name, ()))
+    return Article(**record)
 
 
 _DOCUMENTS_AT_ONCE = 100
@@ -207,11 +213,10 @@ class _Changed:
 
 @dataclass(frozen=True)
 class _Law:
-    """A law whose articles are all written or queued, with its digest when done."""
+    """A law whose articles are all written or queued, with its state when done."""
 
     name: str
-    digest: str
-    articles: int
+    state: Mapping[str, Any]
     stale: Sequence[str]
 
 
@@ -281,8 +286,9 @@ class LawWriter:
 
     def _change(self, spool: LawSpool, law: str, digest: str) -> None:
         present = self._engine.listed(law)
+        done = {"digest": digest, "articles": spool.count(law), **_identifiers(spool, law)}
         unfinished = {"digest": "", "articles": max(len(present), spool.count(law))}
-        self._engine.put_state(LAW, law, unfinished)
+        self._engine.put_state(LAW, law, {**done, **unfinished})
         positions = self._positions(spool, law, present.values())
         for position, (_, line) in zip(positions, spool.lines(law), strict=False):
             article = as_article(line)
@@ -296,7 +302,7 @@ class LawWriter:
             self._waiting.append(_Changed(replace(document, meta=row), listed))
             if len(self._waiting) >= block_size(self._model):
                 self._flush()
-        self._laws.append(_Law(law, digest, spool.count(law), list(present)))
+        self._laws.append(_Law(law, done, list(present)))
         if not self._waiting:
             self._flush()
 
@@ -328,8 +334,7 @@ class LawWriter:
         self._laws = []
 
     def _mark(self, law: _Law) -> None:
-        done = {"digest": law.digest, "articles": law.articles}
-        self._engine.put_state(LAW, law.name, done)
+        self._engine.put_state(LAW, law.name, dict(law.state))
 
     def _embedded(self, changed: Sequence[_Changed]) -> list[Document]:
         documents = [each.document for each in changed]
@@ -376,6 +381,12 @@ class LawWriter:
         return {id_: rows[text] for id_, text in texts.items()}
 
 
+def _identifiers(spool: LawSpool, law: str) -> dict[str, Any]:
+    """The identifier and other names of a law, as its first article has them."""
+    article = next(_articles(spool, law)).to_json()
+    return {name: article[name] for name in ("law_id", "law_names") if name in article}
+
+
 def text_digest_of(article: Article, rule: TextRule) -> str:
     """Digest of the text that an article's vector encodes, as stored in an engine."""
     return text_digest(indexed_text(article.headings, article.text, rule))[:32]
@@ -404,7 +415,7 @@ def check_laws(
     engine: ArticleEngine,
     spool: LawSpool,
     changed: Mapping[str, str],
-    staying: Collection[str],
+    staying: Mapping[str, str | None],
     source: str | Path,
     rule: TextRule,
     *,
@@ -416,7 +427,7 @@ def check_laws(
         engine: where the articles go.
         spool: the articles.
         changed: laws that will be written.
-        staying: laws in the engine that the corpus lacks and that are kept.
+        staying: laws in the engine that the corpus lacks and that are kept, with their identifiers.
         source: the corpus, for messages.
         rule: what of an article its vector stands for.
         replace: refuse nothing.
@@ -426,7 +437,7 @@ def check_laws(
 
     Raises:
         StoreError: the corpus has fewer than half of a law's articles, or gives an id of a law
-            that stays to another text.
+            that stays to another text, unless both are one law, or to another law.
     """
     where = engine.where.rstrip(",")
     losing: set[str] = set()
@@ -441,7 +452,11 @@ def check_laws(
             other = document.meta["law"]
             if other not in staying:
                 continue
-            if document.content != articles[document.id].text and not replace:
+            article = articles[document.id]
+            one_law = same_law(staying[other], article.law_id)
+            if one_law is None:
+                one_law = document.content == article.text
+            if not one_law and not replace:
                 raise StoreError(id_refused(source, document.id, law, other, where))
             losing.add(other)
     return losing
@@ -452,7 +467,7 @@ def settle_left(engine: ArticleEngine, staying: Collection[str]) -> None:
     for law, state in engine.states(LAW).items():
         if law in staying and not state["digest"]:
             if articles := len(engine.listed(law)):
-                engine.put_state(LAW, law, {"digest": "", "articles": articles})
+                engine.put_state(LAW, law, {**state, "articles": articles})
             else:
                 engine.drop_state(LAW, law)
 
@@ -606,6 +621,8 @@ def index_into_engine(
             record = _record_of(at)
         with closing(LawSpool()) as spool:
             say("Reading the corpus")
+            states = searched.states(LAW)
+            laws = DistinctLaws(identity_of({**each, "law": law}) for law, each in states.items())
             found = scan(
                 source,
                 spool,
@@ -613,16 +630,16 @@ def index_into_engine(
                 measure=record is None,
                 skip_bad=skip_bad,
                 format=format,
+                laws=laws,
                 say=say,
             )
             say_unknown(found.languages, say)
             chosen = _choose(model, kept, found, searched, say)
-            states = searched.states(LAW)
             others = states.keys() - found.laws.keys()
             if rebuild and others and not prune:
                 raise StoreError(_lacking(source, sorted(others), searched))
             pruned = [law for law in sorted(others) if shard.has(law)] if prune else []
-            staying = set() if prune else others
+            staying = {} if prune else {law: states[law].get("law_id") for law in others}
             changed = changed_laws(at, spool, chosen.record.digest)
             checked = dict.fromkeys(spool.laws, "") if rebuild else changed
             rule = chosen.record.text_rule

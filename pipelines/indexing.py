@@ -36,6 +36,7 @@ from components.retrievers.embedding import (
 from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.identity import DistinctLaws
 from components.statutes.languages import known_language
 from components.statutes.lexical import K1, B
 from components.stores.journal import text_digest
@@ -408,16 +409,21 @@ def merge(
     stored = store.publisher.published() if exists else {}
     present: dict[str, list[Place]] = {}
     places = store.publisher.places() if exists else []
-    for place in places:
-        present.setdefault(place.law, []).append(place)
     given = {article.id: article.law for article in corpus}
     in_file = set(given.values())
+    moving = [p for p in places if p.id in given and p.law not in in_file]
+    leaving = list(_articles_at(moving, store))
+    renamed = _renamed(leaving, corpus)
+    for old, law in renamed.items():
+        say(f"{old} is now called {law}")
+    places = [p._replace(law=renamed.get(p.law, p.law)) for p in places]
+    for place in places:
+        present.setdefault(place.law, []).append(place)
     if not replace:
         for law in (each for each in corpus.laws if each in present):
             _check_half(law, present[law], given, corpus, source, store)
         if not prune:
-            moving = [p for p in places if p.id in given and p.law not in in_file]
-            _check_ids(moving, corpus, source, store)
+            _check_ids((a for a in leaving if a.law not in renamed), corpus, source, store)
     _say_removals(present, given, source, prune=prune, say=say)
     staying = [p for p in places if p.id not in given and not (prune or p.law in in_file)]
     kept: dict[str, list[Place]] = {}
@@ -476,16 +482,34 @@ def half_refused(
     )
 
 
+def _renamed(leaving: Iterable[Article], corpus: StatuteCorpus) -> dict[str, str]:
+    """The new title of each stored law that the file has under another one, by the old.
+
+    Args:
+        leaving: stored articles that the file has in other laws.
+        corpus: the file's articles.
+    """
+    new = (
+        (article.law, corpus[corpus.position(article.id)], article.law_id) for article in leaving
+    )
+    return {old: given.law for old, given, law_id in new if same_law(law_id, given.law_id)}
+
+
+def same_law(law_id: str | None, other: str | None) -> bool | None:
+    """Whether two laws are one, by their identifiers; None if one of them is unknown."""
+    return law_id == other if law_id and other else None
+
+
 def _check_ids(
-    moving: Sequence[Place],
+    leaving: Iterable[Article],
     corpus: StatuteCorpus,
     source: str | Path,
     store: StatuteDocumentStore,
 ) -> None:
-    """Refuse ids of another text in a law that stays, since that article would be lost."""
-    for article in _articles_at(moving, store):
+    """Refuse ids of another text or law in a law that stays: that article would be lost."""
+    for article in leaving:
         given = corpus[corpus.position(article.id)]
-        if given.text != article.text:
+        if same_law(given.law_id, article.law_id) is False or given.text != article.text:
             raise StoreError(id_refused(source, article.id, given.law, article.law, store.path))
 
 
@@ -500,9 +524,9 @@ def id_refused(source: str | Path, id_: str, law: str, other: str, where: object
         where: the store or engine.
     """
     return (
-        f"{source} has the id '{id_}' in {law}; in {where} it is an article of {other} with "
-        "another text, which would be removed. Give the file's articles ids of their own, or give "
-        "--replace if the article did move."
+        f"{source} has the id '{id_}' in {law}; in {where} it is another article, of {other}, "
+        "which would be removed. Give the file's articles ids of their own, or give --replace if "
+        "the article did move."
     )
 
 
@@ -801,12 +825,13 @@ def index_corpus(
             f"as {Path(store_path) / 'law.db'}."
         )
     start = time.perf_counter()
-    corpus = StatuteCorpus.read(source, skip_bad=skip_bad, format=format)
-    for problem in corpus.problems:
-        say(str(problem))
-    say_unknown(Counter(article.language for article in corpus), say)
     store = StatuteDocumentStore(str(store_path))
     try:
+        laws = DistinctLaws(store.laws() if store.database.path.exists() else ())
+        corpus = StatuteCorpus.read(source, skip_bad=skip_bad, format=format, laws=laws)
+        for problem in corpus.problems:
+            say(str(problem))
+        say_unknown(Counter(article.language for article in corpus), say)
         merged = merge(corpus, source, store, prune=prune, replace=replace, say=say)
         # Before the store is created, so that a model that cannot be loaded leaves no empty store.
         chosen = choose_model(model, merged.corpus, store, say)

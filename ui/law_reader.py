@@ -23,6 +23,7 @@ from components.retrievers.resident import ReadableStore
 from components.statutes.article import Article
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.graph import cross_references
+from components.statutes.identity import names_of_laws
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, neighbourhood_in
@@ -260,7 +261,8 @@ class Law:
                 yield article
 
         try:
-            self._resolver = CitationResolver((a.id, a.law, a.number) for a in self.articles)
+            entries = ((a.id, a.law, a.number) for a in self.articles)
+            self._resolver = CitationResolver(entries, names_of_laws(self.articles))
             references = cross_references(self.articles, texts())
         except _StoppedError:
             return

@@ -12,6 +12,7 @@ from typing import Any
 from haystack import Document
 
 from components.statutes.article import Article
+from components.statutes.identity import LawIdentity
 
 # How many articles the law has in the sources, so that a recipient can tell whether all are there.
 LAW_ARTICLES = "law_articles"
@@ -43,9 +44,10 @@ def article_of(document: Document) -> Article:
     Without a law the law is "", without a number the number is the id.
     """
     meta = document.meta
+    law, law_id, law_names = identity_of(meta)
     return Article(
         id=document.id,
-        law=law_of(meta),
+        law=law,
         number=number_of(meta) or document.id,
         headings=headings_of(meta),
         text=document.content or "",
@@ -53,14 +55,20 @@ def article_of(document: Document) -> Article:
         valid_from=day_of(meta.get("valid_from")),
         valid_to=day_of(meta.get("valid_to")),
         source_url=_text(meta.get("source_url")) or None,
-        law_id=_text(meta.get("law_id")) or None,
-        law_names=_texts(meta.get("law_names")),
+        law_id=law_id,
+        law_names=law_names,
     )
 
 
 def law_of(meta: Mapping[str, Any]) -> str:
     """The law of an article; "" if its metadata name none."""
     return _text(meta.get("law"))
+
+
+def identity_of(meta: Mapping[str, Any]) -> LawIdentity:
+    """The law of an article, with its identifier and other names where its metadata have them."""
+    law_id = _text(meta.get("law_id")) or None
+    return LawIdentity(law_of(meta), law_id, _texts(meta.get("law_names")))
 
 
 def number_of(meta: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from components.converters.articles import LAW_ARTICLES, as_document
 from components.parameters import StatuteComponent
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.identity import DistinctLaws
 from components.statutes.sources.records import CorpusError, Problem
 
 logger = logging.getLogger(__name__)
@@ -82,6 +83,7 @@ class StatuteConverter(StatuteComponent):
                 f"{sources!r:.60}. Put brackets around a single one."
             )
         articles: dict[str, tuple[Article, dict[str, Any]]] = {}
+        laws = DistinctLaws()
         for source, added in zip(sources, normalize_metadata(meta, len(sources)), strict=True):
             name = _name(source)
             if isinstance(source, ByteStream):
@@ -93,7 +95,7 @@ class StatuteConverter(StatuteComponent):
                     "themselves. Give it another name."
                 )
             corpus = StatuteCorpus.read(
-                _opened(source, name), skip_bad=self.skip_bad, format=self.format
+                _opened(source, name), skip_bad=self.skip_bad, format=self.format, laws=laws
             )
             for problem in corpus.problems:
                 logger.warning("{problem}", problem=str(problem))

@@ -22,6 +22,7 @@ from components.retrievers.resident import (
 from components.retrievers.validity import TODAY, Validity
 from components.statutes.citations.patterns import NUMBER, canonical_core, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation, only_cites
+from components.statutes.identity import names_of_laws
 from components.statutes.question import clean_question
 
 _MOST_LEFT_OUT = 10  # reported; a longer list would not be read
@@ -191,7 +192,12 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
 
 def citation_index(store: ReadableStore) -> ResidentIndex[CitationResolver]:
     """The process's index of a store's articles by law and number."""
-    return resident_index(store, "citations", lambda store: CitationResolver(store.entries()))
+    return resident_index(store, "citations", resolver_of)
+
+
+def resolver_of(store: ReadableStore) -> CitationResolver:
+    """A resolver for the articles of a store."""
+    return CitationResolver(store.entries(), names_of_laws(store.laws()))
 
 
 def scores_of(

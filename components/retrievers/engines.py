@@ -9,6 +9,7 @@ from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
 from haystack.document_stores.types import DocumentStore
 
+from components.converters.articles import identity_of
 from components.retrievers.citation import CITED, by_wording, outputs, scores_of
 from components.retrievers.resident import Retriever, checked_query
 from components.retrievers.validity import TODAY, Validity, in_force_on
@@ -20,6 +21,7 @@ from components.statutes.citations.resolver import (
     ResolvedQuestion,
     only_cites,
 )
+from components.statutes.identity import names_of_laws
 from components.statutes.question import clean_question
 from components.stores.engines import engine_of
 from components.stores.engines.base import (
@@ -201,14 +203,16 @@ class EngineCitationRetriever(EngineRetriever):
 
     def _named_laws(self, engine: ArticleEngine) -> tuple[list[str], LawNames]:
         if time.monotonic() >= self._laws_end:
-            laws = sorted(engine.states(LAW))
+            states = engine.states(LAW)
+            laws = sorted(states)
             if not laws:
                 raise StoreError(
                     f"{engine.where} has no laws on record, so nobody can tell what a citation "
                     "names. Index the law into it with python -m pipelines.index --engine ..., or "
                     "search it by meaning alone (EngineEmbeddingRetriever)."
                 )
-            self._laws = (laws, LawNames(laws))
+            known = (identity_of({**state, "law": law}) for law, state in states.items())
+            self._laws = (laws, LawNames(laws, names_of_laws(known)))
             self._laws_end = time.monotonic() + _LAWS_KEPT
         return self._laws
 

@@ -19,11 +19,12 @@ from haystack.document_stores.types import DocumentStore
 from haystack.errors import FilterError
 from numpy.typing import NDArray
 
-from components.converters.articles import headings_of, language_of, number_of
+from components.converters.articles import headings_of, identity_of, language_of, number_of
 from components.models.errors import VectorError
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
 from components.retrievers.validity import InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
+from components.statutes.identity import LawIdentity
 from components.stores.filters import (
     ORDERINGS,
     check_filters,
@@ -61,6 +62,10 @@ class ReadableStore(Protocol):
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article."""
+        ...
+
+    def laws(self) -> Iterator[LawIdentity]:
+        """Every law, each at least once."""
         ...
 
     def fetch(
@@ -280,6 +285,12 @@ class StoreSnapshot:
         for _, document in self._keyed():
             if isinstance(document.meta.get("law"), str):
                 yield document.id, document.meta["law"], number_of(document.meta)
+
+    def laws(self) -> Iterator[LawIdentity]:
+        """The law of every document that has one."""
+        for _, document in self._keyed():
+            if isinstance(document.meta.get("law"), str):
+                yield identity_of(document.meta)
 
     def fetch(
         self,

@@ -22,6 +22,7 @@ from components.retrievers.resident import (
 )
 from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
 from components.statutes.citations.resolver import CitationResolver
+from components.statutes.identity import names_of_laws
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
 
@@ -40,7 +41,7 @@ class _Places:
                 self.after[last[law]] = id_
             last[law] = id_
         self.known = {id_ for id_, _, _ in entries}
-        self.resolver = CitationResolver(entries)
+        self.resolver = CitationResolver(entries, names_of_laws(store.laws()))
 
 
 @component

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from components.statutes.article import Article, articles_of_laws, counted
+from components.statutes.identity import DistinctLaws
 from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
@@ -151,6 +152,16 @@ def repeated_numbers(placed: Sequence[tuple[Place, Article]]) -> list[Problem]:
     return [place.problem(message, repair, "number", left_out=0, notice=True)]
 
 
+def shared_titles(file: str, renamed: Sequence[str]) -> list[Problem]:
+    """A notice if laws were renamed because another has their title."""
+    if not renamed:
+        return []
+    count = len(renamed)
+    named = "; ".join(renamed[:SHOWN_LAWS]) + (" ..." if count > SHOWN_LAWS else "")
+    message = f"{counted(count, 'law')} named apart from another of the same title ({named})"
+    return [Problem(file, None, "law", message, "Nothing to fix.", left_out=0, notice=True)]
+
+
 def refuse(
     file: str, problems: Sequence[Problem], n_read: int, what: str, *, skip_bad: bool
 ) -> None:
@@ -196,7 +207,12 @@ class StatuteCorpus(Sequence[Article]):
 
     @classmethod
     def read(
-        cls, source: Source, *, skip_bad: bool = False, format: str | None = None
+        cls,
+        source: Source,
+        *,
+        skip_bad: bool = False,
+        format: str | None = None,
+        laws: DistinctLaws | None = None,
     ) -> StatuteCorpus:
         """Read a whole corpus.
 
@@ -209,13 +225,14 @@ class StatuteCorpus(Sequence[Article]):
                 `problems`, instead of raising. A single file that breaks off before its end is
                 refused all the same.
             format: One of `opening.FORMATS`; None to recognise it.
+            laws: Gives the laws their names; None if no other laws matter.
 
         Raises:
             CorpusError: Anything is wrong (naming file, line, field and repair), or there is no
                 article.
         """
         problems: list[Problem] = []
-        read = _read_articles(source, problems, skip_bad=skip_bad, format=format)
+        read = _read_articles(source, problems, skip_bad=skip_bad, format=format, laws=laws)
         placed = list(with_languages(read, source, problems))
         problems.extend(repeated_numbers(placed))
         return cls((article for _, article in placed), problems)
@@ -332,6 +349,7 @@ def iter_articles(
     skip_bad: bool = False,
     problems: list[Problem] | None = None,
     format: str | None = None,
+    laws: DistinctLaws | None = None,
 ) -> Iterator[tuple[int, Article]]:
     """Yield (line, article) in the file's order, with one record and the seen ids in memory.
 
@@ -340,6 +358,7 @@ def iter_articles(
         skip_bad: Leave out lines that cannot be read instead of raising.
         problems: Gets every problem and notice as it is found.
         format: As for `StatuteCorpus.read`.
+        laws: As for `StatuteCorpus.read`.
 
     Raises:
         CorpusError: Anything is wrong; raised at the end, with everything that is wrong with the
@@ -347,7 +366,9 @@ def iter_articles(
             could be read, or the file breaks off before its end.
     """
     found = [] if problems is None else problems
-    for place, article in _read_articles(source, found, skip_bad=skip_bad, format=format):
+    for place, article in _read_articles(
+        source, found, skip_bad=skip_bad, format=format, laws=laws
+    ):
         yield place.line, article
 
 
@@ -395,8 +416,15 @@ def canonical_line(record: Mapping[str, Any]) -> bytes:
 
 
 def _read_articles(
-    source: Source, problems: list[Problem], *, skip_bad: bool, format: str | None = None
+    source: Source,
+    problems: list[Problem],
+    *,
+    skip_bad: bool,
+    format: str | None,
+    laws: DistinctLaws | None,
 ) -> Iterator[tuple[Place, Article]]:
+    laws = laws or DistinctLaws()
+    n_renamed = len(laws.renamed)
     start = checked = len(problems)
     n_yielded = 0
     faulty = False
@@ -405,7 +433,8 @@ def _read_articles(
         checked = len(problems)
         if skip_bad or not faulty:
             n_yielded += 1
-            yield place, article
+            yield place, laws.article(article)
+    problems.extend(shared_titles(name_of(source), laws.renamed[n_renamed:]))
     refuse(name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from components.statutes.article import Article
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.identity import names_of_laws
 from components.statutes.tree import LegislativeTree
 
 # Who cites whom among the articles of a corpus.
@@ -43,7 +44,8 @@ def cross_references(
         articles: The corpus, in its order.
         with_texts: The same articles, read one by one, if those of `articles` have no texts.
     """
-    resolver = CitationResolver((article.id, article.law, article.number) for article in articles)
+    entries = ((article.id, article.law, article.number) for article in articles)
+    resolver = CitationResolver(entries, names_of_laws(articles))
     position_of = {article.id: position for position, article in enumerate(articles)}
     pairs: set[tuple[int, int]] = set()
     unresolved = 0

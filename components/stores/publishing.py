@@ -13,7 +13,8 @@ import numpy as np
 from haystack import Document
 from numpy.typing import NDArray
 
-from components.converters.articles import LAW_ARTICLES
+from components.converters.articles import LAW_ARTICLES, identity_of
+from components.statutes.identity import DistinctLaws, LawIdentity
 from components.stores.database import StatuteDatabase, upgrade
 from components.stores.journal import StoreModel, has_vectors, read_model
 from components.stores.rows import (
@@ -228,6 +229,16 @@ class LawPublisher:
             published[id_] = Published(law, digest, bool(has))
         return published
 
+    def laws(self) -> Iterator[LawIdentity]:
+        """Every law, each as often as its articles name it differently."""
+        rows = self._database.rows(
+            "SELECT DISTINCT law, json_object('law_id', json_extract(meta, '$.law_id'), "
+            "'law_names', json_extract(meta, '$.law_names')) FROM documents "
+            "WHERE typeof(law) = 'text'"
+        )
+        for law, fields in rows:
+            yield identity_of({"law": law, **parsed(self._database.path, law, "meta", fields)})
+
     def places(self) -> list[Place]:
         """The place of every document that names a law, in the order of the law."""
         rows = self._database.rows(
@@ -314,6 +325,8 @@ class LawPublisher:
     ) -> list[Document]:
         """Documents as they are to be written, those of StatuteConverter at their place in the law.
 
+        A law whose title is that of another law in the store gets a name of its own.
+
         The converter numbers the articles that it reads, which may be one section of a law.
         `arrange` gives each its place among the articles of the store, and `meta.law_articles`
         becomes the number of articles that the store will hold of the law. If a source had more of
@@ -325,13 +338,15 @@ class LawPublisher:
             documents: those with `meta.law_articles` are placed, the others stay as they are.
             keep: whether documents that are there already will not be written.
         """
+        laws = DistinctLaws(self.laws() if any("law_id" in each.meta for each in documents) else ())
+        documents = [_named(each, laws) for each in documents]
         given = {
             each.id: str(each.meta["law"])
             for each in documents
             if isinstance(each.meta.get("law"), str) and _stated_size(each.meta) is not None
         }
         if not given:
-            return list(documents)
+            return documents
         places = self.places()
         law_of = {each.id: each.law for each in places}
         if keep:
@@ -463,6 +478,13 @@ class LawPublisher:
         # Without None values, so that a plain store's record stays as it always was.
         fields = {name: value for name, value in asdict(model).items() if value is not None}
         _record(connection, "model", fields)
+
+
+def _named(document: Document, laws: DistinctLaws) -> Document:
+    """The document under the name of its law."""
+    law, law_id, _ = identity_of(document.meta)
+    name = laws.name(law, law_id) if law else law
+    return document if name == law else replace(document, meta={**document.meta, "law": name})
 
 
 def _stated_size(meta: Mapping[str, Any]) -> int | None:

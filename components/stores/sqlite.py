@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, number_of
 from components.statutes.article import indexed_text
+from components.statutes.identity import LawIdentity
 from components.stores.database import StatuteDatabase, roll_back
 from components.stores.filters import check_given, filter_clause, raise_filter_failure
 from components.stores.journal import StoreModel, VectorJournal, has_vectors, read_model
@@ -383,6 +384,10 @@ class StatuteDocumentStore:
             if fields.get("law") != law:
                 raise self._damaged(f"document {id_!r:.200}: its meta names another law")
             yield id_, law, number_of(fields)
+
+    def laws(self) -> Iterator[LawIdentity]:
+        """Every law, each as often as its articles name it differently."""
+        return self.publisher.laws()
 
     def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
         """`(key, id, meta)` of every document, in the law's order."""

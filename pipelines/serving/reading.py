@@ -11,7 +11,7 @@ from haystack import Document, Pipeline
 
 from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import article_of, language_of
-from components.retrievers.citation import CitationRetriever, by_wording
+from components.retrievers.citation import CitationRetriever, by_wording, resolver_of
 from components.retrievers.resident import (
     ReadableStore,
     Retriever,
@@ -24,7 +24,7 @@ from components.retrievers.structure import StructureExpander
 from components.statutes.citations.finding import read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
-from components.statutes.citations.resolver import CitationResolver
+from components.statutes.identity import names_of_laws
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import found_article
 from pipelines.audit import audit
@@ -55,7 +55,7 @@ class LawMap:
             number = parse_number(printed)
             core = number.core if number and not number.division else printed.strip()
             self.ids.setdefault((law, core), []).append(id_)
-        self.names = LawNames(self.articles)
+        self.names = LawNames(self.articles, names_of_laws(store.laws()))
         spoken = {id_: language_of(meta) for _, id_, meta in store.metas()}
         self.languages = {
             law: sorted({language for id_ in ids if (language := spoken.get(id_))})
@@ -72,7 +72,7 @@ class References:
     """
 
     def __init__(self, store: ReadableStore) -> None:
-        resolver = CitationResolver(store.entries())
+        resolver = resolver_of(store)
         validity = validity_of(store)
         today = date.today()
         self.cites: dict[str, list[str]] = {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TypeVar
 
 from components.statutes.citations.hints import bracketed_name
@@ -152,11 +153,23 @@ class LawNames:
     Laws that share a name are found together.
     """
 
-    def __init__(self, laws: Iterable[str]) -> None:
+    def __init__(
+        self, laws: Iterable[str], names: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> None:
+        """Index the names of laws.
+
+        Args:
+            laws: Their titles.
+            names: Further full names of some of them: a title that several laws have, a short
+                title, an identifier.
+        """
         self._words: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         self._initials: dict[str, tuple[int, list[str]]] = {}
         self._chinese: dict[str, tuple[int, list[str]]] = {}
         for law in dict.fromkeys(laws):
+            for name in names.get(law, ()):
+                if words := words_of(name):
+                    _keep(self._words, words, 0, law)
             if _CHINESE.search(law):
                 for rank, alias in enumerate(chinese_aliases_of(law)):
                     _keep(self._chinese, alias, rank, law)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import inf
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
 from components.statutes.citations.finding import (
@@ -486,7 +487,7 @@ class CitationResolver:
     def __init__(
         self,
         entries: Iterable[tuple[str, str, str]],
-        names: LawNames | None = None,
+        names: LawNames | Mapping[str, Sequence[str]] = MappingProxyType({}),
         *,
         whole: bool = True,
     ) -> None:
@@ -494,11 +495,12 @@ class CitationResolver:
 
         Args:
             entries: (id, law, number as printed) of each article, in the corpus's order.
-            names: The names of the corpus's laws, if they were already read.
+            names: The names of the corpus's laws, if they were already read; or further names of
+                each, besides its title.
             whole: Whether the entries are complete: a law then has no other numbers.
         """
         self._index = NumberIndex(entries, whole=whole)
-        self.names = LawNames(self._index.laws) if names is None else names
+        self.names = names if isinstance(names, LawNames) else LawNames(self._index.laws, names)
 
     def law_of(self, id_: str) -> str:
         """The law of an article of the corpus.

@@ -19,6 +19,7 @@ from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import CHINESE_NUMERAL, chinese_integer, parse_number
 from components.statutes.citations.places import foreign_place
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
+from components.statutes.identity import names_of_laws
 from components.statutes.replies.checked import CheckedCitation, CheckState
 from components.statutes.replies.quotations import Quotation
 from components.statutes.replies.source_lists import (
@@ -203,7 +204,7 @@ def checked_citations(
     ]
     marks = [_of_mark(each.start, each.end, each.numbers, reply, sources) for each in written]
     quoted = [(each.start, each.end) for each in quotations]
-    names = LawNames(each.law for each in sources)
+    names = LawNames((each.law for each in sources), names_of_laws(sources))
     entries = ((each.id, each.law, each.number) for each in sources)
     resolver = CitationResolver(entries, names, whole=False)
     plain = reply.translate(PLAIN_EMPHASIS)

@@ -487,6 +487,10 @@ class Law(NamedTuple):
     id: str | None = None
 
 
+# How the key of one version of a law ends, which is not another law.
+_VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)$")
+
+
 class Unit(NamedTuple):
     """A part of a law that becomes an article if it has words.
 
@@ -582,8 +586,7 @@ def articles_of(
             valid_from=unit.valid_from,
             valid_to=unit.valid_to,
             source_url=unit.address or law.address,
-            # A version of a law is not another law.
-            law_id=(law.id or law.key).partition("@")[0] or None,
+            law_id=_VERSION.sub("", law.id or law.key) or None,
             law_names=names,
         )
         yield Place(str(path), unit.line or 1), article
