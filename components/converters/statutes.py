@@ -66,9 +66,9 @@ class StatuteConverter(StatuteComponent):
         Returns:
             `documents`: one per article, with its id. `meta`: law, number, headings, position
             (counted over these sources), law_articles (how many articles of its law these sources
-            have), and language, valid_from, valid_to (ISO dates) and source_url where the source
-            has them. A StatuteDocumentStore replaces position and law_articles by its own when it
-            writes them.
+            have), and language, valid_from, valid_to (ISO dates), source_url, law_id and law_names
+            where the source has them. A StatuteDocumentStore replaces position and law_articles by
+            its own when it writes them, and law where another law has its title.
 
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;

@@ -24,6 +24,7 @@ from components.models.biencoder import BiEncoder
 from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddingRetriever
 from components.stores.engines.base import (
     ASKING,
+    LAW,
     RECORD,
     SHARD,
     ArticleEngine,
@@ -175,6 +176,29 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     assert citation.is_citation("art. 4 Work Code")
     assert not citation.is_citation("art. 4 Work Code: who decides on wages?")
     assert not citation.is_citation("Who decides?")
+
+
+def test_laws_of_one_title_are_told_apart(engine, index, look, address, make_article):
+    acts = [
+        [{**make_article(n + i, law="Finance Act", law_id=id_), "number": str(i)} for i in (1, 2)]
+        for n, id_ in [(0, "gb/2003/7"), (10, "gb/2004/9")]
+    ]
+    acts[1][1] |= {"text": acts[0][1]["text"], "headings": acts[0][1]["headings"]}
+    index(acts[0])
+    report = index(acts[1])
+    assert (report.articles, report.removed, look().count()) == (2, 0, 4)
+    ids = {law: state["law_id"] for law, state in look().states(LAW).items()}
+    assert ids == {"Finance Act": "gb/2003/7", "Finance Act (2004)": "gb/2004/9"}
+    assert index([*acts[1], *acts[0]]).written == 0
+    citation = load_pipeline(engine, store=address).get_component("citation")
+    found = citation.run("art. 1 Finance Act 2004")["pinned"]
+    assert [each.id for each in found] == ["a11"]
+    assert citation.run("Who decides on wages under art. 1 Finance Act?")["pinned"] == []
+    # Article 2 has the same words in both, and stays where it is.
+    with pytest.raises(StoreError, match="'a2'"):
+        index([*acts[1], {**acts[0][1], "law_id": "gb/2004/9"}])
+    assert index([{**each, "law": "Tax Act", "text": "Amended."} for each in acts[0]]).removed == 0
+    assert set(look().states(LAW)) == {"Tax Act", "Finance Act (2004)"}
 
 
 def test_a_run_that_was_interrupted_continues_and_a_foreign_collection_is_refused(

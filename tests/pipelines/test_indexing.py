@@ -13,6 +13,7 @@ from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
+from components.retrievers.citation import citation_index
 from components.retrievers.embedding import recorded_weight
 from components.statutes.sources.records import CorpusError
 from components.stores.database import OpenFile, open_store
@@ -196,6 +197,58 @@ def test_an_id_of_another_law_is_refused_unless_the_article_moved(index, store, 
     assert index([{**moved, "text": "Taxes are due."}]).articles == 30
     whole = [{**each, "law": "Labour Code"} for each in of_law(articles, "Work Code")[1:]]
     assert index(whole).removed_laws == ["Work Code"]
+
+
+def act_of(make_article, law_id: str, first: int) -> list[Article]:
+    """An act of three articles, which closes with the words of every other one."""
+    act = [make_article(first + n, law="Finance Act", law_id=law_id) for n in range(3)]
+    act[2] |= {"headings": [], "text": "Let it be published."}
+    return [{**each, "number": str(n)} for n, each in enumerate(act, start=1)]
+
+
+def test_two_acts_of_one_title_are_two_laws_in_whatever_order_they_come(index, store, make_article):
+    acts = [act_of(make_article, f"gb/{year}/{n}", 10 * n) for year, n in [(2003, 7), (2004, 9)]]
+    for act, laws in zip(acts, (1, 2), strict=True):
+        report = index(act)
+        assert (report.laws, report.articles, report.removed) == (laws, 3 * laws, 0)
+    names = {each.law: each.law_id for each in store.laws()}
+    assert names == {"Finance Act": "gb/2003/7", "Finance Act (2004)": "gb/2004/9"}
+    before = store.content_version()
+    for act in (acts[1], acts[0], [*acts[0], *acts[1]], acts[0]):
+        assert index(act).changed == 0
+    assert store.content_version() == before
+    resolver = citation_index(store).current(store)
+    for cited, ids in {
+        "art. 1 Finance Act": ["a70", "a90"],
+        "art. 1 Finance Act 2003": ["a70"],
+        "art. 1 Finance Act 2004": ["a90"],
+    }.items():
+        (found,) = resolver.resolve(cited)
+        assert (sorted(found.ids), found.certain) == (ids, len(ids) == 1)
+    # The same id and words do not make it an article of the other law.
+    with pytest.raises(StoreError, match="'a72'"):
+        index([*acts[1], {**acts[0][2], "number": "4", "law_id": "gb/2004/9"}])
+    assert index(acts[1], prune=True).removed_laws == ["Finance Act"]
+    assert [each.law for each in store.laws()] == ["Finance Act (2004)"]
+
+
+def test_a_law_gets_its_identifier_without_being_encoded_again(index, store, make_article):
+    act = act_of(make_article, "gb/2003/7", 1)
+    bare = [{name: each[name] for name in each if name != "law_id"} for each in act]
+    index(bare)
+    report = index([*act, *act_of(make_article, "gb/2004/9", 11)])
+    assert (report.encoded, report.laws, report.removed) == (2, 2, 0)
+    assert {"Finance Act": "gb/2003/7"}.items() <= {e.law: e.law_id for e in store.laws()}.items()
+    assert index(bare).laws == 2
+
+
+def test_a_law_under_a_new_title_leaves_nothing_under_the_old(index, store, make_article):
+    act = act_of(make_article, "gb/2003/7", 1)
+    index(act)
+    renamed = [{**each, "law": "Revenue Act"} for each in act[:2]]
+    renamed[0]["text"] = "Amended."
+    report = index(renamed)
+    assert (report.encoded, report.articles, report.removed_laws) == (1, 2, ["Finance Act"])
 
 
 def test_room_for_a_longer_law_is_made_in_one_step(

@@ -487,8 +487,8 @@ class Law(NamedTuple):
     id: str | None = None
 
 
-# How the key of one version of a law ends, which is not another law.
-_VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)$")
+# What stands in the key of one version of a law, which is not another law.
+_VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)(?=/|$)")
 
 
 class Unit(NamedTuple):

@@ -73,6 +73,13 @@ def test_positions_and_counts_go_over_all_sources(native):
         convert(native, native)
 
 
+def test_laws_of_one_title_in_two_sources_are_told_apart():
+    acts = [{**SECOND, "id": f"a{n}", "law_id": f"gb/200{n}/1"} for n in (3, 4)]
+    documents = convert(*(ByteStream(lines(each)) for each in acts))
+    found = [(each.meta["law"], each.meta["law_articles"]) for each in documents]
+    assert found == [("Housing Code", 1), ("Housing Code (2004)", 1)]
+
+
 def test_meta_is_added_but_never_replaces_the_articles_own(native):
     stream = ByteStream(native.read_bytes(), meta={"file_path": "law.jsonl"})
     first, second = convert(stream, meta={"edition": ["2024"]})

@@ -7,6 +7,7 @@ import pickle
 from datetime import date
 from functools import partial
 from itertools import chain, repeat
+from pathlib import Path
 
 import pytest
 from law_files import article, line, question, write
@@ -23,6 +24,8 @@ from components.statutes import (
 )
 from components.statutes.article import normalised
 from components.statutes.corpus import with_languages
+from components.statutes.identity import LawIdentity, names_of_laws
+from components.statutes.sources.markup import Law, Tally, Unit, articles_of
 from components.statutes.sources.records import LONGEST_LINE, read_table
 
 # The second of three lines, and the field that the report names.
@@ -226,6 +229,65 @@ def test_unknown_fields_and_repeated_numbers_are_noticed_once(tmp_path):
     assert found == [(1, "valid_form", 0, True), (2, "number", 0, True)]
     assert "'valid_from'" in str(corpus.problems[0])
     assert corpus.left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("laws", "names"),
+    [
+        # The year tells two acts apart if it is in the identifier and not in the title.
+        (["Fair Act|gb/2003/7", "Fair Act|gb/2004/9"], ["Fair Act", "Fair Act (2004)"]),
+        (["Fair Act|gb/2004/7", "Fair Act|gb/2004/9"], ["Fair Act", "Fair Act (gb/2004/9)"]),
+        (["Act 2004|gb/2004/7", "Act 2004|gb/2004/9"], ["Act 2004", "Act 2004 (gb/2004/9)"]),
+        (["Fair Act|LEY-7", "Fair Act|LEY-1950"], ["Fair Act", "Fair Act (LEY-1950)"]),
+        (["Fair Act|LEY-7", "Fair Act|1990/1991"], ["Fair Act", "Fair Act (1990/1991)"]),
+        # A name that an earlier run gave is kept.
+        (
+            ["Fair Act (2004)|gb/2004/9", "Fair Act|gb/2003/7", "Fair Act|gb/2004/9"],
+            ["Fair Act (2004)", "Fair Act", "Fair Act (2004)"],
+        ),
+        (["Fair Act|gb/2004/9", "Fair Act (2004)|gb/2004/9"], ["Fair Act", "Fair Act"]),
+        # Without an identifier, the title alone decides.
+        (
+            ["Fair Act|", "Fair Act|gb/2003/7", "Fair Act|gb/2004/9", "Fair Act|"],
+            ["Fair Act", "Fair Act", "Fair Act (2004)", "Fair Act"],
+        ),
+        (["Fair Act|gb/2003/7", "Old Act|gb/2003/7"], ["Fair Act", "Old Act"]),
+    ],
+)
+def test_laws_of_one_title_are_told_apart(tmp_path, laws, names):
+    path = tmp_path / "articles.jsonl"
+    pairs = [law.split("|") for law in laws]
+    path.write_bytes(
+        b"".join(
+            line(article(f"a{n}", law=law, **({"law_id": id_} if id_ else {})))
+            for n, (law, id_) in enumerate(pairs)
+        )
+    )
+    corpus = StatuteCorpus.read(path)
+    assert [each.law for each in corpus] == names
+    assert [each.law for _, each in iter_articles(path)] == names
+    renamed = not set(names) <= {law for law, _ in pairs}
+    assert any(problem.field == "law" for problem in corpus.problems) == renamed
+
+
+@pytest.mark.parametrize("version", ["", "@2004-05-06", "/enacted", "/enacted@2004-05-06"])
+def test_versions_of_an_act_are_one_law(version):
+    law, unit = Law(f"gb/2003/7{version}", "Fair Act"), Unit("s1", "1", 1)
+    ((_, found),) = articles_of(Path("act.xml"), law, [(unit, "Words.")], Tally(), [], "section")
+    assert found.law_id == "gb/2003/7"
+
+
+def test_a_law_goes_by_its_bare_title_year_identifier_and_other_names():
+    laws = [
+        LawIdentity("Fair Act (2004)", "gb/2004/9", ("FA",)),
+        LawIdentity("Act 2004", "gb/2004/7"),
+        LawIdentity("Fair Act"),
+    ]
+    assert names_of_laws([*laws, *laws]) == {
+        "Fair Act (2004)": ("Fair Act", "Fair Act 2004", "gb/2004/9", "FA"),
+        "Act 2004": ("gb/2004/7",),
+        "Fair Act": (),
+    }
 
 
 def test_streaming_yields_articles_until_the_first_fault(tmp_path):

@@ -384,6 +384,21 @@ def test_skipped_and_foreign_documents_keep_their_place(store):
     assert store.filter_documents()[1] == own
 
 
+def test_a_law_of_a_stored_title_is_written_as_another(store):
+    acts = {
+        law_id: [
+            replace(each, id=f"{law_id}:{each.id}", meta={**each.meta, "law_id": law_id})
+            for each in converted("A1", "A2")
+        ]
+        for law_id in ("x/1", "x/2")
+    }
+    for law_id in ("x/1", "x/2", "x/1", "x/2"):
+        DocumentWriter(store, DuplicatePolicy.OVERWRITE).run(acts[law_id])
+    assert sizes(store) == {"A": 2, "A (x/2)": 2}
+    assert sorted(store.laws()) == [("A", "x/1", ()), ("A (x/2)", "x/2", ())]
+    assert store.count_documents() == 4
+
+
 def test_part_of_a_law_is_never_taken_for_the_whole(store):
     documents = converted("A1", "A2", "A3", "A4")
     store.write_documents(documents[:2])
