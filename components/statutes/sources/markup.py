@@ -488,7 +488,7 @@ class Law(NamedTuple):
 
 
 # What stands in the key of one version of a law, which is not another law.
-_VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)(?=/|$)")
+_VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)(?=[/@]|$)")
 
 
 class Unit(NamedTuple):
