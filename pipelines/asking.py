@@ -119,7 +119,7 @@ def _marked(statement: Mapping[str, Any]) -> str:
 _OWN_ERRORS = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _RANKING_FIELDS = ("n_candidates", "n_ranked")
-_LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
+LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
 _WORDING_FIELDS = ("id", "valid_from", "valid_to")
 _NEIGHBOUR_FIELDS = ("id", "law", "number", "headings", "relation")
 
@@ -363,7 +363,7 @@ class _Asking:
         if found.get("left_out"):
             named = (found_article(each, on) for each in found["left_out"])
             answer["left_out"] = [
-                {name: each[name] for name in _LEFT_OUT_FIELDS if name in each} for each in named
+                {name: each[name] for name in LEFT_OUT_FIELDS if name in each} for each in named
             ]
         if found.get("not_followed"):
             answer["not_followed"] = found["not_followed"]

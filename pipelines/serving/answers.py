@@ -31,6 +31,7 @@ from pipelines.serving.limits import (
     MAX_TOP_K,
     BusyError,
 )
+from pipelines.serving.reading import NotHeldError
 
 CLOSE = {"Connection": "close"}
 RETRY_SECONDS = 2
@@ -68,6 +69,7 @@ _KNOWN: dict[type[Exception], tuple[int, str]] = {
     BusyError: (503, "busy"),
     QuestionError: (422, "question"),
     FilterError: (422, "filters"),
+    NotHeldError: (404, "not_found"),
     LoadingError: (422, "not_supported"),
     StoreError: (503, "store"),
     ModelError: (503, "model"),
@@ -367,7 +369,7 @@ class CitedArticles(_Answered):
     """The articles that a citation names."""
 
     citation: str
-    """As it was read."""
+    """As it was read; of a law and a number, the two."""
     articles: list[Article]
     """One where the citation is clear; else all that fit it, in the law's order."""
     missing: list[str]

@@ -474,6 +474,7 @@ _OF_A_READING = {
     "or the store holds no article. Retry-After tells when to ask again, where that helps.",
     504: "There was no answer in time.",
 }
+_Words = Annotated[str | None, Query(min_length=1, max_length=MAX_QUESTION_CHARS)]
 _OF_A_BODY = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
 _NOT_FOUND = {404: "There is no article with this id."}
 
@@ -624,17 +625,25 @@ def _law(pipeline: ServedPipeline) -> APIRouter:
 
     @router.get(
         "/articles",
-        summary='The articles that a citation names, such as "art. 12 Housing Code"',
+        summary='The articles that a citation names, such as "art. 12 Housing Code", or that a '
+        "law prints under a number",
         response_model=CitedArticles,
+        responses=_problems({404: "There is no such law, or it has no article of this number."}),
     )
     async def cited(
-        citation: Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARS)],
+        citation: _Words = None,
+        law: _Words = None,
+        number: _Words = None,
         as_of: Annotated[AsOf, Query()] = None,
     ) -> Response:
         day = None if as_of is None else str(as_of)
-        on = None if day in (None, ANY) else asked_day("articles", day)
-        found = await pipeline.read(lambda law: law.cited(citation, day, on or date.today()))
-        return json_response(found)
+        on = (None if day in (None, ANY) else asked_day("articles", day)) or date.today()
+        if citation is not None and law is None and number is None:
+            return json_response(await pipeline.read(lambda held: held.cited(citation, day, on)))
+        if citation is None and law is not None and number is not None:
+            found = await pipeline.read(lambda held: held.numbered(law, number, day, on))
+            return json_response(found)
+        raise ServiceError(422, "invalid_request", "Give either citation, or law and number.")
 
     @router.post(
         "/audit",

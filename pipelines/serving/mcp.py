@@ -24,14 +24,13 @@ from components.converters.articles import article_of, neighbours_of, wordings_o
 from components.models.errors import ModelError, VectorError
 from components.retrievers.resident import validity_of
 from components.statutes.article import Article, iso_day, spoken_number
-from components.statutes.citations.patterns import canonical_core, parse_number
 from components.statutes.question import QuestionError
 from components.statutes.replies.excerpts import LEFT_OUT, bearing_excerpts
 from components.stores.rows import StoreError
 from pipelines.asking import Answer, ask
 from pipelines.files import LoadingError
 from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, Gate
-from pipelines.serving.reading import ServedLaw
+from pipelines.serving.reading import NotHeldError, ServedLaw
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -181,7 +180,11 @@ class _Tools:
         """Find the articles of law that answer a question, best first, with a passage of each."""
         filters = None
         if law is not None:
-            filters = {"field": "meta.law", "operator": "in", "value": self._laws_called(law)}
+            filters = {
+                "field": "meta.law",
+                "operator": "in",
+                "value": self.law.map.laws_called(law),
+            }
         found = ask(self._pipeline, question, top_k, filters, _day(on))
         result: dict[str, Any] = {
             "articles": [_found(question, each) for each in found["documents"]]
@@ -197,7 +200,7 @@ class _Tools:
     def read_article(
         self,
         law: _Law = None,
-        number: Annotated[str | None, Field(description="As printed: 14, 14-1, L. 1221-1.")] = None,
+        number: Annotated[str | None, Field(description="As printed: 14, 80-IA.")] = None,
         id: Annotated[str | None, Field(description="In place of law and number.")] = None,
         on: _On = None,
     ) -> dict[str, Any]:
@@ -205,8 +208,8 @@ class _Tools:
         day = _day(on) or date.today()
         found = self.law.fetched([id] if id is not None else self._numbered(law, number))
         if not found:
-            what = f"the id {id!r}" if id is not None else f"number {number!r} in {law!r}"
-            raise LoadingError(f"There is no article with {what}. find_articles searches.")
+            what = f"the id {id!r}" if id is not None else f"the number {number!r} in {law!r}"
+            raise NotHeldError(f"There is no article with {what}. find_articles searches.")
         if len(found) > 1:
             found = self._of_the_day(found, day)
         (document,) = self.law.with_neighbours(found[:1])
@@ -268,21 +271,10 @@ class _Tools:
         listed = self.law.laws()
         return {"laws": [{key: of for key, of in each.items() if of} for each in listed]}
 
-    def _laws_called(self, name: str) -> list[str]:
-        known = self.law.map
-        laws = [name] if name in known.articles else sorted(known.names.anywhere(name))
-        if not laws:
-            raise LoadingError(f"No law here is called {name!r:.80}. list_laws names them.")
-        return laws
-
     def _numbered(self, law: str | None, number: str | None) -> list[str]:
         if law is None or number is None:
             raise LoadingError("Give the law and the number of an article, or its id.")
-        known = self.law.map
-        parsed = parse_number(number)
-        core = parsed.core if parsed else canonical_core(number)
-        laws = self._laws_called(law)
-        return [id_ for each in laws for id_ in known.ids.get((each, core), [])]
+        return self.law.map.numbered(law, number)
 
     def _of_the_day(self, documents: list[Document], day: date) -> list[Document]:
         """Wordings of one article, that of the day first; refuses several articles."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from haystack import Document, Pipeline
 
 from components.builders.citation_auditor import CitationAuditor
-from components.converters.articles import article_of, language_of
+from components.converters.articles import article_of
 from components.retrievers.citation import CitationRetriever, by_wording, resolver_of
 from components.retrievers.resident import (
     ReadableStore,
@@ -21,20 +24,57 @@ from components.retrievers.resident import (
     validity_of,
 )
 from components.retrievers.structure import StructureExpander
+from components.retrievers.validity import ANY
+from components.statutes.article import normalised
 from components.statutes.citations.finding import read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
 from components.statutes.identity import names_of_laws
+from components.statutes.sources.units import unit_pattern
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import found_article
+from pipelines.asking import LEFT_OUT_FIELDS, found_article
 from pipelines.audit import audit
 from pipelines.files import LoadingError
 from pipelines.serving.limits import MAX_CITATIONS
 
-_LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
 _OF_A_SEARCH = ("score", "ranks", "passage", "passages_read")
 _MOST_CITED = 20
 _BLOCK = 500  # articles that are read at once
+
+
+class NotHeldError(LoadingError):
+    """The collection has no law of this name, or no article of this number."""
+
+
+_BEFORE = re.compile(rf"(?:{unit_pattern('before')})(?![^\W\d_])\s*")
+_AFTER = re.compile(rf"(?<![^\W\d_])(?:{unit_pattern('after')})$")
+_SEPARATORS = r"[\s\-\u2010-\u2015\u2212.\u00b0\u00ba\u00aa]+"
+
+
+def _folded(number: str) -> str:
+    """A number without its unit, case, accents, blanks, hyphens, dots and degree signs.
+
+    >>> _folded("2.º-A"), _folded("Section 80 IA"), _folded("14-1"), _folded("141")
+    ('2a', '80ia', '14~1', '141')
+    """
+    text = unicodedata.normalize("NFC", number).casefold().strip()
+    text = unicodedata.normalize("NFD", _AFTER.sub("", _BEFORE.sub("", text, count=1)))
+    text = "".join(each for each in text if not unicodedata.combining(each))
+    # Between digits the sign counts: 14-1 is not 141.
+    text = re.sub(rf"(?<=\d){_SEPARATORS}(?=\d)", "~", text)
+    return re.sub(_SEPARATORS, "", text)
+
+
+def _core(number: str) -> str:
+    """A number as citations are compared: "art. 12(3)" is "12"."""
+    parsed = parse_number(number)
+    return parsed.core if parsed and not parsed.division else number.strip()
+
+
+# What two numbers may have in common, the strictest first.
+_FORMS: tuple[Callable[[str], str], ...] = (str.strip, _folded, _core)
+_MOST_NEAR = 5
+_LONGEST_NUMBER = 80
 
 
 class LawMap:
@@ -42,25 +82,64 @@ class LawMap:
 
     Attributes:
         articles: ids by law.
-        ids: by law and canonical number.
         languages: BCP 47, by law, where known.
-        names: of the laws.
     """
 
     def __init__(self, store: ReadableStore) -> None:
         self.articles: dict[str, list[str]] = {}
-        self.ids: dict[tuple[str, str], list[str]] = {}
-        for id_, law, printed in store.entries():
+        self._ids: list[dict[tuple[str, str], list[str]]] = [{} for _ in _FORMS]
+        self._printed: dict[str, dict[str, str]] = {}
+        self._other_names: dict[str, set[str]] = {}
+        spoken: dict[str, set[str]] = {}
+        for _, id_, meta in store.metas():
+            article = article_of(Document(id=id_, meta=meta))
+            law, number = article.law, article.number
+            if not law:
+                continue
             self.articles.setdefault(law, []).append(id_)
-            number = parse_number(printed)
-            core = number.core if number and not number.division else printed.strip()
-            self.ids.setdefault((law, core), []).append(id_)
-        self.names = LawNames(self.articles, names_of_laws(store.laws()))
-        spoken = {id_: language_of(meta) for _, id_, meta in store.metas()}
-        self.languages = {
-            law: sorted({language for id_ in ids if (language := spoken.get(id_))})
-            for law, ids in self.articles.items()
-        }
+            self._printed.setdefault(law, {})[_folded(number)] = number
+            for ids, form in zip(self._ids, _FORMS, strict=True):
+                ids.setdefault((law, form(number)), []).append(id_)
+            if article.language:
+                spoken.setdefault(law, set()).add(article.language)
+            for name in filter(None, (article.law_id, *article.law_names)):
+                self._other_names.setdefault(normalised(name), set()).add(law)
+        self._names = LawNames(self.articles, names_of_laws(store.laws()))
+        self.languages = {law: sorted(spoken.get(law, ())) for law in self.articles}
+
+    def laws_called(self, name: str) -> list[str]:
+        """The laws with a title, another name or an identifier.
+
+        Raises:
+            NotHeldError: there are none.
+        """
+        laws = [name] if name in self.articles else self._other_names.get(normalised(name))
+        laws = laws or self._names.anywhere(name)
+        if not laws:
+            raise NotHeldError(f"No law here is called {name!r:.80}; see the list of laws.")
+        return sorted(laws)
+
+    def numbered(self, law: str, number: str) -> list[str]:
+        """Ids of the articles of a law with a number as printed, or else as one may write it.
+
+        Raises:
+            NotHeldError: there is no such law, or none of its articles has the number.
+        """
+        laws = self.laws_called(law)
+        for ids, form in zip(self._ids, _FORMS, strict=True):
+            if found := [id_ for each in laws for id_ in ids.get((each, form(number)), [])]:
+                return found
+        near = self._near(laws, number)
+        suggested = f" Near it: {', '.join(near)}." if near else ""
+        raise NotHeldError(
+            f"There is no article with the number {number!r:.80} in {law!r:.80}.{suggested}"
+        )
+
+    def _near(self, laws: Sequence[str], number: str) -> list[str]:
+        """The printed numbers of some laws that are most like another one."""
+        printed = {form: each for law in laws for form, each in self._printed[law].items()}
+        near = get_close_matches(_folded(number[:_LONGEST_NUMBER]), printed, _MOST_NEAR)
+        return [printed[each] for each in near]
 
 
 class References:
@@ -163,15 +242,24 @@ class ServedLaw:
         """
         found = self._citations.run(citation, as_of=as_of)
         articles = found["pinned"] or found["documents"]
-        left_out = (_read_out(each, on) for each in found["left_out"])
-        return {
-            "citation": found["query"],
-            "articles": [_read_out(each, on) for each in articles],
-            "missing": found["missing"],
-            "left_out": [
-                {name: each[name] for name in _LEFT_OUT_FIELDS if name in each} for each in left_out
-            ],
-        }
+        articles, left_out = (
+            [_read_out(each, on) for each in listed] for listed in (articles, found["left_out"])
+        )
+        return _cited(found["query"], articles, found["missing"], left_out)
+
+    def numbered(self, law: str, number: str, as_of: str | None, on: date) -> dict[str, Any]:
+        """As `cited`, the articles that a law prints under a number.
+
+        Raises:
+            NotHeldError: there is no such law, or none of its articles has the number.
+        """
+        validity = validity_of(self.store)
+        ids = validity.ordered(self.map.numbered(law, number), on)
+        found = [_read_out(each, on) for each in validity.with_wordings(self.fetched(ids))]
+        articles = [
+            each for each in found if as_of == ANY or each["state"] in ("in force", "unknown")
+        ]
+        return _cited(f"{number}, {law}", articles, [], [] if articles else found)
 
     def audit(self, text: str, as_of: str) -> dict[str, Any]:
         """A verdict on each citation of a text, as `pipelines.audit` prints it.
@@ -212,6 +300,23 @@ class ServedLaw:
             allowed = np.isin(keys, matching_keys(self.store, self.filters))
             keys = [key for key, is_allowed in zip(keys, allowed, strict=True) if is_allowed]
         return keys
+
+
+def _cited(
+    citation: str,
+    articles: list[dict[str, Any]],
+    missing: list[str],
+    left_out: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """`answers.CitedArticles` as plain values."""
+    return {
+        "citation": citation,
+        "articles": articles,
+        "missing": missing,
+        "left_out": [
+            {name: each[name] for name in LEFT_OUT_FIELDS if name in each} for each in left_out
+        ],
+    }
 
 
 def _read_out(document: Document, on: date) -> dict[str, Any]:

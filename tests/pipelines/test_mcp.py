@@ -12,6 +12,7 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 
 from pipelines.files import LoadingError
+from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.serving.app import build_app, make_server
 from pipelines.serving.limits import LOOPBACK, Gate, Limits
@@ -82,7 +83,7 @@ def test_articles_are_found_compactly(pipeline):
     )
     assert named["not_in_the_collection"] == ["art. 999, Housing Code of Aldermere (invented)"]
     assert [each["state"] for each in named["left_out"]] == ["repealed"]
-    assert "No law here is called 'Tax Code'. list_laws names them." in unknown
+    assert "No law here is called 'Tax Code'" in unknown
     assert repealed["articles"][0]["id"] == "housing-13"
     assert repealed["as_of"] == "2015-01-01"
 
@@ -113,6 +114,44 @@ def test_an_article_is_read_with_what_it_cites_and_what_cites_it(pipeline):
     assert "Give the law and the number of an article, or its id." in neither
     assert "There is no article with the id 'housing-999'." in absent
     assert "on is not a day" in bad_day
+
+
+NUMBERS = ("80", "80-IA", "80GGA", "2.º-A", "§ 12 a", "7-1", "71", "12¹", "Final rule, second")
+
+
+ALSO_WRITTEN = {
+    **{each: each for each in NUMBERS},
+    "80ia": "80-IA",
+    "Section 80 GGA": "80GGA",
+    "80 g.g.a": "80GGA",
+    "2º A": "2.º-A",
+    "Art. 12a": "§ 12 a",
+    "7.1": "7-1",
+    "80(2)": "80",
+    "80-IB": None,
+    "80GG": None,
+    "12": None,
+}
+
+
+def test_an_article_is_read_by_its_number_as_printed(tmp_path):
+    law = {"law": "Levy Act, 1961", "law_names": ["ELA"], "law_id": "act/1961/43", "headings": []}
+    lines = [
+        json.dumps({"id": each, "number": each, "text": f"Rule {place}.", **law})
+        for place, each in enumerate(NUMBERS)
+    ]
+    (tmp_path / "law.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    index_corpus(tmp_path / "law.jsonl", tmp_path / "law.db", model="none")
+    asked = [("Levy Act, 1961", each) for each in ALSO_WRITTEN]
+    asked += [(name, "80-IA") for name in ("LEVY  act", "ELA", "ACT/1961/43")]
+    read = called(
+        build_mcp(load_pipeline("lexical", tmp_path / "law.db")),
+        *(("read_article", {"law": law, "number": number}) for law, number in asked),
+    )
+    found = [each["id"] if isinstance(each, dict) else None for each in read]
+    assert found == [*ALSO_WRITTEN.values(), "80-IA", "80-IA", "80-IA"]
+    (refused,) = (each for each in read if "'80-IB'" in each)
+    assert "80-IA" in refused
 
 
 def test_citations_are_checked_and_laws_listed(pipeline):

@@ -305,8 +305,15 @@ def test_an_article_is_read_by_its_id_and_by_its_citation(law_service):
     assert [each["id"] for each in cited["articles"]] == ["a4"]
     cited = law_service.client.get("/articles", params={"citation": "art. 99 Work Code"}).json()
     assert (cited["articles"], cited["missing"]) == ([], ["art. 99, Work Code"])
-    for wrong in ({"citation": ""}, {}, {"citation": "art. 4", "as_of": "yesterday"}):
-        assert law_service.client.get("/articles", params=wrong).status_code == 422
+    work_4 = {"law": "work code", "number": "4"}
+    by_number = law_service.client.get("/articles", params=work_4).json()
+    assert [each["id"] for each in by_number["articles"]] == ["a4"]
+    absent = law_service.client.get("/articles", params={**work_4, "number": "4-B"})
+    assert (absent.status_code, absent.json()["error"]) == (404, "not_found")
+    assert "Near it: 4." in absent.json()["detail"]
+    wrong = ({"citation": ""}, {}, {"number": "4"}, {"citation": "art. 4", **work_4})
+    for parameters in (*wrong, {"citation": "art. 4", "as_of": "yesterday"}):
+        assert law_service.client.get("/articles", params=parameters).status_code == 422
 
     laws = law_service.client.get("/laws").json()["laws"]
     assert {each["law"]: each["articles"] for each in laws} == dict.fromkeys(LAWS, 10)
