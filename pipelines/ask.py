@@ -127,7 +127,7 @@ def _ask(options: argparse.Namespace) -> int:
     written = [answer_lines(answer["answer"])] if "answer" in answer else []
     if answer["documents"]:
         written.append(_written(answer["documents"], options.full))
-    elif not left_out:
+    elif not (left_out or "missing" in answer):
         say("Nothing was found. Try other words.")
     if any(written):
         show("\n\n".join(filter(None, written)))
@@ -136,12 +136,17 @@ def _ask(options: argparse.Namespace) -> int:
 
 def _left_out(article: Mapping[str, Any]) -> str:
     """An article that was not in force on the day, and when it was."""
-    when = ""
-    if article["state"] != "repealed":
-        when = f"; from {_spelled(article['valid_from'])}"
-    elif article["valid_to"]:
-        when = f"; last day in force {_spelled(article['valid_to'])}"
-    return f"{article['law']}, {article['number']} ({article['state']}{when})"
+    if article["state"] == "repealed":
+        when = "repealed"
+        if article["valid_to"]:
+            when += f"; last day in force {_spelled(article['valid_to'])}"
+        if "replaced_by" in article:
+            when += f"; in its place: {article['replaced_by']['number']}"
+    elif article["earlier_text"] == "none":
+        when = f"not yet in force; from {_spelled(article['valid_from'])}"
+    else:
+        when = f"this wording applies from {_spelled(article['valid_from'])}"
+    return f"{article['law']}, {article['number']} ({when})"
 
 
 def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from components.retrievers.validity import (
     TODAY,
     asked_day,
     checked_as_of,
+    earlier_text,
     in_force_on,
     state_on,
 )
@@ -119,7 +120,9 @@ def _marked(statement: Mapping[str, Any]) -> str:
 _OWN_ERRORS = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _RANKING_FIELDS = ("n_candidates", "n_ranked")
-LEFT_OUT_FIELDS = ("id", "law", "number", "state", "valid_from", "valid_to")
+LEFT_OUT_FIELDS = (
+    *("id", "law", "number", "state", "valid_from", "valid_to", "earlier_text", "replaced_by"),
+)
 _WORDING_FIELDS = ("id", "valid_from", "valid_to")
 _NEIGHBOUR_FIELDS = ("id", "law", "number", "headings", "relation")
 
@@ -133,7 +136,9 @@ class Answer(TypedDict):
     - `ranking`: of a pipeline with a ranker: how many candidates there were and how many it ranked.
     - `missing`: articles that the question names and the store lacks, in the question's words.
     - `left_out`: articles that the question names and the filters or `as_of` leave out: `id`,
-      `law`, `number`, `state` and dates of each.
+      `law`, `number`, `state` and dates of each; `earlier_text` as of `found_article`; and
+      `replaced_by` (`id`, `law`, `number`), the article in the place of a repealed one, where the
+      law shows one.
     - `not_followed`: citations that are not read whole, or beyond what is looked up for one
       question, in its words.
     - `corrections`: words of the question that were searched in another spelling,
@@ -411,8 +416,11 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
     "unknown" on the given day. `passage` is the best part of the content according to a ranker, if
     there was one, as characters `start` to `end`, and `passages_read` the parts that it read, if
-    not all. `neighbours` are those that an expander attached, and `wordings` the other wordings of
-    the article: `id`, `valid_from` and `valid_to` of each, oldest first.
+    not all; of an article named with a paragraph it is that one. An article that is not yet in
+    force has `earlier_text`, what is known of its text before
+    (`components.retrievers.validity`). `neighbours` are those that an expander attached, and
+    `wordings` the other wordings of the article: `id`, `valid_from` and `valid_to` of each, oldest
+    first.
     """
     meta = {**document.meta, "language": articles.language_of(document.meta)}
     found = {
@@ -427,6 +435,10 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
         **{key: meta[key] for key in _OPTIONAL if meta.get(key) is not None},
         **articles.passages_of(meta),
     }
+    if found["state"] == "not yet in force":
+        found["earlier_text"] = earlier_text(document)
+    if replacement := articles.replacement_of(meta):
+        found["replaced_by"] = replacement
     if wordings := articles.wordings_of(meta):
         found["wordings"] = [{key: each.get(key) for key in _WORDING_FIELDS} for each in wordings]
     if "neighbours" in meta:

@@ -137,25 +137,10 @@ def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     """The state in words, without a full stop.
 
     Args:
-        article: `state`, `valid_from`, `valid_to` and `wordings`, as in
+        article: `state`, `valid_from`, `valid_to` and `earlier_text`, as in
             `pipelines.asking.found_article`.
         language: of the interface.
     """
-    texts = STATE_TEXTS[language]
-    state = state_named(article, language)
-    alone = article["state"] == "not yet in force" and not article.get("wordings")
-    return f"{state}. {texts.no_earlier}" if alone else state
-
-
-def short_state(article: Mapping[str, Any], language: Language) -> str:
-    """The state as a list shows it: a date only where the article does not bind."""
-    if article["state"] == "in force":
-        return STATE_TEXTS[language].in_force
-    return state_named(article, language)
-
-
-def state_named(article: Mapping[str, Any], language: Language) -> str:
-    """The state in words alone; see `state_sentence`."""
     texts = STATE_TEXTS[language]
     start, end = (day(article.get(name), language) for name in ("valid_from", "valid_to"))
     if article["state"] == "repealed" and not end:
@@ -164,8 +149,17 @@ def state_named(article: Mapping[str, Any], language: Language) -> str:
     return {
         "in force": in_force + (texts.until.format(end=end) if end else ""),
         "repealed": texts.repealed.format(day=_day_after(article.get("valid_to"), language)),
-        "not yet in force": texts.coming.format(start=start),
+        "not yet in force": texts.coming[article.get("earlier_text", "unknown")].format(
+            start=start
+        ),
     }.get(str(article["state"]), texts.unknown)
+
+
+def short_state(article: Mapping[str, Any], language: Language) -> str:
+    """The state as a list shows it: a date only where the article does not bind."""
+    if article["state"] == "in force":
+        return STATE_TEXTS[language].in_force
+    return state_sentence(article, language)
 
 
 def _day_after(value: object, language: Language) -> str:

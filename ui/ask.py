@@ -215,6 +215,8 @@ class Desk:
         best = answer.get("answer", {}).get("closest")
         if best and not best["enough"]:
             return Shown(results.status([*messages, texts.doubtful], kind="doubt"))
+        if messages:
+            return Shown(results.status(messages, kind="nothing"))
         title, explanation = texts.nothing
         laws = [short_law(law) for law in self._collection().laws]
         has = "; ".join(laws)
@@ -223,7 +225,7 @@ class Desk:
         explanation = explanation.format(laws=has)
         if narrowing:
             explanation = f"{explanation} {texts.nothing_narrowed}"
-        return Shown(results.status([*messages, (title, explanation)], kind="nothing"))
+        return Shown(results.status([(title, explanation)], kind="nothing"))
 
     def _filters(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""

@@ -37,16 +37,18 @@ from ui.article import (
     MEDIA_TYPES,
     article_title,
     citation,
+    cited_as,
     plain_law,
     result_title,
     short_law,
-    state_named,
+    state_sentence,
 )
 from ui.frame import filled, render
 from ui.language import (
     Language,
     article_link,
     counted,
+    day,
     division_link,
     language_name,
     number,
@@ -204,7 +206,7 @@ def _why(english: str, texts: SimpleNamespace) -> str:
 _DEPTH = 500
 QUESTION_SHOWN = 300
 
-# The title and the explanation of a message; the latter may be empty.
+# The title and the explanation of a message, in words or HTML; the latter may be empty.
 Message = tuple[str, str]
 
 # A note goes with results; the others are the page's states but that of an answer.
@@ -264,18 +266,42 @@ def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
     messages = []
     if "missing" in answer:
         title = texts.missing.format(articles="; ".join(answer["missing"]))
-        messages.append((title, texts.also_found if follows else ""))
+        messages.append((title, texts.also_found if follows else texts.no_such))
     if "not_followed" in answer:
         citations = "; ".join(answer["not_followed"])
         title, explanation = texts.not_followed
         messages.append((title.format(citations=citations), explanation))
     # An answer that is shown has this among its notices.
     if "left_out" in answer and not (follows and "answer" in answer):
-        articles = []
-        for each in answer["left_out"]:
-            state = state_named(each, language)
-            articles.append(f"{citation(each)} ({state[:1].lower()}{state[1:]})")
-        messages.append((texts.left_out.format(articles="; ".join(articles)), texts.widen))
+        messages += _left_out(answer["left_out"], language)
+    return messages
+
+
+def _left_out(articles: Sequence[Mapping[str, Any]], language: Language) -> list[Message]:
+    """Why articles that the question names are not shown, with links to them."""
+    texts = ASK_TEXTS[language]
+
+    def link(article: Mapping[str, Any]) -> Markup:
+        address = article_link(article["id"], language)
+        return render("link.html", language, address=address, name=citation(article))
+
+    messages: list[Message] = []
+    hidden = []
+    for each in articles:
+        if each["state"] == "repealed":
+            title = texts.no_longer if each.get("valid_to") else texts.no_longer_undated
+            end = day(each.get("valid_to"), language)
+            replaced = each.get("replaced_by")
+            instead = filled(texts.replaced, article=link(replaced)) if replaced else ""
+            messages.append((filled(title, article=link(each), end=end), instead))
+        elif each["state"] == "not yet in force":
+            state = state_sentence(each, language)
+            messages.append((filled("{article}. {state}.", article=link(each), state=state), ""))
+        else:
+            hidden.append(link(each))
+    if hidden:
+        title = filled(texts.left_out, articles=Markup("; ").join(hidden))
+        messages.append((title, texts.widen))
     return messages
 
 
@@ -545,7 +571,8 @@ class _Shown(NamedTuple):
 
     Attributes:
         title: what the article is about.
-        cited: its number and law.
+        cited: its number, with the paragraph that the question names, and law.
+        anchor: of that paragraph.
         passage: lines of the passage that matched; none where it is quoted.
         quoted: its place among the passages above the results, from 1; 0 where it has none.
         whole: lines of the article.
@@ -556,6 +583,7 @@ class _Shown(NamedTuple):
 
     title: str
     cited: str
+    anchor: str
     passage: list[ShownLine]
     quoted: int
     whole: list[ShownLine]
@@ -569,18 +597,32 @@ def _shown(read: _Read, language: Language, quoted: int, *, is_open: bool) -> _S
     stages = [stage for stage in STAGE_TEXTS[language] if stage in ranks]
     stages += [stage for stage in ranks if stage not in stages]
     part = None if is_open or quoted else read.excerpt(_RESULT_WORDS)
+    # Of an article that was only looked up, the passage is the paragraph that the question names.
+    named = read.passage.anchor if is_open and read.passage and "passage" in document else ""
     return _Shown(
         result_title(document),
-        ", ".join(
-            each for each in (article_title(document["number"]), short_law(document["law"])) if each
-        ),
+        ", ".join(filter(None, (cited_as(document, named), short_law(document["law"])))),
+        named,
         [] if part is None else read.lines(part, run_on=True),
         quoted,
-        read.lines(None, read.defined),
+        _marked(read.lines(None, read.defined), named),
         is_open,
         _read_in_part(document, language),
         [(stage_texts(each, language), ranks[each], _bar_width(ranks[each])) for each in stages],
     )
+
+
+def _marked(lines: Sequence[ShownLine], anchor: str) -> list[ShownLine]:
+    """Lines of an article; those of the paragraph with an anchor get the class "named"."""
+    marked: list[ShownLine] = []
+    is_named, above = False, ""
+    for line in lines:
+        # A list, and the words after it, belong to the paragraph above.
+        if line.css == "numbered" or (not line.css and above == "numbered"):
+            is_named = bool(anchor) and line.anchor == anchor
+        above = line.css
+        marked.append(line._replace(css=f"{line.css} named".lstrip()) if is_named else line)
+    return marked
 
 
 def _bar_width(rank: int) -> str:

@@ -270,7 +270,7 @@ def _left_out(documents: list[Document], on: date, *, by_day: bool) -> list[dict
             if article.valid_to is not None:
                 why += f"; its last day in force was {article.valid_to}"
         elif by_day and each["state"] == "not yet in force":
-            why = f"not yet in force; its first day is {article.valid_from}"
+            why = f"this wording is not yet in force; its first day is {article.valid_from}"
         reasons.append(f"{each['law']}, {each['number']} ({why})")
     text = f"Named in the question, and left out: {'; '.join(reasons)}."
     return [_notice("left_out", text, articles=articles)] if reasons else []

@@ -107,6 +107,15 @@ def wordings_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
+def replacement_of(meta: Mapping[str, Any]) -> dict[str, str] | None:
+    """The article that a retriever found in the place of a repealed one: id, law and number."""
+    given = meta.get("replaced_by")
+    if not isinstance(given, Mapping):
+        return None
+    named = {key: _text(given.get(key)) for key in ("id", "law", "number")}
+    return named if all(named.values()) else None
+
+
 def _identified(listed: object) -> list[Mapping[str, Any]]:
     """The entries of a list that are mappings with an id."""
     entries = listed if isinstance(listed, list) else []

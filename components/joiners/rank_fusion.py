@@ -14,7 +14,7 @@ from components.statutes.fusion import FUSION_K, rank_scores
 from components.statutes.lexical import coverage, trust
 
 CITATION = "citation"
-_OTHER_INPUTS = {"pinned", "query", "top_k"}
+_OTHER_INPUTS = {"pinned", "query", "top_k", "unanswerable"}
 
 
 @component
@@ -90,6 +90,7 @@ class StatuteRankFuser(StatuteComponent):
         pinned: list[Document] | None = None,
         top_k: int | None = None,
         query: str | None = None,
+        unanswerable: bool = False,
         **lists: list[Document] | float,
     ) -> dict[str, list[Document]]:
         """Fuse ranked lists.
@@ -98,6 +99,8 @@ class StatuteRankFuser(StatuteComponent):
             pinned: articles that come before all others, in this order, with score 1.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             query: the question; only used by `full_coverage`.
+            unanswerable: whether the question asks only for articles that the law lacks or that
+                are left out (`CitationRetriever`): nothing is then returned.
             lists: one list per stage, best first; a repeated article counts at its best rank.
                 `<stage>_weight` is a factor, 0 or more, by default 1.
 
@@ -113,6 +116,7 @@ class StatuteRankFuser(StatuteComponent):
         """
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
+        top_k = 0 if unanswerable else top_k
         factors = {stage: lists.pop(_factor(stage), 1.0) for stage in self._stages}
         listed = cast("dict[str, list[Document]]", lists)
         unknown = sorted(listed.keys() - set(self._stages))

@@ -1,14 +1,15 @@
 """CitationRetriever: the articles that the question itself names."""
 
+import re
 from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from haystack import Document, component
 from haystack.document_stores.types import DocumentStore
 
-from components.converters.articles import law_of, number_of
+from components.converters.articles import day_of, headings_of, law_of, number_of
 from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
@@ -36,6 +37,7 @@ CITED: dict[str, Any] = {
     "left_out": list[Document],
     "missing": list[str],
     "not_followed": list[str],
+    "unanswerable": bool,
     "query": str,
 }
 
@@ -111,13 +113,17 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             `documents`: these, then articles that fit a citation in doubt, in the order of the
             citations, then of the law; their score is 1 divided by how many fit.
             `left_out`: the first ten articles that would be pinned but for the filters and `as_of`.
-                An article is not listed if another wording of it is found.
-            Each article has its other wordings in `meta["wordings"]` where there are any.
+                An article is not listed if another wording of it is found. A repealed one names
+                the article in its place in `meta["replaced_by"]` where there is one.
+            Each article has its other wordings in `meta["wordings"]` where there are any, and the
+            paragraph that is cited ("art. 12(3)") in `meta["passage"]`.
             `missing`: the words of citations of articles that the store does not hold; of a
             range that it holds in part, the end that it lacks.
             `not_followed`: the words of citations that are not looked up: whose number is not read
             whole ("§ 7 q"); ranges after the eighth; of a longer range what comes after its first
             200 articles; and the question from its 31st citation on.
+            `unanswerable`: whether the question asks for articles that are missing or left out,
+            and for nothing else: then no other article answers it.
             `query`: the question as it was read; for an embedder, whose input is called `text`.
 
         Raises:
@@ -148,7 +154,11 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         scores = scores_of(question, citations, keys, allowed)
         found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
         whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
-        return {**outputs(citations, unread, found, k), "query": question}, whole
+        given = outputs(question, citations, unread, found, k)
+        for document in given["left_out"]:
+            if (replacement := self._replacement(document, filters)) is not None:
+                document.meta["replaced_by"] = replacement
+        return given, whole
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.
@@ -186,6 +196,33 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         ids = list(scores)[:k]
         return self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
 
+    def _replacement(
+        self, document: Document, filters: dict[str, Any] | None
+    ) -> dict[str, str] | None:
+        """The article in the place of a repealed one; None where the law shows none.
+
+        It stands in the same division, begins the day after, and its number goes on from the other
+        one: 25-1, or 25a, for 25.
+        """
+        last, number = day_of(document.meta.get("valid_to")), parse_number(number_of(document.meta))
+        if last is None or last == date.max or number is None:
+            return None
+        begins = {
+            "law": law_of(document.meta),
+            "valid_from": (last + timedelta(days=1)).isoformat(),
+        }
+        conditions: list[dict[str, Any]] = [
+            {"field": f"meta.{field}", "operator": "==", "value": value}
+            for field, value in begins.items()
+        ]
+        narrowed = {"operator": "AND", "conditions": [*conditions, *([filters] if filters else [])]}
+        for each in self._store.fetch(matching_keys(self._store, narrowed)):
+            other = parse_number(number_of(each.meta))
+            goes_on = other and re.match(rf"{re.escape(number.core)}(?!\d)", other.core)
+            if goes_on and headings_of(each.meta) == headings_of(document.meta):
+                return {"id": each.id, "law": law_of(each.meta), "number": number_of(each.meta)}
+        return None
+
     def _shared_index(self) -> ResidentIndex[CitationResolver]:
         return citation_index(self._store)
 
@@ -222,18 +259,42 @@ def scores_of(
 
 
 def outputs(
-    citations: list[ResolvedCitation], unread: str, found: Sequence[list[Document]], k: int
+    question: str,
+    citations: list[ResolvedCitation],
+    unread: str,
+    found: Sequence[list[Document]],
+    k: int,
 ) -> dict[str, Any]:
     """What a citation retriever returns, from the documents of each of `scores_of`."""
-    pinned, others, barred = found
+    pinned, others, barred = (_with_passages(each, citations) for each in found)
     fitting = [*pinned, *others][:k]
+    absent, too_much = missing(citations), not_followed(citations, unread)
     return {
         "pinned": pinned,
         "documents": fitting,
         "left_out": left_out_of(barred, fitting),
-        "missing": missing(citations),
-        "not_followed": not_followed(citations, unread),
+        "missing": absent,
+        "not_followed": too_much,
+        "unanswerable": not (fitting or too_much)
+        and bool(barred or absent)
+        and only_cites(question, citations),
+        "query": question,
     }
+
+
+def _with_passages(documents: list[Document], citations: list[ResolvedCitation]) -> list[Document]:
+    """Articles just read; of those with a cited paragraph, `meta["passage"]` is its place."""
+    cited = {id_: each.citation.paragraph for each in reversed(citations) for id_ in each.ids}
+    for document in documents:
+        level = re.match(r"\((\w+)\)", cited.get(document.id) or "")
+        number = parse_number(number_of(document.meta))
+        if level is None or (number and number.paragraphs):  # such an article is the paragraph
+            continue
+        marker = rf"^[ \t]*\(?{level[1]}[.)]\s"
+        paragraph = re.compile(rf"{marker}.*?(?=^[ \t]*\(?\d{{1,3}}[a-z]?[.)]\s|\Z)", re.M | re.S)
+        if found := paragraph.search(document.content or ""):
+            document.meta["passage"] = {"start": found.start(), "end": found.end()}
+    return documents
 
 
 def left_out_of(barred: list[Document], given: list[Document]) -> list[Document]:

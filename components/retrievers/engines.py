@@ -154,7 +154,7 @@ class EngineCitationRetriever(EngineRetriever):
         condition = engine_filters(narrowed)
         cited, _ = read_citations(question, most=MOST_CITATIONS)
         if not cited:
-            return {**outputs([], "", ([], [], []), k), "query": question}
+            return outputs(question, [], "", ([], [], []), k)
         engine = self._opened()
         (resolved, unread), found = self._resolved(engine, question, cited)
         validity = Validity((row, each.id, each.meta) for row, each in enumerate(found))
@@ -163,7 +163,7 @@ class EngineCitationRetriever(EngineRetriever):
         allowed = frozenset(_matching(engine, ids, condition)) - validity.on(day).left_out
         scores = scores_of(question, citations, ids, allowed)
         fetched = [validity.with_wordings(_fetched(engine, each, k)) for each in scores]
-        return {**outputs(citations, unread, fetched, k), "query": question}
+        return outputs(question, citations, unread, fetched, k)
 
     def is_citation(self, query: str) -> bool:
         """Whether a question asks for the articles that it cites, and for nothing else.

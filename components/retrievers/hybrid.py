@@ -267,6 +267,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         evidence=list[Document],
         rankings=dict[str, Mapping[str, int]],
         corrections=dict[str, str],
+        unanswerable=bool,
     )
     def run(
         self,
@@ -288,7 +289,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         Returns:
             `documents`: each article once, without embedding, by fused score; equal scores in the
             order of the law. `meta["ranks"]` is `{list: rank}`, from 1.
-            `pinned`, `left_out`, `missing`, `not_followed`: as of `CitationRetriever`.
+            `pinned`, `left_out`, `missing`, `not_followed`, `unanswerable`: as of
+            `CitationRetriever`. For an unanswerable question nothing is found.
             `evidence`: the first article by words, by meaning and by answered questions, each with
             the score that its list gave and `meta["ranks"]` of that list alone. A fused score says
             nothing of how near an article is; this one does.
@@ -329,6 +331,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         found = self._found(state, question, filters, day, correct=correct)
         law, lists, cited = found.law, found.lists, found.cited
         pinned: list[Document] = cited["pinned"]
+        n = 0 if cited["unanswerable"] else n
         rows, scores = self._fused(found, found.weights)
         rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
         told_by = (BM25, DENSE, ANSWERED)
@@ -374,6 +377,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             "evidence": evidence,
             "rankings": {stage: Ranks(each) for stage, each in rankings.items()},
             "corrections": found.corrections,
+            "unanswerable": cited["unanswerable"],
         }, found.is_whole and len(documents) == len(keys)
 
     def _found(

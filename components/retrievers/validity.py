@@ -25,13 +25,21 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from haystack import Document, logging
 from numpy.typing import NDArray
 
-from components.converters.articles import DAY_FIELDS, STUB, article_of, day_of, law_of, number_of
+from components.converters.articles import (
+    DAY_FIELDS,
+    STUB,
+    article_of,
+    day_of,
+    law_of,
+    number_of,
+    wordings_of,
+)
 from components.statutes.article import ArticleState, iso_day
 from components.statutes.citations.patterns import parse_number
 
@@ -283,6 +291,38 @@ def is_earlier(wording: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
         _span(*(day_of(days.get(field)) for field in DAY_FIELDS)) for days in (wording, than)
     )
     return one < other
+
+
+EarlierText = Literal["held", "not held", "none", "unknown"]
+
+# A line that is an editor's note: "(Inserted with effect from 1 January 2021.)".
+_NOTE = re.compile(r"^[ \t]*[(\[]([^()\[\]]+)[)\]][ \t]*$", re.MULTILINE)
+_INSERTED = (
+    r"(?:inserted|added|insér|ajout|créé|introdui|eingefügt|añadid|introducid|inserid|aggiunt)"
+)
+# A note that begins so is about the article; "Paragraph 3 inserted" is about a part of it.
+_NEW = re.compile(_INSERTED, re.IGNORECASE)
+_AMENDED = re.compile(
+    rf"{_INSERTED}|amended|substituted|reworded|modifi|remplac|geändert|neu gefasst|alterad",
+    re.IGNORECASE,
+)
+
+
+def earlier_text(document: Document) -> EarlierText:
+    """What is known of an article's text before the first day of its wording.
+
+    Returns:
+        "held": an earlier wording is among `meta["wordings"]`. "not held": a note in the article
+        says that it was amended. "none": a note says that the article was inserted. "unknown":
+        nothing says whether there was one.
+    """
+    if any(is_earlier(each, document.meta) for each in wordings_of(document.meta)):
+        return "held"
+    notes = [match[1] for match in _NOTE.finditer(document.content or "")]
+    changes = [_NEW.sub("", note, count=1) if _NEW.match(note) else note for note in notes]
+    if any(map(_AMENDED.search, changes)):
+        return "not held"
+    return "none" if any(map(_NEW.match, notes)) else "unknown"
 
 
 def _span(first: date | None, last: date | None) -> tuple[int, int]:

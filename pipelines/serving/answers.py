@@ -279,6 +279,9 @@ class Article(_Answered):
     """ISO date."""
     source_url: str | None = None
     """The official text."""
+    earlier_text: str | None = None
+    """Of an article not yet in force, whether it had another text before: "held" (among
+    `wordings`), "not held", "none" or "unknown"."""
     wordings: list[dict[str, Any]] | None = None
     """The other wordings of the article, oldest first: id, valid_from and valid_to."""
     neighbours: list[dict[str, Any]] | None = None
@@ -328,7 +331,7 @@ class RunAnswer(_OfAQuestion):
     """Words of the question that were searched in another spelling, as asked and as searched."""
     left_out: list[dict[str, Any]] | None = None
     """Articles that the question names and the filters or the day leave out: id, law, number, state
-    and dates."""
+    and dates; and `replaced_by`, the article in the place of a repealed one, where known."""
     answer: dict[str, Any] | None = None
     """Of a pipeline that answers: the text and its checked citations."""
 
@@ -376,7 +379,8 @@ class CitedArticles(_Answered):
     """What the store does not hold, in the citation's words."""
     left_out: list[dict[str, Any]]
     """Articles that the citation names and the day or the pipeline's filters leave out: id, law,
-    number, state and dates."""
+    number, state and dates; and `replaced_by`, the article in the place of a repealed one, where
+    known."""
 
 
 class CheckedCitation(_Answered):

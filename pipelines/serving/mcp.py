@@ -23,6 +23,7 @@ from pydantic import Field
 from components.converters.articles import article_of, neighbours_of, wordings_of
 from components.models.errors import ModelError, VectorError
 from components.retrievers.resident import validity_of
+from components.retrievers.validity import earlier_text
 from components.statutes.article import Article, iso_day, spoken_number
 from components.statutes.question import QuestionError
 from components.statutes.replies.excerpts import LEFT_OUT, bearing_excerpts
@@ -215,6 +216,8 @@ class _Tools:
         (document,) = self.law.with_neighbours(found[:1])
         article = article_of(document)
         result = _described(article, day)
+        if result.get("state") == "not yet in force":
+            result["earlier_text"] = earlier_text(document)
         result["text"] = article.text[:_MOST_ARTICLE_CHARS]
         if len(article.text) > _MOST_ARTICLE_CHARS:
             result["shown_chars"] = f"{_MOST_ARTICLE_CHARS} of {len(article.text)}"
@@ -353,7 +356,7 @@ def _left_out(found: Answer) -> list[dict[str, Any]]:
         {
             "id": each["id"],
             "title": f"{each['law']}, {spoken_number(each['number'])}",
-            "state": each["state"],
+            **{key: each[key] for key in ("state", "earlier_text", "replaced_by") if key in each},
         }
         for each in found["left_out"]
     ]

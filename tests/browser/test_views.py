@@ -101,7 +101,7 @@ def test_the_state_on_another_day_is_asked_with_a_form(open_page, site):
     page.get_by_label("Date").fill("2018-06-30")
     page.get_by_role("button", name="Show").click()
     page.get_by_text("On 30 June 2018:").wait_for()
-    assert words(page.locator(".state").text_content()).startswith("Not yet law")
+    assert words(page.locator(".state").text_content()).startswith("Earlier text not held")
     page.get_by_role("link", name="Back to today").click()
     assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
 

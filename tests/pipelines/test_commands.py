@@ -89,7 +89,7 @@ def test_what_the_pipelines_filters_leave_out_is_named(command, text_store, tmp_
     limited = "top_k: 100\n      filters: {field: meta.law, operator: ==, value: Work Code}"
     own.write_text((FOLDER / "lexical.yaml").read_text("utf-8").replace("top_k: 100", limited))
     code, _, err = command("ask", "art. 2 Family Code", "--store", text_store, "--pipeline", own)
-    assert code == 0
+    assert code == 1
     assert "left out by the pipeline's filters: Family Code, 2." in err
 
 

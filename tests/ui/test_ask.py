@@ -21,7 +21,7 @@ from ui.article import BINARY, MEDIA_TYPES
 from ui.ask import Desk, Shown, build_page
 from ui.frame import Collection
 from ui.language import LANGUAGES
-from ui.serving import Narrowing
+from ui.serving import Narrowing, Serving
 from ui.texts import ASK_TEXTS
 
 LAWS = ("Housing Code", "Work Code")
@@ -208,24 +208,40 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
     assert "A deposit is owed." in shown.results
 
 
-LEFT_OUT = [
-    {"id": "h1", "law": "Code <b>", "number": "1", "state": "repealed", "valid_to": "2019-12-31"}
-]
+LEFT_OUT = {"id": "h1", "law": "Code <b>", "number": "1"}
+REPEALED = {**LEFT_OUT, "state": "repealed", "valid_to": "2019-12-31"}
+COMING = {**LEFT_OUT, "state": "not yet in force", "valid_from": "2030-01-01"}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_an_article_that_is_named_and_narrowed_away_is_told(language):
+@pytest.mark.parametrize(
+    ("left_out", "language", "said", "links"),
+    [
+        (REPEALED, "en", "Code <b>, article 1 is no longer law. Its last day was 31 Dec", ["h1"]),
+        (REPEALED, "fr", "article 1 n’est plus en vigueur. Son dernier jour a été le 31", ["h1"]),
+        (
+            {**REPEALED, "replaced_by": {**LEFT_OUT, "id": "h2", "number": "1-1"}},
+            *("en", "In its place: Code <b>, article 1-1.", ["h1", "h2"]),
+        ),
+        ({**LEFT_OUT, "state": "repealed"}, "en", "article 1 is no longer law.", ["h1"]),
+        (
+            {**COMING, "earlier_text": "not held"},
+            *("en", "Earlier text not held; this wording applies from 1 January 2030.", ["h1"]),
+        ),
+        ({**COMING, "earlier_text": "none"}, "en", "Not yet law; in force from 1 Jan", ["h1"]),
+        ({**LEFT_OUT, "state": "in force"}, "en", "Your filters hide an article", ["h1"]),
+    ],
+)
+def test_a_named_article_that_is_left_out_is_linked_with_the_reason(
+    left_out, language, said, links
+):
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
-        return {**Ask(ARTICLE)(question, narrowing), "left_out": LEFT_OUT}
+        return {**Ask()(question, narrowing), "left_out": [left_out]}
 
     shown = last(Desk(at_once(ask), lambda: Collection(2, LAWS), language).search("art. 1 Code"))
-    state = {
-        "en": "no longer law since 1 January 2020",
-        "fr": "abrogé depuis le 1er janvier 2020",
-    }[language]
-    told = ASK_TEXTS[language].left_out.format(articles=f"Code &lt;b&gt;, article 1 ({state})")
-    assert f"<strong>{told}</strong>" in shown.status
-    assert ASK_TEXTS[language].widen in shown.status
+    assert said in html.unescape(re.sub(r"<[^>b]*>|<b[^>]+>", "", shown.status))
+    assert re.findall(r"article\?id=(\w+)", shown.status) == links
+    assert ("Your filters" in shown.status) is (left_out["state"] == "in force")
+    assert shown.status.count('class="message') == 1
 
 
 OF_CODES = ("Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)")
@@ -345,6 +361,16 @@ def dated_store(tmp_path_factory) -> Path:
     ]
     StatuteDocumentStore(str(path)).write_documents(documents)
     return path
+
+
+def test_only_cited_articles_that_do_not_exist_get_one_message_and_no_results(dated_store):
+    serving = Serving("lexical", dated_store)
+    desk = Desk(serving.answers, lambda: Collection(5, LAWS), "en")
+    for question in ("art. 999", "What does article 999 of the Housing Code say?"):
+        shown = last(desk.search(question))
+        assert (shown.results, shown.status.count('class="message')) == ("", 1)
+        assert "This collection has no such article." in shown.status
+    assert last(desk.search("Is a deposit owed by article 999?")).results
 
 
 def states_found(dated_store: Path, narrowing: Narrowing) -> dict[str, str]:

@@ -66,7 +66,7 @@ def test_an_article_shows_its_words_state_source_and_notice(site):
 @pytest.mark.parametrize(
     ("day", "state"),
     [
-        ("2009-12-31", "Not yet law; in force from 1 January 2010. Earlier versions are not"),
+        ("2009-12-31", "This wording applies from 1 January 2010; no earlier text is held"),
         ("2010-01-01", "In force since 1 January 2010, until 31 December 2015"),
         ("2016-01-01", "No longer law since 1 January 2016"),
     ],
@@ -87,8 +87,7 @@ def test_an_article_leads_to_its_other_wordings(site):
     assert later in links(client.get(article_link("old", "fr")).text)
     # On a day before its own a wording says nothing of an earlier one that is there.
     page = client.get(article_link("h1", "en", on="2015-01-01")).text
-    assert "Not yet law; in force from 1 January 2019" in page
-    assert "Earlier versions are not available" not in page
+    assert "This wording applies from 1 January 2019</p>" in page
     assert ("/article?id=old&on=2015-01-01", earlier) in links(page)
     assert 'class="wordings"' not in client.get(article_link("h3", "en")).text
 
@@ -129,12 +128,12 @@ def test_what_does_not_bind_on_the_day_of_the_page_is_reported_in_every_list(sit
         page = client.get(article_link("h1", "en", **day)).text
         return [marked(section(page, name)) for name in lists]
 
-    repealed, coming = "Article 2 (repealed)", "Article 4 (not yet in force)"
+    repealed, coming = "Article 2 (repealed)", "Article 4 (wording not yet in force)"
     assert told_on() == [[repealed], [repealed, coming], [repealed, coming], []]
-    early = "Article 3 (not yet in force)"
+    early = "Article 3 (wording not yet in force)"
     assert told_on(on="2015-06-01") == [[], [early, coming], [early, coming], [early]]
     page = client.get(article_link("h1", "fr", on="2016-06-01")).text
-    assert "(abrogé)" in page and "(pas encore en vigueur)" in page
+    assert "(abrogé)" in page and "(rédaction pas encore en vigueur)" in page
     # Who follows the lists stays with the day.
     around = html.unescape(page.split("<h3>")[2])
     assert article_link("h2", "fr", on="2016-06-01") in around
@@ -209,7 +208,7 @@ def test_the_day_of_an_article_stays_where_its_divisions_are_opened(site):
     assert chapter in {to for to, _ in links(article)}
     page = client.get(chapter).text
     assert "States as of 1 June 2015." in page
-    assert "Article 1 (not yet in force)" in told(page)
+    assert "Article 1 (wording not yet in force)" in told(page)
     assert "Article 2 (repealed)" not in told(page)
     # Every way on from there keeps it, but the one back to today.
     ways = {to for to, _ in links(page) if to.startswith(("/law", "/article"))}

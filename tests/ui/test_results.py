@@ -90,6 +90,19 @@ def test_a_result_shows_title_law_number_path_state_words_and_ranks():
         assert part in text
 
 
+def test_a_paragraph_that_is_named_is_marked_and_linked():
+    content = "(1) One.\n(2) Two:\n(a) first;\n(b) last;\nor neither.\n(3) Three."
+    start = content.index("(2)")
+    named = {"content": content, "ranks": {"citation": 1}, "passage": {"start": start, "end": 40}}
+    markup = str(shown(**named))
+    marked = re.findall(r'<p class="[^"]*named">(.*?)</p>', markup)
+    assert list(map(text_of, marked)) == ["(2) Two:", "(a) first;", "(b) last;", "or neither."]
+    assert '<h3><a href="/article?id=housing-12#p2"' in markup
+    assert "Article 12(2), Housing Code" in text_of(markup)
+    for other in ({"ranks": {"citation": 1}}, {"ranks": {"bm25": 1}, "passage": named["passage"]}):
+        assert 'named">' not in str(shown(**{"content": content, **other}))
+
+
 def words_of(markup: str) -> list[str]:
     shown = re.sub(r"<summary[^>]*>.*?</summary>", "", markup)
     return html.unescape(re.sub(r"<[^>]*>", " ", shown)).split()
@@ -107,7 +120,15 @@ def test_every_word_of_an_article_is_shown_in_order(content):
         ({"state": "in force", "valid_to": "2030-06-30"}, "2009, until 30 June 2030"),
         ({"state": "repealed", "valid_to": "2018-12-31"}, "No longer law since 1 January 2019"),
         ({"state": "repealed"}, "Repealed"),
-        ({"state": "not yet in force"}, "Not yet law; in force from 1 January 2009"),
+        *(
+            ({"state": "not yet in force", "earlier_text": earlier}, words)
+            for earlier, words in (
+                ("none", "Not yet law; in force from 1 January 2009"),
+                ("held", "This wording applies from 1 January 2009"),
+                ("not held", "Earlier text not held; this wording applies from 1 January 2009"),
+                ("unknown", "This wording applies from 1 January 2009; no earlier text is held"),
+            )
+        ),
         ({"state": "unknown", "valid_from": None}, "No dates recorded"),
         ({"state": "in force", "valid_from": None, "valid_to": "2030-06-30"}, "In force, until 30"),
     ],

@@ -101,9 +101,11 @@ def test_stages_are_inputs_in_a_pipeline():
     pipeline = Pipeline()
     pipeline.add_component("fuser", StatuteRankFuser(stages=["bm25", "dense"]))
     stages = {"bm25", "bm25_weight", "dense", "dense_weight"}
-    assert set(pipeline.inputs()["fuser"]) == {*stages, "pinned", "query", "top_k"}
+    assert set(pipeline.inputs()["fuser"]) == {*stages, "pinned", "query", "top_k", "unanswerable"}
     found = pipeline.run({"fuser": {"dense": listed("a")}})["fuser"]
     assert ranks(found) == {"a": {"dense": 1}}
+    nothing = pipeline.run({"fuser": {"dense": listed("a"), "unanswerable": True}})["fuser"]
+    assert nothing["documents"] == []
     with pytest.raises(ValueError, match="'graph'"):
         StatuteRankFuser().run(graph=listed("a"))
 

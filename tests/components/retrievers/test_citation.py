@@ -12,7 +12,7 @@ from components.stores.sqlite import StatuteDocumentStore
 LAWS = {"Housing Code": ["11", "12", "13"], "Work Code": ["12", "14"], "Family Code": ["12"]}
 LISTS = ("pinned", "documents", "left_out", "missing", "not_followed")
 BOTH = "How do article 14 of the Work Code and article 12 of the Housing Code agree?"
-NOTHING = {name: [] for name in LISTS}
+NOTHING = {**{name: [] for name in LISTS}, "unanswerable": False}
 HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
 
 
@@ -108,6 +108,85 @@ def test_scores_top_k_and_other_stores(retriever):
 )
 def test_missing_articles_are_named_in_the_words_of_the_question(ours, question, missing):
     assert ours.run(question)["missing"] == missing
+
+
+@pytest.mark.parametrize(
+    ("question", "is_unanswerable"),
+    [
+        ("art. 99", True),
+        ("What does article 99 of the Housing Code say?", True),
+        ("Article 12 of the Tax Code", True),
+        ("articles 12 and 99 of the Housing Code", False),
+        ("May I sublet under article 99 of the Housing Code?", False),
+        ("section 99 of my lease", False),
+        ("May I keep a dog?", False),
+    ],
+)
+def test_a_question_that_asks_only_for_what_is_not_there_has_no_answer(
+    ours, question, is_unanswerable
+):
+    assert ours.run(question)["unanswerable"] is is_unanswerable
+
+
+def test_a_filter_that_hides_all_that_is_cited_leaves_no_answer(retriever):
+    found = retriever.run("art. 14 Work Code", filters=HOUSING)
+    assert (ids(found["left_out"]), found["unanswerable"]) == ("work-14", True)
+
+
+PARAGRAPHS = "(1) One.\n(2) Two:\n(a) first;\n(b) last.\n(3) Three.\n(12) Twelve."
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("art. 7(3)", "(3) Three."),
+        ("Does art. 7(2)(b) of the Road Act bind me?", "(2) Two:\n(a) first;\n(b) last."),
+        ("art. 7(1), Road Act", "(1) One."),
+        ("art. 7(12)", "(12) Twelve."),
+        ("art. 7(4)", None),
+        ("art. 7", None),
+        ("section 8(1) Road Act", None),  # printed as an article of its own
+    ],
+)
+def test_a_cited_paragraph_is_the_article_s_passage(store, question, passage):
+    metas = [{"law": "Road Act", "number": number} for number in ("7", "8(1)")]
+    store.write_documents(
+        [Document(id=each["number"], content=PARAGRAPHS, meta=each) for each in metas]
+    )
+    (found,) = CitationRetriever(store).run(question)["documents"]
+    span = found.meta.get("passage")
+    assert (span and found.content[span["start"] : span["end"]].strip()) == passage
+
+
+def test_a_repealed_article_names_the_one_in_its_place(store):
+    road = {"law": "Road Act", "headings": ["Part 1"]}
+    since = {"valid_from": "2020-07-01"}
+    metas = {
+        "25": {"valid_to": "2020-06-30"},
+        "24": since,
+        "24-1": since,
+        "251": since,
+        "25-1": {**since, "headings": ["Part 2"]},
+        "25a": {"valid_from": "2021-01-01"},
+        "25-2": since,
+        "30": {"valid_to": "2020-06-30"},
+        "31": since,
+        "40": {"valid_to": "9999-12-31", "valid_from": "9000-01-01"},
+    }
+    store.write_documents(
+        [
+            Document(id=number, content="x", meta={**road, "number": number, **meta})
+            for number, meta in metas.items()
+        ]
+    )
+    retriever = CitationRetriever(store)
+    left_out = retriever.run("articles 25, 30 and 40 of the Road Act")["left_out"]
+    named = {each.id: each.meta.get("replaced_by") for each in left_out}
+    place = {"id": "25-2", "law": "Road Act", "number": "25-2"}
+    assert named == {"25": place, "30": None, "40": None}
+    hidden = {"field": "meta.number", "operator": "!=", "value": "25-2"}
+    (alone,) = retriever.run("art. 25 Road Act", filters=hidden)["left_out"]
+    assert "replaced_by" not in alone.meta
 
 
 def test_what_exceeds_the_limits_of_one_question_is_named(store):

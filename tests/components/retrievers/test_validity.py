@@ -15,6 +15,7 @@ from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import (
     Validity,
+    earlier_text,
     in_force_on,
     is_earlier,
     not_in_force_on,
@@ -318,3 +319,30 @@ def test_malformed_filters_are_refused_despite_an_unreadable_day(make_store, mal
 def test_a_wording_is_earlier_by_its_first_day_then_by_its_last(one, other, earlier):
     days = [dict(zip(("valid_from", "valid_to"), each, strict=True)) for each in (one, other)]
     assert is_earlier(*days) is earlier
+
+
+@pytest.mark.parametrize(
+    ("note", "known"),
+    [
+        ("(Inserted with effect from 1 May 2019.)", "none"),
+        ("[Added by Act 9 of 2018]", "none"),
+        (
+            "(Inserted with effect from 1 May 2016; amended with effect from 1 May 2019.)",
+            "not held",
+        ),
+        ("(As amended with effect from 1 May 2019.)", "not held"),
+        ("(Paragraph 2 inserted with effect from 1 May 2019.)", "not held"),
+        ("(Ajouté par la loi du 3 mars 2018)", "none"),
+        ("(Modifié par la loi du 3 mars 2018)", "not held"),
+        ("A word (inserted by the parties) counts.", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_what_is_known_of_the_text_before_a_wording(note, known):
+    meta = {"law": "Road Act", "number": "4", "valid_from": "2019-05-01"}
+    assert earlier_text(Document(content=f"Drive on the left.\n{note}", meta=meta)) == known
+    before = {"id": "old", "valid_from": None, "valid_to": "2019-04-30"}
+    after = {"id": "new", "valid_from": "2024-01-01", "valid_to": None}
+    for others, expected in (([after], known), ([before, after], "held")):
+        changed = {**meta, "wordings": others}
+        assert earlier_text(Document(content=f"Left.\n{note}", meta=changed)) == expected
