@@ -330,13 +330,19 @@ def which_law(answer: Mapping[str, Any], language: Language, on: date | None = N
         choices=[
             (
                 f"{short_law(each['law'])}, {citation({**each, 'law': ''})}",
-                article_link(each["id"], language, on),
+                article_link(each["id"], language, on) + _place_named(each),
                 result_title(each),
                 each.get("language"),
             )
             for each in documents
         ],
     )
+
+
+def _place_named(document: Mapping[str, Any]) -> str:
+    """The fragment of the paragraph that a question names of an article; "" without one."""
+    provision = provision_at(str(document["content"]), document.get("passage"))
+    return f"#{provision.anchor}" if provision and provision.anchor else ""
 
 
 def law_found(law: str, language: Language) -> Markup:

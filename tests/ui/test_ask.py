@@ -292,6 +292,9 @@ def test_a_number_that_several_laws_have_asks_which_law():
     shown = last(desk_of(Ask(*documents)).search("art. 21"))
     assert "Article 21 of which law?" in shown.results
     assert "Housing Code, article 21</a>" in shown.results
+    documents[1] |= {"content": "(1) One.\n(2) Two.", "passage": {"start": 9, "end": 17}}
+    shown = last(desk_of(Ask(*documents)).search("art. 21(2)"))
+    assert re.findall(r'href="[^"#]*(#?\w*)"', shown.results) == ["", "#p2"]
     # Where the question says more, it is answered.
     documents[0]["ranks"]["bm25"] = 1
     assert "of which law?" not in last(desk_of(Ask(*documents)).search("art. 21 notice")).results
