@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from components.statutes.citations.abbreviations import abbreviations
+from components.statutes.citations.acts import BY_NUMBER
 from components.statutes.citations.patterns import WORDS, any_language
 from components.statutes.citations.places import place_ending
 
@@ -70,11 +72,25 @@ _NAMED_AFTER = re.compile(
     rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
     re.IGNORECASE,
 )
+_DOTTED = r"(?-i:[^\W\d_]\.(?:\s?[^\W\d_]\.)+)"
+_INITIALS = re.compile(_DOTTED)
+_ABBREVIATION = "|".join(map(re.escape, sorted(abbreviations(), key=len, reverse=True)))
+_ABBREVIATION = rf"(?-i:{_DOTTED}|(?:{_ABBREVIATION})(?!\w|\. ?[A-Z]))"
+# "section 5, regulation 7" are two citations.
+_BY_NUMBER = rf"(?!(?:regulation|decision|act|law)\s+\d+(?![\d/]|\s+of)){BY_NUMBER}"
+_BY_NUMBER_AFTER = re.compile(
+    rf"\s*,?\s*\(?(?:(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?)?(?P<law>{_BY_NUMBER})", re.IGNORECASE
+)
+_DIRECTLY_BEHIND = re.compile(
+    rf"[^\S\n]+(?:{_ABBREVIATION}|{_BY_NUMBER}"
+    r"|(?-i:(?!(?:AND|IN|OF|THE|IS|OR\s+(?:\d|§|[Aa]rt|[Ss]ec))\b)[A-ZÄÖÜ][a-zäöü]{0,4}[A-ZÄÖÜ]\w{0,6}\b))",
+    re.IGNORECASE,
+)
 _CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BGB"
     rf"\s*,?\s*(?:"
     rf"(?:of|from|to|du|de la|de l['’]|của)\s*(?:(?:{_DETERMINER})\s+)?"
-    r"(?P<law>[A-ZÀ-Ý]\w*(?:\s+(?:of\s+|and\s+|de\s+)?[A-ZÀ-Ý]\w*)*)"
-    r"|(?P<short>(?:C|Cst|CP)\.\s?\w+\.?|[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\b)"
+    rf"(?P<law>{_DOTTED}|[A-ZÀ-Ý]\w*(?:\s+(?:of\s+|and\s+|de\s+)?[A-ZÀ-Ý]\w*)*)"
+    rf"|(?P<short>{_ABBREVIATION}|(?:(?:C|Cst|CP)\.\s?\w+\.?|[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\b))"
 )
 _ENGLISH_SOURCE = (
     r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
@@ -99,13 +115,14 @@ _CONTINENTAL_NAME = (  # "Code civil", "code du travail", "loi du 29 juillet 188
     rf"\b(?:code|c[óo]digo)\s+(?:(?:{_FRENCH_OF})\w+|{_FRENCH_KIND})"
     rf"(?:\s+{_FRENCH_KIND}|\s+(?:{_FRENCH_OF})\w+){{0,4}}"
     r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
-    r"|\b(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?\b"
+    r"|\b(?:\w+-\s(?:und|oder)\s)?(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?\b"
 )
 _BETWEEN = (  # what stands between a law's name and the citation after it
     r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
 )
 _BETWEEN_ALONE = re.compile(_BETWEEN)
 _NAMED_BEFORE = (
+    re.compile(rf"(?P<law>{_BY_NUMBER}){_BETWEEN}", re.IGNORECASE),
     re.compile(rf"(?P<law>{_ENGLISH_NAME}){_BETWEEN}"),
     re.compile(
         r"(?P<law>\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39" in Belgian notes
@@ -125,7 +142,7 @@ NAME_OF_A_LAW = re.compile(
 """A law's whole name, as far as it can be recognised, or capitals that can be its initials."""
 
 OTHER_LAW = re.compile(
-    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|\b[A-Z][a-zäöü]{1,3}[A-Z]{1,3}\b|《"  # GDPR, StGB
+    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|\b[A-Z]{1,2}[a-zäöü]{1,3}[A-Z]{1,3}\b|《"  # GDPR, StGB, KSchG
     r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
     r"|\b[Cc]ode\s+(?:[Dd][eu]|[Dd]es|\w+[aei][lr]e?)\b|\b[Ll]oi\s+(?:du|n°|relative)\b"
 )
@@ -187,10 +204,16 @@ def hint_after(text: str, end: int) -> tuple[str | None, LawReference] | None:
         return None, "own"
     if _GENERIC.match(text, end, limit):
         return None, "none"
-    for pattern in (_PRIVATE_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
+    for pattern in (_PRIVATE_AFTER, _BY_NUMBER_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
         if match := pattern.match(text, end, limit):
-            return (match["law"] or match["short"]).strip(" ,.'’-"), "named"
+            name = (match["law"] or match["short"]).strip()
+            return name if _INITIALS.fullmatch(name) else name.strip(" ,.'’-"), "named"
     return None
+
+
+def is_named_behind(text: str, end: int) -> bool:
+    """Whether initials or an act by its number follow a citation directly: "Art. 5 BV"."""
+    return _DIRECTLY_BEHIND.match(text, end) is not None
 
 
 def is_of_something(text: str, end: int) -> bool:

@@ -10,6 +10,15 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
+from components.statutes.citations.abbreviations import abbreviations
+from components.statutes.citations.acts import (
+    BY_NUMBER,
+    COMMUNITY,
+    NUMBER_SIGN,
+    UNION_KINDS,
+    YEAR,
+    act_numbers,
+)
 from components.statutes.citations.hints import bracketed_name
 from components.statutes.citations.patterns import any_language
 from components.statutes.citations.places import (
@@ -19,6 +28,7 @@ from components.statutes.citations.places import (
     place_after,
     place_before,
     place_ending,
+    without_place,
 )
 from components.statutes.languages import STOP_WORDS
 
@@ -31,7 +41,7 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
-    r"|from|l|d|et suivants|ff?)\b\.?)*",
+    r"|from|[ld](?!\.\s?\w\.)|et suivants|ff?)\b\.?)*",
     re.IGNORECASE,
 )
 _TRAIL = re.compile(
@@ -42,36 +52,21 @@ _TRAIL = re.compile(
 _SENTENCE_ENDED = re.compile(r"(?:\w{5,}|\b(?:\d{4}|Act|Code|Law|code|loi))[)\"”»]*[.!?]\s+$")
 # Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
 _UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
+# A short name counts in this case alone: "OR", "KSchG", "Sr".
+_OF_ABBREVIATIONS = 3  # rank
+_SHORT = re.compile(r"[^\W\d_]{2,4}|(?=[^\W_]*?[A-ZÄÖÜ][^\W_]*?[A-ZÄÖÜ])[^\W\d_]{2,10}")
+_COUNTRY = re.compile(r"[a-z]{2}/(?=[A-Z])")  # of an identifier: "ar/LEY-20744"
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
-_ABBREVIATIONS = {
-    "c civ": "code civil",
-    "c trav": "code travail",
-    "c pen": "code penal",
-    "c com": "code commerce",
-    "c consom": "code consommation",
-    "c jud": "code judiciaire",
-    "c proc civ": "code procedure civile",
-    "cpc": "code procedure civile",
-    "c proc pen": "code procedure penale",
-    "css": "code securite sociale",
-    "bgb": "burgerliches gesetzbuch",
-    "stgb": "strafgesetzbuch",
-    "gg": "grundgesetz",
-    "hgb": "handelsgesetzbuch",
-    "zpo": "zivilprozessordnung",
-    "stpo": "strafprozessordnung",
-    "bw": "burgerlijk wetboek",
-    "blds": "bo luat dan su",
-    "blhs": "bo luat hinh su",
-}
-# "Housing Act 1996" is not the Housing Act 1988.
-YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 # The year after a name is the act's, unless it is of an edition: "(2020 Rev. Ed.)".
 _YEAR_AFTER = re.compile(
-    r"(?:[^\S\n]|[,(\[])*(?:(?:of|de|von|vom)\s+)?((?:1[5-9]|20)\d\d)\b"
+    r"(?:/(?=(?:\d\d){1,2}\b)|(?:[^\S\n]|[,(\[])*(?:(?:of|del?|von|vom)\s+)?(?=\d{4}))"
+    r"((?:1[5-9]|20)?\d\d)\b"
     r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
     re.IGNORECASE,
 )
+# "Ley 20.744" is not "Ley 20"; a year may follow after a slash.
+_NUMBER_GOES_ON = re.compile(r"(?<=\d)(?:[.-]\d|/(?!(?:\d\d){1,2}\b)\d)")
+_SLASHED_YEAR = re.compile(r"(?<=\d)/(?:1[5-9]|20)?\d\d$")
 _BRACKET = r"\s*\((?!(?:Part|Book|Livre|Titre|Chap)\b)(?P<words>[A-Z]\w*(?:\s+[A-Z]\w*){0,3})\)"
 _BRACKET_AFTER = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
 BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
@@ -113,7 +108,14 @@ LONGEST_NAME = 14
 KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
 """Words that do not name a law on their own, in compared form."""
 
-_WORD = re.compile(r"\w+|&")
+# A number is one word, with its sign and without its dots: "N° 20.744", "(EU) No 2016". So are
+# dotted initials: "c. p. c.".
+_WORD = re.compile(
+    rf"(?:{COMMUNITY}\s*)?(?:\b{NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
+    r"\b(?P<number>\d{1,3}(?:\.\d{3})+|\d+)\b"
+    r"|\b(?P<dotted>[^\W\d_](?:\.\s?[^\W\d_])+\b\.?)|\w+|&",
+    re.IGNORECASE,
+)
 # Words that occur in names and next to them, and do not distinguish laws.
 _IGNORED_WORDS = frozenset(
     re.findall(r"\w+", "the de du des la le les l d der die das dem den von vom zum zur")
@@ -121,10 +123,29 @@ _IGNORED_WORDS = frozenset(
 # In brackets these say whose law it is; they are not its initials.
 _OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
 # "Act 1988", "Act, 1872", "Act of 1996", "Act 66 of 1995"
-_DATE = re.compile(r",?\s+(?:(?:No\.?\s*)?\d{1,3}\s+)?(?:of\s+)?\d{4}$")
-_DATED = re.compile(
-    r"(?:loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+du\s+\S+\s+\w+\s+\d{4}", re.I
+# "... vom 10. Dezember 1907", "... du 10 décembre 1907"
+_DATE = re.compile(
+    r",?\s+(?:(?:No\.?\s*)?\d{1,3}\s+)?(?:of\s+)?\d{4}$"
+    r"|,?\s+(?:vom|du|del|of)\s+\d{1,2}\S*\s+[^\W\d]+\s+\d{4}$"
 )
+_DATED = re.compile(
+    r"(loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+(?:n°\s?\S+\s+)?"
+    r"(du\s+\S+\s+\w+\s+\d{4})",
+    re.I,
+)
+# "Ley 29/1994, de 24 de noviembre, de Arrendamientos Urbanos"
+_NUMBERED_TITLE = re.compile(
+    rf"{BY_NUMBER}(?:,?\s+de\s+\d{{1,2}}\s+de\s+\w+(?:\s+de\s+\d{{4}})?)?,?\s+(?P<subject>.+)",
+    re.IGNORECASE,
+)
+# "Real Decreto ... por el que se aprueba el texto refundido de la Ley ..."
+_ENACTS = re.compile(
+    r"\b(?:por el que se (?:publica|aprueba)|approvazione d\w+)\s+(?:\w+\s+){0,5}?"
+    r"((?:ley|c[óo]digo|codice)\b.+)",
+    re.IGNORECASE,
+)
+_KIND_OF_IDENTIFIER = re.compile(r"(?:[a-z]{2}/)?(LEY|LEI|LOI)-\d")
+_GERMAN_COMPOUND = re.compile(r"\w{3,}(?:gesetz|gesetzbuch|ordnung|verfassung)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,40 +181,69 @@ class LawNames:
 
         Args:
             laws: Their titles.
-            names: Further full names of some of them: a title that several laws have, a short
-                title, an identifier.
+            names: Further names of some of them: a title that several laws have, a short title,
+                an abbreviation, an identifier.
         """
         self._words: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         self._initials: dict[str, tuple[int, list[str]]] = {}
         self._chinese: dict[str, tuple[int, list[str]]] = {}
+        self._years: dict[str, set[str]] = {}
         for law in dict.fromkeys(laws):
+            self._years[law] = set(YEAR.findall(law))
+            self._add(law, law)
             for name in names.get(law, ()):
-                if words := words_of(name):
-                    _keep(self._words, words, 0, law)
-            if _CHINESE.search(law):
-                for rank, alias in enumerate(chinese_aliases_of(law)):
-                    _keep(self._chinese, alias, rank, law)
-                continue
-            for rank, alias in aliases_of(law):
-                words = words_of(alias)
-                if words and not (len(words) == 1 and words[0] in KINDS_OF_LAW):
-                    _keep(self._words, words, rank, law)
-            for initials in initials_of(law):
-                _keep(self._initials, initials, 0, law)
-        for short, full in _ABBREVIATIONS.items():
-            if (named := self._words.get(words_of(full))) is not None:
-                self._words.setdefault(words_of(short), named)
-        for initials, named in self._initials.items():
-            if _UNMISTAKABLE.fullmatch(initials) and initials.lower() not in _FUNCTION_WORDS:
-                self._words.setdefault(words_of(initials), named)
-        civil = self._words.get(words_of("code civil"))
-        if civil is not None and len(civil[1]) == 1:  # otherwise "CC" may mean another one
-            self._initials.setdefault("CC", civil)
-            self._words.setdefault(words_of("c c"), civil)
+                if _SHORT.fullmatch(name) and name != name.lower():
+                    _keep(self._initials, name, 0, law)
+                else:
+                    self._add(_COUNTRY.sub("", name), law)
+                if kind := _KIND_OF_IDENTIFIER.match(name):  # "LEY-24240", "Defensa del Consumidor"
+                    self._add_words(f"{kind[1]} {law}", 1, law)
+        self._add_abbreviations()
         # Most citations are next to words that neither begin nor end a name: one look-up shows it.
         self._last_chinese = {name[-1:] for name in self._chinese}
         self._first = {words[0] for words in self._words}
         self._last = {words[-1] for words in self._words}
+
+    def _add(self, name: str, law: str) -> None:
+        """Index a full name of a law, and the shorter ones that follow from it."""
+        if _CHINESE.search(name):
+            for rank, alias in enumerate(chinese_aliases_of(name)):
+                _keep(self._chinese, alias, rank, law)
+            return
+        for rank, alias in aliases_of(name):
+            self._add_words(alias, rank, law)
+        for initials in initials_of(name):
+            _keep(self._initials, initials, 0, law)
+        for number in act_numbers(name):
+            self._years[law].update(YEAR.findall(number))
+            self._add_words(number, 1, law)
+
+    def _add_words(self, name: str, rank: int, law: str) -> None:
+        words = words_of(name)
+        if words and not (len(words) == 1 and words[0] in KINDS_OF_LAW):
+            _keep(self._words, words, rank, law)
+
+    def _add_abbreviations(self) -> None:
+        """Index the well-known abbreviations that can mean one of the laws alone."""
+        for short, full_names in abbreviations().items():
+            words = [words_of(full) for full in full_names if words_of(full) in self._words]
+            laws = dict.fromkeys(law for each in words for law in self._words[each][1])
+            if laws:
+                named = (_OF_ABBREVIATIONS, list(laws))
+                bare = short.removesuffix(".")
+                if _SHORT.fullmatch(bare) and bare != bare.lower():
+                    self._initials.setdefault(bare, named)
+                else:
+                    self._words.setdefault(words_of(short), named)
+        for initials, named in self._initials.items():
+            if (
+                _UNMISTAKABLE.fullmatch(initials.upper())
+                and initials.lower() not in _FUNCTION_WORDS
+            ):
+                self._words.setdefault(words_of(initials), named)
+            if initials.isupper():
+                dotted = "".join(f"{letter}." for letter in initials.lower())  # "c.p.c."
+                self._words.setdefault((dotted,), named)
 
     def after(self, text: str, position: int) -> NamedLaws:
         """The laws whose name begins at a position, past "of the" and the like."""
@@ -208,7 +258,7 @@ class LawNames:
             if own := with_words(laws, words):
                 return NamedLaws(own)
             if laws and close and may_be_topic(words):  # "Section 8 notice Housing Act 1988"
-                sure = names_year(laws, text, start, end)
+                sure = self._names_year(laws, text, start, end)
                 if sure or not any(word[0].isupper() for word in words):
                     return NamedLaws(laws, sure)
         return NamedLaws()
@@ -228,6 +278,9 @@ class LawNames:
         named = self._ending(text, begin, end)
         if named.laws:
             return named
+        if slash := _SLASHED_YEAR.search(text, begin, end):
+            named = self._ending(text, begin, slash.start())
+            return NamedLaws(self._of_year(named.laws, text, begin, slash.start()), named.sure)
         if (start := place_ending(text, begin, end)) is not None:
             named = self._ending(text, begin, start)
             return NamedLaws(of_place(named.laws, place_after(text, start)), named.sure)
@@ -235,6 +288,11 @@ class LawNames:
             named = self._ending(text, begin, bracket.start())
             return NamedLaws(with_bracket(named.laws, bracket["words"]), named.sure)
         return NamedLaws()
+
+    def rest_of_name(self, text: str, law: str) -> str:
+        """What follows a name of a law in a text that begins with it; the text without one."""
+        laws, end = self._beginning(text, 0, tokens_of(text, 0, len(text)))
+        return text[end:] if law in laws else text
 
     def anywhere(self, text: str) -> set[str]:
         """All laws that a text names."""
@@ -247,7 +305,10 @@ class LawNames:
         """
         tokens = list(tokens_of(text, 0, len(text)))
         for index, (word, start, end) in enumerate(tokens):
-            if word in self._first or text[start:end] in self._initials:
+            printed = text[start:end]
+            if printed.isupper() and word in _FUNCTION_WORDS:
+                continue  # "OR" in a title
+            if word in self._first or printed in self._initials:
                 following = tokens[index : index + LONGEST_NAME]
                 laws, end = self._beginning(text, start, following)
                 if laws:
@@ -275,7 +336,7 @@ class LawNames:
                 if firm:
                     return NamedLaws()
                 years = all(YEAR.fullmatch(word) for word in words)
-                return NamedLaws(laws, years or names_year(laws, text, start, end))
+                return NamedLaws(laws, years or self._names_year(laws, text, start, end))
         return NamedLaws()
 
     def _beginning(
@@ -294,8 +355,10 @@ class LawNames:
             if len(words) == LONGEST_NAME:
                 break
             words += (word,)
+            if _NUMBER_GOES_ON.match(text, end):
+                continue  # "Loi 2002-303" is not a law of 2002
             if laws := self._named(words, text[begin:end]):
-                found = () if continues(text, end) else of_year(laws, text, begin, end)
+                found = () if continues(text, end) else self._of_year(laws, text, begin, end)
                 found = of_bracket(of_place(found, place_after(text, end)), text, end)
                 found = of_place(found, place_before(text, begin))
                 in_front, firm = words_before(text, begin, end)
@@ -307,6 +370,27 @@ class LawNames:
         """The laws that have exactly this name."""
         named = self._words.get(words) or self._initials.get(printed)
         return tuple(named[1]) if named else ()
+
+    def _of_year(self, laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
+        """The laws that can be meant given the year after their name text[begin:end].
+
+        A law without a year fits any year, unless another law has exactly that year.
+        """
+        year = _YEAR_AFTER.match(text, end)
+        if year is None or YEAR.search(text, begin, end):
+            return laws
+        of_it = tuple(law for law in laws if self._is_of_year(law, year[1]))
+        return of_it or tuple(law for law in laws if not self._years[law])
+
+    def _names_year(self, laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
+        """Whether the year of one of the laws is in, or follows, its name text[begin:end]."""
+        year = _YEAR_AFTER.match(text, end)
+        years = YEAR.findall(text, begin, end) + ([year[1]] if year else [])
+        return any(self._is_of_year(law, each) for law in laws for each in years)
+
+    def _is_of_year(self, law: str, year: str) -> bool:
+        """Whether a year, of two or four digits, is a law's."""
+        return any(own.endswith(year) for own in self._years[law])
 
     def _chinese_ending(self, text: str) -> tuple[str, ...]:
         text = text.rstrip(" 的之中里，,")
@@ -341,26 +425,6 @@ def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: 
         names[name] = (rank, [law])
     elif rank == kept[0] and law not in kept[1]:
         kept[1].append(law)
-
-
-def of_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> tuple[str, ...]:
-    """The laws that can be meant given the year after their name text[begin:end].
-
-    A law without a year fits any year, unless another law has exactly that year.
-    """
-    year = _YEAR_AFTER.match(text, end)
-    if year is None or YEAR.search(text, begin, end):
-        return laws
-    years = {law: YEAR.findall(law) for law in laws}
-    of_it = tuple(law for law in laws if year[1] in years[law])
-    return of_it or tuple(law for law in laws if not years[law])
-
-
-def names_year(laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
-    """Whether the year of one of the laws is in, or follows, its name text[begin:end]."""
-    year = _YEAR_AFTER.match(text, end)
-    years = YEAR.findall(text, begin, end) + ([year[1]] if year else [])
-    return any(set(years).intersection(YEAR.findall(law)) for law in laws)
 
 
 def of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
@@ -459,17 +523,29 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     undated = _DATE.sub("", bare)
     yield 1, undated
     if dated := _DATED.match(law):
-        yield 1, dated[0]
+        yield 1, f"{dated[1]} {dated[2]}"
+    if numbered := _NUMBERED_TITLE.match(bare):
+        yield 1, f"{numbered['kind']} {numbered['subject']}"
+    if enacts := _ENACTS.search(bare):
+        yield 1, enacts[1]
     name, of, place = undated.rpartition(" of ")
     if of and place.removeprefix("the ")[:1].isupper() and len(words_of(name)) > 1:
         yield 1, name
+    elif (name := without_place(undated)) and (
+        len(words_of(name)) > 1 or _GERMAN_COMPOUND.fullmatch(name)
+    ):
+        yield 2, name
 
 
 def initials_of(law: str) -> Iterator[str]:
     """A law's initials: those printed in brackets, and the first letters of its words."""
     printed = re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
     yield from (each for each in printed if each not in _OF_PLACES)
-    capitals = re.findall(r"\b[A-ZÀ-Ý]", re.sub(r"\s*[(\[].*", "", law))
+    bare = re.sub(r"\s*[(\[].*", "", law)
+    capitals = re.findall(r"\b[A-ZÀ-Ý]", bare)
+    if bare.isupper():  # "LEY DE CONTRATO DE TRABAJO"
+        words = re.findall(r"[A-ZÀ-Ý]\w*", bare)
+        capitals = [word[0] for word in words if word.lower() not in _FUNCTION_WORDS]
     if len(capitals) > 2:
         yield "".join(capitals)
 
@@ -493,14 +569,21 @@ def words_of(text: str) -> tuple[str, ...]:
 def tokens_of(text: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
     """(compared form, start, end) of each distinguishing word."""
     for word in _WORD.finditer(text, begin, min(end, len(text))):
-        if compared := as_compared(word[0]):
+        if word["number"]:
+            yield word["number"].replace(".", ""), word.start(), word.end()
+        elif word["dotted"]:
+            letters = filter(str.isalpha, word[0].lower())
+            yield "".join(f"{letter}." for letter in letters), word.start(), word.end()
+        elif compared := as_compared(word[0]):
             yield compared, word.start(), word.end()
 
 
 @lru_cache(maxsize=65_536)
 def as_compared(word: str) -> str:
     """A word's compared form: no case, accents or ending; "" for an article or preposition."""
-    letters = unicodedata.normalize("NFKD", word.lower())
+    word = word.lower()
+    # "Verordnung (EU) 2016/679" is the Regulation.
+    letters = unicodedata.normalize("NFKD", UNION_KINDS.get(word, word))
     folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
     if folded in _IGNORED_WORDS:
         return ""

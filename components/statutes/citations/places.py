@@ -46,7 +46,8 @@ _WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?!s\b)(?=\w))*")
 # "of Norway", "du Valais"; but not "of Part 2" or "of May 2001".
 _CAPITAL_WORD = (
     r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
-    r"|April|May|June|July|August|September|October|November|December|Mme?|Mrs?|Ms|Dr)\b)"
+    r"|April|May|June|July|August|September|October|November|December|Mme?|Mrs?|Ms|Dr"
+    r"|Naci[óo]n|Rep[úu]blica|Federaci[óo]n)\b)"
     r"[A-ZÀ-Ý][\w-]+"
 )
 _CAPITAL = re.compile(
@@ -96,6 +97,21 @@ def place_ending(text: str, start: int, end: int) -> int | None:
     place = _last_place(part)
     link = None if place is None else _LINK_BEFORE.search(part, 0, place)
     return link and max(start, end - _NEAR) + link.start()
+
+
+def without_place(law: str) -> str:
+    """A law's name without the place at its beginning or end; "" if there is none.
+
+    >>> without_place("Code civil suisse")
+    'Code civil'
+    """
+    if (start := place_ending(law, 0, len(law))) is not None:
+        return law[:start]
+    words = law.split()
+    for end in range(_MOST_WORDS, 0, -1):
+        if _territory(" ".join(words[:end])):
+            return " ".join(words[end:])
+    return ""
 
 
 def chinese_place_ending(text: str) -> str | None:

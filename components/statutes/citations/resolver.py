@@ -24,6 +24,7 @@ from components.statutes.citations.hints import (
     PRIVATE_PAPER,
     after_divisions,
     hint_after,
+    is_named_behind,
     is_of_something,
     law_hint,
 )
@@ -627,7 +628,10 @@ class CitationResolver:
             # "Does article 12 apply to the Work Code?" has another citation next to the name.
             return following if following.sure or citation.reference == "named" else None
         if before.laws:
-            of_it = _OF.match(context.text, after) is None or _may_be_of(context.text, end, before)
+            other = _OF.match(context.text, after) is not None or (
+                is_named_behind(context.text, after) and not citation.text.isupper()
+            )
+            of_it = not other or _may_be_of(context.text, end, before)
             return before if of_it else NamedLaws()
         if citation.reference == "named":
             return NamedLaws()

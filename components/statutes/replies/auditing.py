@@ -240,7 +240,10 @@ class _Audit:
             return "it may be a division"
         if citation.law_hint is not None:
             more = more_of_name(citation, self._text, self._plain)
-            if not (is_name(citation.law_hint, law) and name_goes_on(more, law)):
+            if not (
+                is_name(citation.law_hint, law, self._names)
+                and name_goes_on(more, law, self._names)
+            ):
                 return _OTHERWISE
         elif speaks_of_another_law(self._plain, citation, law, self._names):
             return _WHICH_LAW
@@ -363,7 +366,7 @@ class _Named:
     def _means(self, start: int, end: int, law: str) -> bool:
         """Whether the name text[start:end] means a law, and no other one."""
         name = self._text[start:end]
-        if law not in self._names.anywhere(name) or not is_name(name, law):
+        if law not in self._names.anywhere(name) or not is_name(name, law, self._names):
             return False
         return not doubt_of_name(self._text, start, end, law)
 

@@ -182,7 +182,23 @@ _NAME_GOES_ON = re.compile(
 )
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _NO_NAME = frozenset(
-    ["the", "of", "de", "du", "des", "la", "le", "l", "d", "der", "die", "das", "dem", "and"]
+    [
+        "the",
+        "of",
+        "de",
+        "du",
+        "des",
+        "la",
+        "le",
+        "l",
+        "d",
+        "der",
+        "die",
+        "das",
+        "dem",
+        "and",
+        "nacion",
+    ]
 )
 
 
@@ -312,7 +328,7 @@ def _named(
     for resolved in citations:
         citation = resolved.citation
         more = more_of_name(citation, reply, plain)
-        state, why = state_of_named(resolved, plain, of, more)
+        state, why = state_of_named(resolved, plain, of, names, more)
         ids = resolved.ids
         key = (citation.kind, citation.number)
         if is_paragraph(citation, plain, [of[id_] for id_ in ids] or sources):
@@ -334,7 +350,8 @@ def _named(
                 plain, citation, of[fitting[0]].law, names
             ):
                 ids = fitting
-                state, why = state_of_named(replace(resolved, ids=ids), plain, of, law_known=True)
+                resolved = replace(resolved, ids=ids)
+                state, why = state_of_named(resolved, plain, of, names, law_known=True)
         if state == "verified":
             known[key] = ids[0]
         words = reply[citation.start : citation.end]
@@ -358,6 +375,7 @@ def state_of_named(
     resolved: ResolvedCitation,
     plain: str,
     of: Mapping[str, Article],
+    names: LawNames,
     more: str = "",
     *,
     law_known: bool = False,
@@ -368,6 +386,7 @@ def state_of_named(
         resolved: With the articles that fit it.
         plain: The reply.
         of: The sources by id.
+        names: The names of their laws.
         more: How the name of its law goes on after its hint.
         law_known: Whether the law is known from elsewhere.
     """
@@ -382,7 +401,9 @@ def state_of_named(
     if not law_known:
         if citation.law_hint is None:
             return "not checked", _WHICH_LAW
-        named = is_name(citation.law_hint, source.law) and name_goes_on(more, source.law)
+        named = is_name(citation.law_hint, source.law, names) and name_goes_on(
+            more, source.law, names
+        )
         if not resolved.certain or not named:
             return "not checked", "it names the law otherwise"
     why = doubt_of(citation, plain, source.law, source.language, source.number)
@@ -546,7 +567,7 @@ def speaks_of_another_law(plain: str, citation: Citation, law: str, names: LawNa
     begin, stop = sentence_around(plain, *citation.group)
     found = (match[0] for match in NAME_OF_A_LAW.finditer(plain, begin, stop))
     return any(
-        law not in names.anywhere(name) or not is_name(name, law)
+        law not in names.anywhere(name) or not is_name(name, law, names)
         for name in found
         if name not in GENERIC_NAMES
     )
@@ -561,10 +582,10 @@ def sentence_around(plain: str, start: int, end: int) -> tuple[int, int]:
     return begin, after.start() if after else min(len(plain), end + _SENTENCE)
 
 
-def name_goes_on(more: str, law: str) -> bool:
+def name_goes_on(more: str, law: str, names: LawNames) -> bool:
     """Whether the capitals and years with which a name goes on stand in a law's name too."""
     known = _words(law)
-    return all(
+    return law in names.anywhere(more) or all(
         any(_alike(word, each) for each in known)
         for written in re.findall(r"\w+", more)
         if not written[0].islower()
@@ -572,8 +593,9 @@ def name_goes_on(more: str, law: str) -> bool:
     )
 
 
-def is_name(hint: str, law: str) -> bool:
-    """Whether every word of a hint is in a law's full name, whatever its ending."""
+def is_name(hint: str, law: str, names: LawNames) -> bool:
+    """Whether a hint is a name of a law, or has only words of its full name, in any ending."""
+    hint = names.rest_of_name(hint, law)
     if _CHINESE.search(hint):
         return hint.strip("《》") in law
     if hint.isupper() and len(hint.split()) == 1:
