@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("index", "Index a corpus of law into a store.", _EPILOG)
-    parser.add_argument("--corpus", required=True, metavar="PATH", help="the law")
+    parser.add_argument("--corpus", metavar="PATH", help="the law; optional with --alias")
     parser.add_argument(
         "--store",
         type=command_line.named,
@@ -121,6 +121,15 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="questions whose answers are known, also those that the law does not answer; hybrid "
         "searches them too. Those of the split dev, or else they, choose the list's weight",
     )
+    parser.add_argument(
+        "--alias",
+        type=_alias,
+        action="append",
+        default=[],
+        metavar="NAME=LAW",
+        help="another name of a law, under which citations find it, such as 'ZGB=Schweizerisches "
+        "Zivilgesetzbuch'; 'NAME=' removes it. Repeat it for more; it needs no --corpus",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     to_engine = options.engine is not None
@@ -131,6 +140,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
             and (options.url or options.collection or options.shard or options.rebuild),
             "--url, --collection, --shard and --rebuild go with --engine",
         ),
+        (not options.corpus and (to_engine or not options.alias), "give the law as --corpus PATH"),
         (to_engine and not options.url, "--engine needs the engine's address, as --url URL"),
         (
             to_engine
@@ -139,9 +149,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
                 or options.snapshot
                 or options.answered
                 or options.second_model
+                or options.alias
                 or options.model == "none"
             ),
-            "--graph, --snapshot, --answered, --second-model and --model none go with --store",
+            "--graph, --snapshot, --answered, --second-model, --alias and --model none go with "
+            "--store",
         ),
     ):
         if is_wrong:
@@ -160,6 +172,13 @@ def _day(text: str) -> date:
     return day
 
 
+def _alias(text: str) -> tuple[str, str]:
+    name, equals, law = (part.strip() for part in text.partition("="))
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text}: write it as NAME=LAW")
+    return name, law
+
+
 def _shard(text: str) -> tuple[int, int]:
     number, of = map(int, text.split("/"))
     if not 1 <= number <= of:
@@ -173,6 +192,8 @@ _BOTH = ("model", "skip_bad", "format", "prune", "replace")  # flags of stores a
 def _index(options: argparse.Namespace) -> int:
     from components.statutes.sources import bsard, opening
 
+    if options.corpus is None:
+        return _name(options)
     corpus = Path(options.corpus)
     if options.corpus not in (opening.DEMO_LAW, bsard.HUB_NAME) and not corpus.exists():
         say(f"error: --corpus: there is no {corpus}. Check the path.")
@@ -206,6 +227,13 @@ def _index(options: argparse.Namespace) -> int:
             **both,
         )
     show(asdict(report) if options.json else str(report))
+    return _name(options) if options.alias else DONE
+
+
+def _name(options: argparse.Namespace) -> int:
+    from pipelines.indexing import name_laws
+
+    say(name_laws(options.store, dict(options.alias)))
     return DONE
 
 

@@ -35,8 +35,9 @@ from components.retrievers.embedding import (
 )
 from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
+from components.statutes.citations.laws import LawNames
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.identity import DistinctLaws
+from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
 from components.statutes.lexical import K1, B
 from components.stores.journal import text_digest
@@ -902,6 +903,41 @@ def index_corpus(
         )
     finally:
         store.close()
+
+
+def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
+    """Give laws of a store further names, under which citations find them; returns a report.
+
+    Args:
+        store_path: the store.
+        aliases: a law's title, or another of its names, by the new name; "" takes the name away.
+
+    Raises:
+        LoadingError: there is no such store, or not exactly one law of a name.
+        StoreError: the store cannot be read or written.
+    """
+    if not Path(store_path).is_file():
+        raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
+    store = StatuteDocumentStore(str(store_path))
+    try:
+        named = names_of_laws(store.laws())
+        names = LawNames(named, named)
+        recorded = store.publisher.aliases()
+        for alias, law in aliases.items():
+            recorded.pop(alias, None)
+            meant = [each for each in named if law and not names.rest_of_name(law, each)]
+            meant = [law] if law in named else meant
+            if law and len(meant) != 1:
+                raise LoadingError(
+                    f"--alias {alias}={law}: {store_path} has {len(meant)} laws of that name. Give "
+                    f"the title of one: {'; '.join((meant or list(named))[:_NAMED])}."
+                )
+            if law:
+                recorded[alias] = meant[0]
+        store.publisher.record_aliases(recorded)
+    finally:
+        store.close()
+    return f"{store_path}: {counted(len(recorded), 'further name')} of laws"
 
 
 def _keep_weight(

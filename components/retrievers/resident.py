@@ -167,12 +167,14 @@ class ResidentIndex(Generic[Index]):
 
 
 def state_of(store: ReadableStore) -> Hashable:
-    """The version of a store's content, and the file it stands in.
+    """The version of a store's content, the file it stands in, and the users' names of laws.
 
     A copy that took the place of the store's file may have the same version.
     """
     version = store.content_version()
-    return version, store.database.identity if isinstance(store, StatuteDocumentStore) else None
+    if isinstance(store, StatuteDocumentStore):
+        return version, store.database.identity, store.database.text_fact("aliases")
+    return version, None
 
 
 _residents: WeakValueDictionary[Hashable, ResidentIndex[Any]] = WeakValueDictionary()

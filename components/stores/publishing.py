@@ -236,8 +236,28 @@ class LawPublisher:
             "'law_names', json_extract(meta, '$.law_names')) FROM documents "
             "WHERE typeof(law) = 'text'"
         )
+        aliases: dict[str, list[str]] = {}
+        for alias, law in self.aliases().items():
+            aliases.setdefault(law, []).append(alias)
         for law, fields in rows:
-            yield identity_of({"law": law, **parsed(self._database.path, law, "meta", fields)})
+            identity = identity_of({"law": law, **parsed(self._database.path, law, "meta", fields)})
+            names = (*identity.law_names, *aliases.get(law, ()))
+            yield identity._replace(law_names=names)
+
+    def aliases(self) -> dict[str, str]:
+        """The users' names of laws, each with the law that it means."""
+        recorded = self._database.text_fact("aliases") or ""
+        return dict(line.split("=", 1) for line in recorded.splitlines() if "=" in line)
+
+    def record_aliases(self, aliases: Mapping[str, str]) -> None:
+        """Record users' names of laws in place of those on record.
+
+        Args:
+            aliases: laws by name.
+        """
+        lines = "\n".join(f"{name}={law}" for name, law in aliases.items())
+        with self._database.writing(content=False) as connection:
+            _record(connection, "aliases", lines)
 
     def places(self) -> list[Place]:
         """The place of every document that names a law, in the order of the law."""

@@ -347,7 +347,6 @@ FB = Föräldrabalk
 ÄB = Ärvdabalk
 UB = Utsökningsbalk
 MB = Miljöbalk
-LAS = Lag om anställningsskydd
 ABL = Aktiebolagslag
 avtl. = Avtaleloven
 strl. = Straffeloven

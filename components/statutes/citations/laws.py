@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -45,7 +45,8 @@ _LEAD = re.compile(  # what may stand between a citation and the name of its law
     re.IGNORECASE,
 )
 _TRAIL = re.compile(
-    r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?)\b|['’])*$",
+    r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?"
+    r"|de la naci[óo]n(?: argentina)?)\b|['’])*$",
     re.IGNORECASE,
 )
 # "... of the Housing Code. Article 1 GDPR"; but not "C. civ. Art. 5".
@@ -112,7 +113,7 @@ KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "lu
 # dotted initials: "c. p. c.".
 _WORD = re.compile(
     rf"(?:{COMMUNITY}\s*)?(?:\b{NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
-    r"\b(?P<number>\d{1,3}(?:\.\d{3})+|\d+)\b"
+    rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{COMMUNITY})?"
     r"|\b(?P<dotted>[^\W\d_](?:\.\s?[^\W\d_])+\b\.?)|\w+|&",
     re.IGNORECASE,
 )
@@ -189,7 +190,7 @@ class LawNames:
         self._chinese: dict[str, tuple[int, list[str]]] = {}
         self._years: dict[str, set[str]] = {}
         for law in dict.fromkeys(laws):
-            self._years[law] = set(YEAR.findall(law))
+            self._years[law] = set()
             self._add(law, law)
             for name in names.get(law, ()):
                 if _SHORT.fullmatch(name) and name != name.lower():
@@ -210,6 +211,8 @@ class LawNames:
             for rank, alias in enumerate(chinese_aliases_of(name)):
                 _keep(self._chinese, alias, rank, law)
             return
+        if " " in name:  # identifiers have years of other things too
+            self._years[law].update(YEAR.findall(name))
         for rank, alias in aliases_of(name):
             self._add_words(alias, rank, law)
         for initials in initials_of(name):
@@ -224,9 +227,9 @@ class LawNames:
             _keep(self._words, words, rank, law)
 
     def _add_abbreviations(self) -> None:
-        """Index the well-known abbreviations that can mean one of the laws alone."""
-        for short, full_names in abbreviations().items():
-            words = [words_of(full) for full in full_names if words_of(full) in self._words]
+        """Index the well-known abbreviations of these laws."""
+        for short, full_names in _abbreviated_words().items():
+            words = [each for each in full_names if each in self._words]
             laws = dict.fromkeys(law for each in words for law in self._words[each][1])
             if laws:
                 named = (_OF_ABBREVIATIONS, list(laws))
@@ -510,6 +513,12 @@ def may_be_topic(words: list[str]) -> bool:
 
 def _bare(word: str) -> str:
     return re.sub(r"['’]s?$", "", word)
+
+
+@cache
+def _abbreviated_words() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """`words_of` every full name that an abbreviation stands for."""
+    return {short: tuple(map(words_of, full)) for short, full in abbreviations().items()}
 
 
 def aliases_of(law: str) -> Iterator[tuple[int, str]]:

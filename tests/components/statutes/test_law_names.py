@@ -2,6 +2,7 @@
 
 import pytest
 
+from components.statutes.citations.abbreviations import abbreviations
 from components.statutes.citations.laws import LawNames
 
 
@@ -92,3 +93,75 @@ def test_a_full_name_wins_over_another_law_s_short_one():
     names = LawNames(["Housing Code of Aldermere", "Housing Code"])
     assert names.after(" Housing Code", 0).laws == ("Housing Code",)
     assert names.after(" Housing Code of Aldermere", 0).laws == ("Housing Code of Aldermere",)
+
+
+@pytest.mark.parametrize(
+    ("law", "names", "cited", "another"),
+    [
+        ("Fährgesetz", ["FäG"], "FäG", "FÄG"),
+        ("Schweizerisches Zivilgesetzbuch", [], "ZGB | des Zivilgesetzbuches", "OR | zgbr"),
+        ("LEY DE CONTRATO DE TRABAJO", [], "LCT | la L.C.T. | L. C. T.", "LTC"),
+        ("Ley de Contrato de Trabajo", ["ar/LEY-20744"], "Ley 20.744 | Ley N° 20744", "Ley 20"),
+        ("DEFENSA DEL USUARIO", ["ar/LEY-24999"], "la Ley de Defensa del Usuario", "Ley 24"),
+        ("CODIGO PENAL", [], "del Código Penal de la Nación | CP", "Código Penal de Fiji"),
+        (
+            "Ley Orgánica 6/1985, de 1 de julio, del Poder Judicial",
+            [],
+            "LOPJ | la LO 6/1985 | la Ley Orgánica del Poder Judicial",
+            "LO 6/1986 | LO 6",
+        ),
+        ("Real Decreto de 24 de julio por el que se publica el Código Civil", [], "CC | C.c.", "C"),
+        (
+            "LEI Nº 8.978, DE 11 DE SETEMBRO DE 1990",
+            [],
+            "Lei 8.978/1990 | Lei 8.978/90 | Lei nº 8.978 | Lei 8978, de 11 de setembro de 1990",
+            "Lei 8.978/91 | Lei 8 | Lei 8.978/1991",
+        ),
+        ("Lei das Balsas", ["LEI-8978"], "Lei 8.978/1990 | Lei 8978", "Lei 8.978.1"),
+        (
+            "DECRETO LEGISLATIVO 23 maggio 2011, n. 79",
+            [],
+            "D.Lgs. 79/2011 | d.lgs. n. 79 del 2011 | D.Lgs. 23 maggio 2011, n. 79",
+            "D.Lgs. 79/2012 | D.Lgs. 79",
+        ),
+        ("Decreto-Lei n.º 47/2007", [], "Decreto-Lei n.º 47/2007 | DL 47/2007", "DL 48/2007"),
+        (
+            "Loi n° 2002-303 du 4 mars 2002 relative aux bacs",
+            [],
+            "loi n° 2002-303 | loi du 4 mars 2002",
+            "loi n° 2002-304 | loi 2002",
+        ),
+        ("Rafts Act, 1995 (Act No. 66 of 1995)", [], "Act 66 of 1995", "Act 67 of 1995 | Act 66"),
+        (
+            "Ferries Regulation",
+            ["32016R0679"],
+            "Regulation (EU) 2016/679 | Verordnung (EU) 2016/679 | RGPD",
+            "Regulation (EU) 2016/680 | Directive (EU) 2016/679",
+        ),
+        ("Directive 95/46/EC", [], "Directive 95/46/EC | Richtlinie 95/46/EG", "Directive 95/47"),
+        ("Codice civile", [], "c.c. | C.C. | c. c. | cod. civ.", "c.d.c. | cc"),
+        ("Wetboek van Strafrecht", [], "Sr", "sr | Sv"),
+        ("Penal Code of Fiji", ["The Penal Code 1945"], "the Penal Code 1945", "Penal Code 1946"),
+    ],
+)
+def test_a_law_by_its_abbreviations_and_its_number(law, names, cited, another):
+    known = LawNames([law], {law: names})
+    for name in cited.split(" | "):
+        assert known.after(f" {name}", 0).laws == (law,), name
+        assert known.before(f"{name}, ", len(name) + 2).laws == (law,), name
+    for name in another.split(" | "):
+        assert known.after(f" {name}, ", 0).laws == (), name
+
+
+def test_a_name_of_several_laws_finds_them_all_and_a_given_one_wins_over_a_derived_one():
+    names = LawNames(["Rafts Act 1990", "Rafts Act 2004"], {"Rafts Act 2004": ["RA", "Rafts Law"]})
+    assert names.after(" Rafts Act", 0).laws == ("Rafts Act 1990", "Rafts Act 2004")
+    assert names.after(" Rafts Law", 0).laws == names.after(" RA", 0).laws == ("Rafts Act 2004",)
+    civil = LawNames(["Code civil", "Código Civil", "Ley de Balsas"], {"Ley de Balsas": ["CC"]})
+    assert civil.after(" CC", 0).laws == ("Ley de Balsas",)
+
+
+def test_every_abbreviation_of_the_table_is_read_and_stands_for_a_name():
+    for short, full_names in abbreviations().items():
+        for full in full_names:
+            assert LawNames([full]).after(f" {short} ", 0).laws == (full,), (short, full)
