@@ -87,6 +87,16 @@ def test_articles_are_found_compactly(pipeline):
     assert repealed["articles"][0]["id"] == "housing-13"
     assert repealed["as_of"] == "2015-01-01"
 
+    absent, replaced, read = called(
+        build_mcp(pipeline),
+        ("find_articles", {"question": "art. 999 Housing Code"}),
+        ("find_articles", {"question": "art. 25 Housing Code"}),
+        ("read_article", {"id": "housing-12", "on": "2018-06-30"}),
+    )
+    assert absent["articles"] == replaced["articles"] == []
+    assert replaced["left_out"][0]["replaced_by"]["id"] == "housing-25-1"
+    assert (read["state"], read["earlier_text"]) == ("not yet in force", "not held")
+
 
 def test_an_article_is_read_with_what_it_cites_and_what_cites_it(pipeline):
     by_name, by_id, neither, absent, bad_day = called(

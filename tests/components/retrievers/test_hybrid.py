@@ -168,6 +168,8 @@ def test_what_is_cited_stands_first(store):
     assert [each.id for each in found["pinned"]] == ["a30"]
     assert found["missing"] == ["art. 99, Work Code"]
     assert len({each.id for each in found["documents"]}) == 3
+    nothing = over(store).run("art. 99 Work Code")
+    assert (nothing["documents"], nothing["evidence"], nothing["unanswerable"]) == ([], [], True)
 
 
 def test_law_of_a_day_and_what_is_left_out(store):
