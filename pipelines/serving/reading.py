@@ -25,7 +25,6 @@ from components.retrievers.resident import (
 )
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import ANY
-from components.statutes.article import normalised
 from components.statutes.citations.finding import read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
@@ -89,7 +88,6 @@ class LawMap:
         self.articles: dict[str, list[str]] = {}
         self._ids: list[dict[tuple[str, str], list[str]]] = [{} for _ in _FORMS]
         self._printed: dict[str, dict[str, str]] = {}
-        self._other_names: dict[str, set[str]] = {}
         spoken: dict[str, set[str]] = {}
         for _, id_, meta in store.metas():
             article = article_of(Document(id=id_, meta=meta))
@@ -102,8 +100,6 @@ class LawMap:
                 ids.setdefault((law, form(number)), []).append(id_)
             if article.language:
                 spoken.setdefault(law, set()).add(article.language)
-            for name in filter(None, (article.law_id, *article.law_names)):
-                self._other_names.setdefault(normalised(name), set()).add(law)
         self._names = LawNames(self.articles, names_of_laws(store.laws()))
         self.languages = {law: sorted(spoken.get(law, ())) for law in self.articles}
 
@@ -113,8 +109,7 @@ class LawMap:
         Raises:
             NotHeldError: there are none.
         """
-        laws = [name] if name in self.articles else self._other_names.get(normalised(name))
-        laws = laws or self._names.anywhere(name)
+        laws = {name} if name in self.articles else self._names.anywhere(name)
         if not laws:
             raise NotHeldError(f"No law here is called {name!r:.80}; see the list of laws.")
         return sorted(laws)
