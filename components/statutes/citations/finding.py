@@ -14,16 +14,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from components.statutes.citations.hints import (
-    LawReference,
-    chinese_law_hint,
-    hint_after,
-    law_hint,
-)
+from components.statutes.citations.countries import find_in_forms_of_countries
+from components.statutes.citations.hints import LawReference, hint_after, law_hint
 from components.statutes.citations.patterns import (
-    CHINESE_NUMERAL,
     FINAL_TITLE,
     IN_FINAL_TITLE,
     KINDS_BY_MARKER,
@@ -36,7 +31,6 @@ from components.statutes.citations.patterns import (
     CitationKind,
     any_language,
     canonical_core,
-    chinese_integer,
     longer_numbers,
     spellings,
     unread_after,
@@ -414,82 +408,6 @@ def _replaced(levels: list[str], other: str) -> str:
     return "".join(f"({x})" for x in [*levels, *further])
 
 
-# Citations in Chinese and Japanese text: 民法典第12条, 本法第三条第二款, 民法第三条の二第一項.
-
-
-# After the name of a law 第 may be left out, "民法典1079条"; not after 依法 or 办法.
-_ARTICLE = re.compile(
-    rf"(?:第\s?{CHINESE_NUMERAL}|(?:(?<=[^依合非违执司方做办]法)|(?<=法典)|(?<=条例)|(?<=》))\d{{1,4}})\s?条"
-    rf"(?:之{CHINESE_NUMERAL}|(?:の{CHINESE_NUMERAL}){{1,2}})?"
-)
-_CHINESE_LEVEL = re.compile(
-    rf"第?[（(]?({CHINESE_NUMERAL})[）)]?[款项項号]|第[（(]({CHINESE_NUMERAL})[）)]"
-)
-_CHINESE_SEPARATOR = (
-    r"(?:或者|以及|及び|又は|若しくは|並びに|および|または|もしくは|ならびに|[、，,和及与或])"
-)
-# A further paragraph of the article just named: "第一款、第二款", "第（二）、（三）项".
-_MORE_CHINESE_LEVELS = re.compile(
-    rf"{_CHINESE_SEPARATOR}(?:第?[（(]?{CHINESE_NUMERAL}[）)]?[款项項号]|[（(]{CHINESE_NUMERAL}[）)])"
-    rf"(?:第?[（(]?{CHINESE_NUMERAL}[）)]?[项号])?|项"
-)
-_NEXT = re.compile(
-    rf"(?:{_CHINESE_SEPARATOR}|(?P<range>[至到]|から|ないし|乃至))(?=第\s?{CHINESE_NUMERAL}\s?条)"
-)
-# "第六条 各航空单位…" at the beginning of a line is an article itself, not a citation.
-_PRINTED_HEAD = re.compile(r"(?:\n|[。；] ?)\s*$")
-
-
-def find_chinese(text: str) -> Iterator[dict[str, Any]]:
-    """The fields of each `Citation` in a text, in order."""
-    position = 0
-    while article := _ARTICLE.search(text, position):
-        start = article.start()
-        items: list[dict[str, Any]] = []
-        following: re.Match[str] | None = None
-        head: re.Match[str] | None = article
-        while head:
-            paragraph, position = _levels(text, head.end())
-            number = canonical_core(re.sub(r"\s", "", head[0]))
-            if following and following["range"]:
-                items[-1] |= {"through": number, "end": position}
-                items[-1]["text"] = text[items[-1]["start"] : position]
-            else:
-                items.append(
-                    {
-                        "start": head.start(),
-                        "end": position,
-                        "text": text[head.start() : position],
-                        "number": number,
-                        "paragraph": paragraph,
-                        "kind": "article",
-                    }
-                )
-            following = _NEXT.match(text, position)
-            head = _ARTICLE.match(text, following.end()) if following else None
-        if text[position : position + 1].isspace() and _PRINTED_HEAD.search(
-            text, max(0, start - 4), start
-        ):
-            continue
-        hint, reference = chinese_law_hint(text, start)
-        for item in items:
-            yield item | {
-                "law_hint": hint,
-                "reference": reference,
-                "group": (start, position),
-            }
-
-
-def _levels(text: str, position: int) -> tuple[str | None, int]:
-    levels: list[str] = []
-    while level := _CHINESE_LEVEL.match(text, position):
-        levels.append(str(chinese_integer(level[1] or level[2])))
-        position = level.end()
-    while levels and (more := _MORE_CHINESE_LEVELS.match(text, position)):
-        position = more.end()
-    return "".join(f"({level})" for level in levels) or None, position
-
-
 @dataclass(frozen=True, slots=True)
 class Citation:
     """One cited article, or one range of articles.
@@ -604,8 +522,8 @@ def read_citations(
     """
     plain = text.translate(PLAIN_CHARACTERS)
     limit = len(plain) if most is None else most
-    chinese = islice(find_chinese(plain), limit + 1)
-    found = [Citation(**fields) for fields in chinese]
+    found = [Citation(**fields) for fields in islice(find_in_forms_of_countries(plain), limit + 1)]
+    plain = _without(plain, found)  # its citations are not read twice
     read_end = len(plain)
     tried = 0
     french = (language or "").lower().startswith("fr")
@@ -636,6 +554,16 @@ def read_citations(
     if len(found) > limit:
         read_end = min(read_end, found[limit].start)
     return [citation for citation in found if citation.start < read_end], read_end
+
+
+def _without(text: str, citations: list[Citation]) -> str:
+    """The text with a sign that is read as nothing in place of each character of the citations."""
+    parts: list[str] = []
+    end = 0
+    for citation in citations:
+        parts += text[end : citation.start], "\ufffc" * (citation.end - citation.start)
+        end = citation.end
+    return "".join([*parts, text[end:]])
 
 
 def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:

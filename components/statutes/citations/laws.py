@@ -19,6 +19,7 @@ from components.statutes.citations.acts import (
     YEAR,
     act_numbers,
 )
+from components.statutes.citations.countries import LEADS_TO_LAW
 from components.statutes.citations.hints import bracketed_name
 from components.statutes.citations.patterns import any_language
 from components.statutes.citations.places import (
@@ -41,11 +42,11 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
-    r"|from|[ld](?!\.\s?\w\.)|et suivants|ff?)\b\.?)*",
+    rf"|from|[ld](?!\.\s?\w\.)|et suivants|ff?|{LEADS_TO_LAW})\b\.?|แห่ง)*",
     re.IGNORECASE,
 )
 _TRAIL = re.compile(
-    r"(?:[\s,(]|['’]s\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?"
+    r"(?:[\s,(]|['’](?:s|n?[uıiü]n)\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?"
     r"|de la naci[óo]n(?: argentina)?)\b|['’])*$",
     re.IGNORECASE,
 )
@@ -116,6 +117,14 @@ _WORD = re.compile(
     rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{COMMUNITY})?"
     r"|\b(?P<dotted>[^\W\d_](?:\.\s?[^\W\d_])+\b\.?)|\w+|&",
     re.IGNORECASE,
+)
+# Enough for case and number: Gesetzbuchs, Bürgerlichen, Regulations; kodeksu cywilnego,
+# občanského zákoníku; rikoslain of rikoslaki; Гражданского кодекса, Цивільного кодексу; Αστικού.
+_ENDING = re.compile(
+    r"(?<=\w{4})(?:[esnrmuyi]|e[gh][oa]|emu|ej|ych|og|(?<=um|on|ik)a)+$"
+    r"|(?<=\w{2}la)(?:ki|in)$|(?<=^cod)ul(?:ui)?$"
+    r"|(?<=[а-яєіґ]{4})[аеиоуыэюяієьмгвх]+$"
+    r"|(?<=[α-ω]{4})(?:ατ)?[αεηιουωςν]+$"
 )
 # Words that occur in names and next to them, and do not distinguish laws.
 _IGNORED_WORDS = frozenset(
@@ -529,6 +538,7 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     yield 1, _DATE.sub("", law)
     bare = bare.removesuffix(" für die Bundesrepublik Deutschland")
     yield 1, bare
+    yield 1, re.sub(r" (?:Российской Федерации|РФ|України)$", "", bare)
     undated = _DATE.sub("", bare)
     yield 1, undated
     if dated := _DATED.match(law):
@@ -598,5 +608,4 @@ def as_compared(word: str) -> str:
         return ""
     if folded == "&":
         return "and"
-    # Strips enough for case and number: Gesetzbuchs, Bürgerlichen, Regulations.
-    return re.sub(r"(?<=\w{4})[esnrm]+$", "", folded)
+    return _ENDING.sub("", folded)

@@ -30,9 +30,21 @@ _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
 # Chinese inserts 第十七条之一 and 第17條之1, Japanese 第三条の二 and 第三条ノ二の三.
 _CHINESE_ARTICLE = re.compile(
-    rf"第?\s?({CHINESE_NUMERAL})\s?[条條](?:[之のノ]({CHINESE_NUMERAL}))?(?:[のノ]({CHINESE_NUMERAL}))?"
+    rf"第?\s?({CHINESE_NUMERAL})(?:-(\d+))?\s?[条條](?:\s?[之のノ]\s?({CHINESE_NUMERAL}))?"
+    rf"(?:[のノ]({CHINESE_NUMERAL}))?"
 )
-_KOREAN_ARTICLE = re.compile(r"(?:제\s?)?(\d+)\s?조?(?:\s?의\s?(\d+))?(?:\s?의\s?(\d+))?")
+_KOREAN_ARTICLE = re.compile(
+    r"(?:제\s?)?(\d+)(?:\s?조)?\s?의\s?(\d+)(?:\s?의\s?(\d+))?|(?:제\s?)?(\d+)\s?조"
+)
+# Numbers as single countries print them: "1 kap. 3 §", "§ 19 b", "3. gr. a", "12/A. §", "Чл. 7а",
+# "14^1", "มาตรา 288". The word for the unit is not part of the number.
+_COUNTRY_NUMBER = re.compile(
+    rf"(?:(?:{unit_pattern('before')})\s*)?"
+    r"(?:(?P<chapter>\d+\s?[a-z]?)\s?(?:kap\.?|luku|luvun)\s)?"
+    r"(?P<number>\d+(?:[.:/-]\d+)*)(?:\s?\^\s?(?P<inserted>\d+))?"
+    r"(?P<letter>\s?/[a-z]|\.?\s?[^\W\d_]|\s?(?:ทวิ|ตรี|จัตวา|เบญจ|สัตต|อัฏฐ|นว|ทศ))?"
+    rf"(?:\.?\s?(?:{unit_pattern('after')})(?:\s(?P<behind>[^\W\d_]))?)?\.?"
+)
 
 FIRST = "premier|primer[oa]|primeiro"
 """An article's number in words: only the first has one that is cited."""
@@ -46,7 +58,7 @@ IN_FINAL_TITLE = "final title"
 
 _ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª°]")  # "1.º", "5º", "5°"
 # "§ 12¹", "art. 2^1" and "art. 2<sup>1</sup>" come between 12 and 13, 2 and 3.
-_RAISED = re.compile(r"(?<=\d)(?:\^\(?(?=\d)|(?=[⁰¹²³⁴-⁹]))([\d⁰¹²³⁴-⁹]+)\)?")
+_RAISED = re.compile(r"(?<=\d)(?:\^\(?(?=\d)|\.?(?=[⁰¹²³⁴-⁹]))([\d⁰¹²³⁴-⁹]+)\)?")
 _FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -54,10 +66,6 @@ _HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number'
 # "PDPA s.2(1)", "Art. 12", "§ 823", "Điều 5": the abbreviation of the law and the unit go.
 _UNIT = re.compile(
     rf"^(?:[\w.]{{1,12}}\s+)?(?:ss?\.|§§|{unit_pattern('before')}|điêu)\s*(?=\S*\d)", re.IGNORECASE
-)
-# "1 §", "3. gr. a", "3.a člen": the unit behind a number, a letter may follow it.
-_UNIT_BEHIND = re.compile(
-    rf"(?<=\w)\.?\s*(?:{unit_pattern('after')})(?:\.|(?!\w))(?=\s*(?:[a-z]|{LATIN_SUFFIX})?$)"
 )
 _DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\s*[.,]\s*")
 _PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
@@ -103,11 +111,13 @@ def parse_number(printed: str) -> ArticleNumber | None:
     if roman := _ROMAN_ARTICLE.fullmatch(printed.strip()):
         return ArticleNumber(canonical_core(roman[1]))
     if korean := _KOREAN_ARTICLE.fullmatch(printed.strip()):
-        return ArticleNumber("-".join(filter(None, korean.groups())))
+        return ArticleNumber("-".join(str(int(n)) for n in korean.groups() if n))
     text = _plain(printed).strip()
+    if country := _COUNTRY_NUMBER.fullmatch(text):
+        return ArticleNumber(_country_core(**country.groupdict(default="")))
     if re.fullmatch(FIRST, text):
         return ArticleNumber("1")
-    text = _UNIT_BEHIND.sub("", _UNIT.sub("", text))
+    text = _UNIT.sub("", text)
     division = ""
     if final := FINAL_TITLE.search(text):
         division, text = IN_FINAL_TITLE, text[: final.start()] + text[final.end() :]
@@ -174,7 +184,15 @@ def _plain(number: str) -> str:
     number = _RAISED.sub(lambda raised: f"-{raised[1].translate(_FROM_RAISED)}", number)
     number = _ORDINAL_SIGN.sub("", number)
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
+    if not text.isascii():
+        text = "".join(str(int(c)) if c.isdecimal() else c for c in text)  # "๒๘๘"
     return _HYPHEN.sub("-", text).lower()
+
+
+def _country_core(chapter: str, number: str, inserted: str, letter: str, behind: str) -> str:
+    core = f"{number}-{inserted}" if inserted else number
+    core += letter.strip(" .") + behind
+    return re.sub(r"\s", "", f"{chapter}:{core}" if chapter else core)
 
 
 def chinese_integer(numeral: str) -> int:
