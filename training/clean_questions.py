@@ -87,8 +87,8 @@ def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
 def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
     """Questions of train, dev and test without those that a later split asks too.
 
-    Texts are compared as in training: case, white space and compatibility characters are ignored. A
-        question of no split, or of another one, stays.
+    Texts are compared as in training (`components.statutes.article.normalised`). A question of no
+        split, or of another one, stays.
 
     Returns:
         What stays, and what is left out, both in order.

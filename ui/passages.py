@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 from stopwordsiso import has_lang, stopwords
 
+from components.statutes.characters import INVISIBLE, JOINT
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
 
 _MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
+
+_WORD = re.compile(rf"[^\W_]+(?:(?:['’-]|[{JOINT}{INVISIBLE}]+)[^\W_]+)*")
 
 # Chinese and Japanese set no blanks between words: there each sign counts as one.
 _SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -389,7 +392,7 @@ def matched_words(
     return [
         Span(start + word.start(), start + word.end())
         for start, end in spans
-        for word in re.finditer(r"[^\W_]+(?:['’-][^\W_]+)*", text[start:end])
+        for word in _WORD.finditer(text[start:end])
         if word[0].casefold() not in common and wanted.intersection(analyse(word[0]))
     ]
 

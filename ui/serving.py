@@ -8,7 +8,6 @@ import math
 import re
 import threading
 import time
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +32,7 @@ from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import ReadableStore, readable, state_of
 from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.article import indexed_text
+from components.statutes.characters import folded
 from components.statutes.citations.laws import LawNames
 from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
@@ -169,8 +169,7 @@ def laws_named(words: str, laws: Sequence[str]) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(each for each in letters if not unicodedata.combining(each))
+    return folded(text.casefold())
 
 
 def checked_day(given: object) -> date | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from components.statutes.characters import TYPED, whole_words
 from components.statutes.repeal import is_repeal_note
 
 # Days as people and files write them.
@@ -53,13 +54,35 @@ def articles_of_laws(articles: int, laws: int) -> str:
 # Equal texts: articles printed twice, questions asked twice.
 
 
-def normalised(text: str) -> str:
-    """A text in the form in which texts are compared: twins and repeated questions are equal.
+class _Compared(dict[int, str]):
+    """What each character is in a comparison: punctuation and what is not seen become blanks."""
 
-    Case, white space and compatibility characters (NFKC) make no difference. Headings are not part
-    of an article's text.
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        kept = character in "%‰" or (category[0] not in "PZC" and category != "Sk")
+        self[code] = character if kept else " "
+        return self[code]
+
+
+# Turkish has capitals of its own for i and ı.
+_COMPARED = _Compared(TYPED | str.maketrans({"ı": "i", "\u0307": ""}))
+_BETWEEN_WORDS = re.compile(r" (?!\d)|(?<!\d) ")
+
+
+def normalised(text: str) -> str:
+    r"""A text in the form in which texts are compared: twins and repeated questions are equal.
+
+    Case, punctuation, white space, invisible and compatibility characters (NFKC) make no
+    difference, nor does the script of digits. A blank remains only between two numbers: "1.5" is
+    not "15". A text of nothing but punctuation stays as it is. Headings are not part of an
+    article's text.
+
+    >>> normalised("What is the land-\nlord’s duty within 1,000 days ?")
+    'whatisthelandlordsdutywithin1 000days'
     """
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    words = whole_words(text).casefold().translate(_COMPARED).split()
+    return _BETWEEN_WORDS.sub("", " ".join(words)) or text.strip()
 
 
 ArticleState = Literal["in force", "repealed", "not yet in force", "unknown"]

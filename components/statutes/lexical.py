@@ -21,6 +21,7 @@ from typing import Literal
 
 import Stemmer
 
+from components.statutes.characters import JOINT, MARKS, folded, whole_words
 from components.statutes.languages import STEMMERS, STOP_WORDS, known_language, stop_words
 from components.statutes.question import MAX_QUESTION_CHARS
 
@@ -108,11 +109,11 @@ def _loaded() -> Callable[[str], list[str]]:
 logger = logging.getLogger(__name__)
 
 # Increase whenever the same text would give different terms.
-_VERSION = 3
+_VERSION = 4
 
 # Accents of these are removed before stemming, so that a word typed without them has the same stem.
 # Elsewhere the stemmer's suffixes have accents of their own (Russian "й", Finnish "ä").
-_FOLDED_FIRST = frozenset({"de", "en", "es", "fr", "nl"})
+_FOLDED_FIRST = frozenset({"ar", "de", "en", "es", "fa", "fr", "nl"})
 _TONAL = frozenset({"vi"})  # accents distinguish words: má, mà and ma are three words
 _MAX_CACHED_TERMS = 500_000  # bounded: hostile questions cannot grow the cache without end
 
@@ -124,26 +125,19 @@ _UNSPACED = (
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6"  # Thai, Lao
     "\u1000-\u102a\u103f\u1050-\u1055\u1780-\u17b3"  # Burmese, Khmer
 )
-# Vowels and tones on, under or next to a letter, which Python's \w does not match.
-_MARK = "".join(c for c in map(chr, range(0x10000)) if unicodedata.category(c) in ("Mn", "Mc"))
 _TERM = re.compile(
-    rf"[{_UNSPACED}][{_UNSPACED}{_MARK}]*"
-    rf"|\d+[^\W\d_{_UNSPACED}]*(?:[-./,]\d+[^\W\d_{_UNSPACED}]*)*"  # 1382-1, 6.1.3, 203quater
+    rf"[{_UNSPACED}][{_UNSPACED}{MARKS}{JOINT}]*"
+    rf"|\d+[^\W\d_{_UNSPACED}]*(?:[-./,٫٬]\d+[^\W\d_{_UNSPACED}]*)*"  # 1382-1, 6.1.3, 203quater
     rf"|[^\W\d_{_UNSPACED}]{{1,2}}\d+(?:[-./]\d+)*"  # L1221-1, A4.12.8
-    rf"|[^\W_{_UNSPACED}]+(?:[{_MARK}]+[^\W_{_UNSPACED}]*)*"
+    rf"|[^\W_{_UNSPACED}]+(?:[{MARKS}{JOINT}]+[^\W_{_UNSPACED}]*)*"
 )
-_LETTER = re.compile(rf"[{_UNSPACED}][{_MARK}]*")
+_LETTER = re.compile(rf"[{_UNSPACED}][{MARKS}]*")
 _HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _DIGIT = re.compile(r"\d")
 _SYLLABLE = rf"[^\W\d_{_UNSPACED}]+"
 _JOINED = re.compile(rf"{_SYLLABLE}(?:_{_SYLLABLE})+|{_TERM.pattern}")
-# Letters that Unicode does not decompose: "cœur" and "coeur" are the same word.
-_LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
-# Accents, and the vowel points of Arabic and Hebrew. An Indic or Thai mark is an ordinary letter.
-_ACCENT = re.compile(
-    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
-)
+# Typed for a taa marbuta, on which the Arabic stemmer relies; after "ت" it is a pronoun.
+_ARABIC_FINAL_HEH = re.compile("(?<!ت)ه$")
 _FRENCH_CODE_NUMBER = re.compile(r"\b([lrd])(?:\.\s?|\s)(?:\*\s?)?(?=\d)")
 
 
@@ -191,8 +185,7 @@ class _Analyzer:
         self._terms: dict[str, str] = {}
 
     def __call__(self, text: str) -> list[str]:
-        if not text.isascii():
-            text = unicodedata.normalize("NFKC", text).replace("\u00ad", "")
+        text = whole_words(text)
         pattern = _TERM
         if self._language == "vi" and _tells_words_apart():
             # Before lowercasing: capitals help the segmenter with names.
@@ -213,6 +206,10 @@ class _Analyzer:
                 if _LETTER.match(word):
                     terms.extend(self._unspaced_terms(word))
                     continue
+                if JOINT in word:
+                    forms = dict.fromkeys([word.replace(JOINT, ""), *word.split(JOINT)])
+                    terms.extend(filter(None, map(self._term, forms)))
+                    continue
                 term = self._term(word)
             if term:
                 terms.append(term)
@@ -225,6 +222,8 @@ class _Analyzer:
             term = ""
         elif self._stemmer is not None and not _DIGIT.search(term):
             with self._lock:
+                if self._language == "ar":
+                    term = _ARABIC_FINAL_HEH.sub("ة", term)
                 if self._language in _FOLDED_FIRST:
                     term = self._stemmer.stemWord(term)
                 else:
@@ -239,13 +238,6 @@ class _Analyzer:
         pairs = list(map("".join, pairwise(characters)))
         alone = [c for c in characters if _HAN.match(c) and c not in STOP_WORDS["zh"]]
         return [*pairs, *alone] if pairs or _HAN.match(run) else [run]
-
-
-def folded(word: str) -> str:
-    """A word without its accents, as the terms of a text are compared."""
-    if word.isascii():
-        return word
-    return _ACCENT.sub("", unicodedata.normalize("NFKD", word)).translate(_LETTERS)
 
 
 @cache

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from components.statutes.characters import JOINT, rejoined
+
 MAX_QUESTION_CHARS = 10_000
 
 # Zero-width joiners and the word joiner hold letters together in Persian, Indic scripts and emoji.
-_JOINERS = frozenset("\u200c\u200d\u2060")
-_SOFT_HYPHEN = "\u00ad"
+_JOINERS = frozenset(f"{JOINT}\u200d\u2060")
 
 
 class QuestionError(ValueError):
@@ -45,8 +46,8 @@ class Question:
 def clean_question(text: object) -> str:
     """The question in the form that every component expects; cleaning is idempotent.
 
-    Control and format characters (Unicode Cc, Cf, Cs) become spaces, except joiners, which stay,
-    and soft hyphens, which go; the rest is composed to NFC and stripped.
+    A word broken at the end of a line becomes whole. Control characters (Unicode Cc, Cs) become
+    spaces, format characters (Cf) other than joiners go; the rest is composed to NFC and stripped.
 
     Raises:
         QuestionError: Not text, longer than `MAX_QUESTION_CHARS` characters, or nothing is left.
@@ -64,7 +65,7 @@ def clean_question(text: object) -> str:
 @lru_cache(maxsize=64)  # a pipeline gives one question to several components
 def _cleaned(text: str) -> str:
     if not text.isprintable():
-        text = "".join(_visible(character) for character in text)
+        text = "".join(map(_visible, rejoined(text, joint="")))
     text = unicodedata.normalize("NFC", text).strip()
     if not text or all(character in _JOINERS for character in text):
         raise QuestionError("the question is empty. Ask it in words.")
@@ -72,8 +73,7 @@ def _cleaned(text: str) -> str:
 
 
 def _visible(character: str) -> str:
-    if character in _JOINERS:
-        return character
-    if character == _SOFT_HYPHEN:
-        return ""
-    return " " if unicodedata.category(character) in ("Cc", "Cf", "Cs") else character
+    category = unicodedata.category(character)
+    if category == "Cf":
+        return character if character in _JOINERS else ""
+    return " " if category in ("Cc", "Cs") else character

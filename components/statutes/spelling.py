@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from components.statutes.lexical import folded
+from components.statutes.characters import folded, whole_words
 
 # A short word has too many neighbours, and typing errors rarely touch the first letter. Measured on
 # training questions, as they are and with one word of each misspelt: docs/results/notebook.md.
@@ -51,7 +51,7 @@ class Spelling:
         """Count the words of texts."""
         counts: Counter[str] = Counter()
         for text in texts:
-            counts.update(_WORD.findall(folded(text).lower()))
+            counts.update(_WORD.findall(folded(whole_words(text)).lower()))
         return cls(counts)
 
     def corrections(self, question: str, known: Callable[[str], bool]) -> dict[str, str]:

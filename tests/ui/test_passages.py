@@ -139,9 +139,9 @@ def test_marks_and_links_change_no_word(text, places):
 
 
 def test_the_question_s_words_are_marked_in_any_form():
-    text = "Deposits are returned. A depositor is not a tenant."
+    text = "Deposits are returned. A depositor is not a tenant, a de\u200bpo\u00adsit is."
     spans = matched_words(text, [Span(0, len(text))], set(analyzer("en")("my deposit")), "en")
-    assert [text[start:end] for start, end in spans] == ["Deposits"]
+    assert [text[start:end] for start, end in spans] == ["Deposits", "de\u200bpo\u00adsit"]
 
 
 def test_a_reference_to_a_paragraph_of_the_article_leads_there():

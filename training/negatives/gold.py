@@ -58,8 +58,8 @@ class Gold:
     """The positives of each question, and the articles that must not be its negatives.
 
     Real data asks the same question twice with different gold, and prints the same words as two
-    articles. A *twin* is another article with the same text, headings aside. Case, white space
-    and compatibility characters (NFKC) are ignored; the texts of questions are compared likewise.
+    articles. A *twin* is another article with the same text, headings aside. Texts are compared by
+    their letters and digits (`components.statutes.article.normalised`), those of questions too.
 
     Attributes:
         question_ids: Ids of the questions, `[n_questions]`.

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from components.statutes.characters import DIGITS
 from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
 
 # The numbers of articles, brought to one form so that "L. 1221-1" finds the printed "L1221-1".
@@ -184,9 +185,7 @@ def _plain(number: str) -> str:
     number = _RAISED.sub(lambda raised: f"-{raised[1].translate(_FROM_RAISED)}", number)
     number = _ORDINAL_SIGN.sub("", number)
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
-    if not text.isascii():
-        text = "".join(str(int(c)) if c.isdecimal() else c for c in text)  # "๒๘๘"
-    return _HYPHEN.sub("-", text).lower()
+    return _HYPHEN.sub("-", text.translate(DIGITS)).lower()
 
 
 def _country_core(chapter: str, number: str, inserted: str, letter: str, behind: str) -> str:

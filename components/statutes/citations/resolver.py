@@ -12,6 +12,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
+from components.statutes.characters import folded
 from components.statutes.citations.finding import (
     PLAIN_CHARACTERS,
     Citation,
@@ -41,7 +42,6 @@ from components.statutes.citations.patterns import (
 from components.statutes.citations.places import is_of
 from components.statutes.citations.ranges import number_order, printed_range
 from components.statutes.languages import STOP_WORDS
-from components.statutes.lexical import folded
 
 LONGEST_RANGE = 200
 """The most articles taken from a range in one law."""

@@ -7,12 +7,12 @@ a verified citation must name a given article and nothing else.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from components.statutes.article import Article
+from components.statutes.characters import folded
 from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation
 from components.statutes.citations.hints import GENERIC_NAMES, NAME_OF_A_LAW
 from components.statutes.citations.laws import LawNames
@@ -617,5 +617,4 @@ def _alike(word: str, known: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return re.findall(r"\w+", "".join(c for c in letters if not unicodedata.combining(c)))
+    return re.findall(r"\w+", folded(text.casefold()))

@@ -67,6 +67,22 @@ LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", "ko", "pt", "ru", "fi", N
         (None, "الْعَقْدُ", "العقد"),
         (None, "İSTANBUL IŞIK", "istanbul ışık"),
         (None, "İstanbul", "istanbul"),
+        *(("en", f"land{sign}lord", "landlord") for sign in "\u200b\u200d\u200e\u2060\ufeff\ufe0f"),
+        ("en", "articles 12‐1 and 3\u200b0", "article 12-1, 30"),
+        ("uk", "памʼять", "пам’ять"),
+        ("hi", "धारा १२ क्\u200dष", "धारा 12 क्ष"),
+        ("ml", "അവന്\u200d", "അവൻ"),
+        ("th", "มาตรา๒๘๘", "มาตรา288"),
+        ("fa", "مادهٔ ۱۲ قانون مدنی", "ماده 12 قانون مدني"),
+        ("fa", "کتاب یکی", "كتاب يكي"),
+        ("ar", "١٬٠٠٠ يوم", "1,000 يوم"),
+        ("ar", "المحكمة القانونية", "المحكمه القانونيه"),
+        ("ar", "المستشفى", "المستشفي"),
+        ("ar", "الإيجار آجال أحكام", "الايجار اجال احكام"),
+        ("ar", "العـــقد المُؤَجَّر", "العقد المؤجر"),
+        ("ar", "محكمته", "محكمة"),
+        (None, "إجارة مستشفى", "اجاره مستشفي"),
+        ("ur", "کرایہ", "كرايه"),
     ],
 )
 def test_spellings_with_the_same_terms(language, one, other):
@@ -116,6 +132,26 @@ def test_terms_of_a_text(language, text, terms):
     assert analyzer(language)(text) == (terms.split() if isinstance(terms, str) else terms)
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("en", "The land-\nlord", "landlord land lord"),
+        ("en", "A non-  \r\n\tresident", "nonresid non resid"),
+        ("en", "LAND-\u2028LORD", "landlord land lord"),
+        ("en", "Un-\nEnglish, 12-\nday, pay -\nrent", "un english 12 dai pai rent"),
+        ("en", "short-\nor long-\nand", "short long"),
+        ("de", "Miet\u00ad\nkaution Mie\u00ad\u00adte", "mietkaution miet kaution miet"),
+        ("de", "Miet‐\nkaution", "mietkaution miet kaution"),
+        ("de", "Haupt-\nund Neben-\noder Rand", "haupt neb rand"),
+        (None, "किरा-\nया", "किराया किरा या"),
+        ("fa", "اجاره\u200cنامه", "اجارهنامه اجاره نامه"),
+        ("zh", "合\u200c同", "合同 合 同"),
+    ],
+)
+def test_terms_of_words_in_one_piece_and_in_several(language, text, terms):
+    assert analyzer(language)(text) == terms.split()
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_scripts_are_understood_in_a_text_of_any_language(language):
     analyse = analyzer(language)
@@ -128,7 +164,7 @@ def test_scripts_are_understood_in_a_text_of_any_language(language):
 @given(st.text(max_size=60), st.text(max_size=60), st.sampled_from(LANGUAGES))
 def test_terms_are_separable_stable_and_hold_no_space(one, other, language):
     english = analyzer("en")
-    assert english(f"{one}\n{other}") == english(one) + english(other)
+    assert english(f"{one}\n.\n{other}") == english(one) + english(other)
     terms = analyzer(language)(one)
     assert all(term and not any(c.isspace() for c in term) for term in terms)
     assert analyzer(language)(one) == terms

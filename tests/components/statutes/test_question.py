@@ -30,8 +30,13 @@ def test_questions_have_a_maximum_length():
 @pytest.mark.parametrize(
     ("text", "cleaned"),
     [
-        ("may\x00my\nlandlord\u200benter\x1b?", "may my landlord enter ?"),
-        ("\ufeffMay I leave?\u202e", "May I leave?"),
+        ("may\x00my\nland\u200blord enter\x1b?", "may my landlord enter ?"),
+        ("\ufeffMay I\u200e leave?\u202e", "May I leave?"),
+        ("my land-\nlord and my depo-  \r\n sit", "my landlord and my deposit"),
+        (
+            "Miet\u00ad\nkaution, Haupt-\nund Neben\u00adkosten",
+            "Mietkaution, Haupt- und Nebenkosten",
+        ),
         ("a\ud83db", "a b"),  # half a surrogate pair
         ("land\u00adlord", "landlord"),  # a soft hyphen
         ("می\u200cخواهم", "می\u200cخواهم"),  # a joiner inside a word
