@@ -184,8 +184,11 @@ class EngineCitationRetriever(EngineRetriever):
     ) -> tuple[ResolvedQuestion, list[Document]]:
         """The citations, and the articles of the cited numbers in the order of the law."""
         laws, names = self._named_laws(engine)
-        spoken = sorted(names.anywhere(question.translate(PLAIN_CHARACTERS)))
-        of_laws: Condition | bool = compared("law", "in", spoken) if spoken else True
+        spoken = names.anywhere(question.translate(PLAIN_CHARACTERS))
+        if spoken:
+            codes = (names.american.laws(each.code, each.number) for each in cited if each.code)
+            spoken |= {law for found in codes if found for laws in found for law in laws}
+        of_laws: Condition | bool = compared("law", "in", sorted(spoken)) if spoken else True
         numbers = sorted(set[str]().union(*(each.numbers for each in cited)))
         found = _entries(engine, both(compared("core", "in", numbers), of_laws), _MOST_FITTING)
         for law, first, last in _ranges(cited, found):

@@ -11,7 +11,7 @@ A number needs its marker: "I worked 12 hours" cites nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple, cast
@@ -35,6 +35,7 @@ from components.statutes.citations.patterns import (
     spellings,
     unread_after,
 )
+from components.statutes.citations.united_states import American, find_american
 from components.statutes.sources.units import LATIN_SUFFIX
 
 
@@ -420,6 +421,9 @@ class Citation:
         paragraph: Levels below the article, from the outside in: "(2)(a)"; None where none is
             named. Abs. 1, § 1er, alinéa 3, khoản 2, 第一款 are levels alike.
         law_hint: The words that name a law, as written; None if there are none.
+        code: The title or code that the citation names as part of itself, written out, and that
+            alone decides its law: "Title 15, United States Code". None in other citations. With
+            no `law_hint`, it may as well be a division of whatever law is meant: "title 5".
         kind: The unit that the marker names.
         reference: How the law is named: "none", "own" ("this Act"), "same" ("that Act": the one
             named before), "named".
@@ -449,6 +453,7 @@ class Citation:
     longer: tuple[tuple[str, int], ...] = ()
     unread: str = ""
     onward: bool = False
+    code: str | None = None
 
     @property
     def readings(self) -> list[tuple[str, str | None]]:
@@ -522,8 +527,17 @@ def read_citations(
     """
     plain = text.translate(PLAIN_CHARACTERS)
     limit = len(plain) if most is None else most
-    found = [Citation(**fields) for fields in islice(find_in_forms_of_countries(plain), limit + 1)]
-    plain = _without(plain, found)  # its citations are not read twice
+    american = list(find_american(plain))
+    found = [Citation(**fields) for each in american for fields in each.citations]
+    found = [
+        replace(each, unread=unread_after(plain, each.end, levels=each.paragraph is not None))
+        for each in found
+    ]
+    plain = _without(plain, american, "\n")  # nothing around them belongs to them
+    others = islice(find_in_forms_of_countries(plain), limit + 1)
+    of_countries = [Citation(**fields) for fields in others]
+    plain = _without(plain, of_countries, "\ufffc")  # they are not read twice
+    found += of_countries
     read_end = len(plain)
     tried = 0
     french = (language or "").lower().startswith("fr")
@@ -556,13 +570,13 @@ def read_citations(
     return [citation for citation in found if citation.start < read_end], read_end
 
 
-def _without(text: str, citations: list[Citation]) -> str:
-    """The text with a sign that is read as nothing in place of each character of the citations."""
+def _without(text: str, spans: Sequence[American | Citation], sign: str) -> str:
+    """The text with a sign that is read as nothing in place of each character of some spans."""
     parts: list[str] = []
     end = 0
-    for citation in citations:
-        parts += text[end : citation.start], "\ufffc" * (citation.end - citation.start)
-        end = citation.end
+    for each in spans:
+        parts += text[end : each.start], sign * (each.end - each.start)
+        end = each.end
     return "".join([*parts, text[end:]])
 
 

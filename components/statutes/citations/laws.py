@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -31,6 +31,7 @@ from components.statutes.citations.places import (
     place_ending,
     without_place,
 )
+from components.statutes.citations.united_states import AmericanCodes
 from components.statutes.languages import STOP_WORDS
 
 Name = TypeVar("Name", bound=Hashable)
@@ -194,11 +195,12 @@ class LawNames:
             names: Further names of some of them: a title that several laws have, a short title,
                 an abbreviation, an identifier.
         """
+        self._names = {law: (law, *names.get(law, ())) for law in laws}
         self._words: dict[tuple[str, ...], tuple[int, list[str]]] = {}
         self._initials: dict[str, tuple[int, list[str]]] = {}
         self._chinese: dict[str, tuple[int, list[str]]] = {}
         self._years: dict[str, set[str]] = {}
-        for law in dict.fromkeys(laws):
+        for law in self._names:
             self._years[law] = set()
             self._add(law, law)
             for name in names.get(law, ()):
@@ -213,6 +215,11 @@ class LawNames:
         self._last_chinese = {name[-1:] for name in self._chinese}
         self._first = {words[0] for words in self._words}
         self._last = {words[-1] for words in self._words}
+
+    @cached_property
+    def american(self) -> AmericanCodes:
+        """The laws that are titles and codes of the United States."""
+        return AmericanCodes(self._names)
 
     def _add(self, name: str, law: str) -> None:
         """Index a full name of a law, and the shorter ones that follow from it."""

@@ -153,7 +153,9 @@ class NumberIndex:
 
     def _in_range(self, law: str, number: str) -> list[int]:
         """The position of the printed range that a number lies in."""
-        ranges, order = self._ranges.get(law, ()), number_order(number)
+        if not (ranges := self._ranges.get(law)):
+            return []
+        order = number_order(number)
         place = bisect_right(ranges, order, key=itemgetter(0)) - 1
         return [ranges[place][2]] if place >= 0 and order <= ranges[place][1] else []
 
@@ -553,12 +555,11 @@ class CitationResolver:
         for written in cited:
             if written.group != context.group:
                 context.since, context.group = context.group[1], written.group
-            citation = self._whole(written, context)
-            named = self._named_laws(citation, context)
+            citation, named = self._with_laws(self._whole(written, context), context)
             laws = self._supposed_laws(context) if named is None else named.laws
-            if citation is not written and not self._index.printing(citation, laws):
-                citation = written  # another law prints the longer number
-                named = self._named_laws(citation, context)
+            if citation.number != written.number and not self._index.printing(citation, laws):
+                # another law prints the longer number
+                citation, named = self._with_laws(written, context)
                 laws = self._supposed_laws(context) if named is None else named.laws
             if named is not None or citation.reference == "own":
                 context.previous, context.previous_end = laws, citation.end
@@ -598,11 +599,34 @@ class CitationResolver:
     def _whole(self, citation: Citation, context: _Context) -> Citation:
         """A citation with as much of its number as any law prints, and the law named after that."""
         whole = self._index.as_printed(citation, context.text)
-        if whole.end <= citation.group[1]:
+        if citation.code is not None or whole.end <= citation.group[1]:
             return whole
         start, end = citation.group[0], whole.end
         hint, reference = law_hint(context.text, start, end, context.since)
         return replace(whole, group=(start, end), law_hint=hint, reference=reference)
+
+    def _with_laws(
+        self, citation: Citation, context: _Context
+    ) -> tuple[Citation, NamedLaws | None]:
+        """A citation with the laws that are named next to it, or that are its code."""
+        if citation.code is not None:
+            return self._of_code(citation, citation.code, context)
+        return citation, self._named_laws(citation, context)
+
+    def _of_code(
+        self, citation: Citation, code: str, context: _Context
+    ) -> tuple[Citation, NamedLaws | None]:
+        """A citation with the laws that are the code it names, which the corpus may lack.
+
+        "Title 5" by itself may be a division: the words around the citation then name its law.
+        """
+        here = None if context.here is None else self._index.law[context.here]
+        found = self.names.american.laws(code, citation.number, here)
+        if found is None:
+            citation = replace(citation, law_hint=None, reference="none")
+            return citation, self._named_laws(citation, context)
+        whole, parts = found
+        return citation, NamedLaws(tuple(whole or self._index.printing(citation, parts)))
 
     def _named_laws(self, citation: Citation, context: _Context) -> NamedLaws | None:
         """The laws named next to a citation, which the corpus may lack; None without a name."""
@@ -655,6 +679,8 @@ class CitationResolver:
             return False
         if citation.kind == "section" and after_divisions(context.text, citation.group[1])[1]:
             return False  # "section 3 of Chapter 2" may be a division
+        if citation.code is not None and named is None:
+            return False  # "section 3 of title 2" too
         if named is not None or context.here is not None:
             return named is None or named.sure
         if is_of_something(context.text, citation.group[1]):

@@ -23,6 +23,7 @@ from components.statutes.citations.hints import (
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
+from components.statutes.citations.united_states import find_american
 from components.statutes.replies.checked import AuditedCitation, Verdict
 from components.statutes.replies.citations import (
     NO_PARAGRAPH,
@@ -166,11 +167,18 @@ class _Audit:
 
     def _unread(self, audited: list[AuditedCitation]) -> Iterator[AuditedCitation]:
         """What looks like a citation and was not read as one: nothing is left out in silence."""
-        for start, end in self._decisions:
-            words, why = self._text[start:end], "it is a decision of a court"
-            yield AuditedCitation(start, end, words, "not checked", (), None, why)
+        whole = [
+            (each.start, each.end) for each in find_american(self._plain) if not each.citations
+        ]
+        for spans, why in (
+            (self._decisions, "it is a decision of a court"),
+            (whole, "it names no section"),
+        ):
+            for start, end in spans:
+                words = self._text[start:end]
+                yield AuditedCitation(start, end, words, "not checked", (), None, why)
         read = [(each.start, each.end) for each in audited]
-        covered = _merged([*read, *(each.citation.group for each in self._resolved)])
+        covered = _merged([*read, *whole, *(each.citation.group for each in self._resolved)])
         for found in _UNIT_AND_NUMBER.finditer(self._plain):
             start, end = found.span()
             place = bisect_left(covered, (end,))  # the last span that begins before its end
@@ -238,14 +246,16 @@ class _Audit:
             return _OTHERWISE
         if citation.kind == "section" and after_divisions(self._plain, citation.group[1])[1]:
             return "it may be a division"
-        if citation.law_hint is not None:
+        if citation.law_hint is not None and citation.code is None:
             more = more_of_name(citation, self._text, self._plain)
             if not (
                 is_name(citation.law_hint, law, self._names)
                 and name_goes_on(more, law, self._names)
             ):
                 return _OTHERWISE
-        elif speaks_of_another_law(self._plain, citation, law, self._names):
+        elif citation.law_hint is None and speaks_of_another_law(
+            self._plain, citation, law, self._names
+        ):
             return _WHICH_LAW
         article = self._laws.articles[resolved.ids[0]] if resolved.ids else None
         language, number = (article.language, article.number) if article else (None, "")

@@ -401,8 +401,8 @@ def state_of_named(
     if not law_known:
         if citation.law_hint is None:
             return "not checked", _WHICH_LAW
-        named = is_name(citation.law_hint, source.law, names) and name_goes_on(
-            more, source.law, names
+        named = citation.code is not None or (
+            is_name(citation.law_hint, source.law, names) and name_goes_on(more, source.law, names)
         )
         if not resolved.certain or not named:
             return "not checked", "it names the law otherwise"
@@ -491,6 +491,8 @@ def doubt_of(
         return "it is of a schedule"
     if _UNNUMBERED.search(citation.text) and not _FIRST.search(citation.text):
         return "which sentence it means was not looked up"
+    if citation.code is not None and citation.law_hint is not None:
+        return ""  # no name or place near it makes it another law
     begin, _ = sentence_around(plain, start, end)
     for place in _PLACE_BEFORE.finditer(plain, begin, start):
         if name := foreign_place(place["place"], law, language):

@@ -1,0 +1,688 @@
+"""Citations of American law, in which the title or the code decides.
+
+Forms: the United States Code and the Code of Federal Regulations ("15 U.S.C. § 1681b(a)",
+"29 CFR 825.100", "section 552(b) of title 5"), the codes of the states by initials, abbreviation
+and name ("ORS 90.425(6)(b)", "Cal. Civ. Code § 1950.5", "M.G.L. c. 93A, § 9"), public laws, bills
+and orders ("Pub. L. 111-148, § 1101"), constitutions ("Tex. Const. art. I, § 8").
+
+Section 362 of title 11 and section 362 of title 15 have nothing in common. A citation therefore
+carries its title or code as `Citation.code`, written out, and `AmericanCodes` finds the stored laws
+that are this title or code. If there are none, no other law is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from components.statutes.citations.patterns import CitationKind, canonical_core
+
+
+def _table(rows: str) -> dict[str, str]:
+    """The rows "name: value" of a text, parted by semicolons or line ends."""
+    pairs = (row.partition(":") for row in re.split(r"[;\n]", rows) if row.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+# Each state with its abbreviations (regular expressions). Those that are words of other languages
+# need their full stop: "Or.", "La.", "Me.".
+_STATES = _table(r"""
+    Alabama: Ala; Alaska; Arizona: Ariz|AZ; Arkansas: Ark; California: Calif|Cal|CA
+    Colorado: Colo; Connecticut: Conn|CT; Delaware: Del; District of Columbia: D\.?\s?C
+    Florida: Fla|FL; Georgia: Ga|GA; Hawaii: Haw; Idaho; Illinois: Ill|IL; Indiana: Ind
+    Iowa; Kansas: Kan; Kentucky: Ky|KY; Louisiana: La(?=\.); Maine: Me(?=\.); Maryland: Md|MD
+    Massachusetts: Mass; Michigan: Mich|MI; Minnesota: Minn|MN; Mississippi: Miss
+    Missouri: Mo(?=\.); Montana: Mont; Nebraska: Neb; Nevada: Nev|NV; New Hampshire: N\.?\s?H
+    New Jersey: N\.?\s?J; New Mexico: N\.?\s?M; New York City: N\.?\s?Y\.?\s?C
+    New York: N\.?\s?Y; North Carolina: N\.?\s?C; North Dakota: N\.?\s?D; Ohio; Oklahoma: Okla
+    Oregon: Or(?=\.)|Ore; Pennsylvania: Pa|PA; Puerto Rico: P\.?\s?R; Rhode Island: R\.?\s?I
+    South Carolina: S\.?\s?C; South Dakota: S\.?\s?D; Tennessee: Tenn|TN; Texas: Tex|TX; Utah
+    Vermont: Vt; Virginia: Va|VA; Washington: Wash|WA; West Virginia: W\.\s?Va
+    Wisconsin: Wisc?|WI; Wyoming: Wyo
+""")
+# The words of a code's name that are abbreviated.
+_WORDS = _table("""
+    admin: Administrative; agric: Agricultural; alco: Alcoholic; ann: Annotated; bev: Beverage
+    bus: Business; cent: Century; civ: Civil; com: Commercial; comp: Compiled; cons: Consolidated
+    cont: Contract; corp: Corporations; crim: Criminal; ct: Court; dom: Domestic; dwell: Dwelling
+    educ: Education; elec: Elections; envtl: Environmental; est: Estates; evid: Evidence
+    exec: Executive; fam: Family; fin: Financial; gen: General; gov: Government; govt: Government
+    harb: Harbors; high: Highways; hous: Housing; hum: Human; ins: Insurance; inst: Institutions
+    jud: Judiciary; lab: Labor; loc: Local; mil: Military; mult: Multiple; mun: Municipal
+    nat: Natural; nav: Navigation; oblig: Obligations; occ: Occupations; parks: Parks
+    pers: Personal; prac: Practice; priv: Private; prob: Probate; proc: Procedure
+    prof: Professions; prop: Property; pub: Public; reg: Regulations; regs: Regulations
+    rel: Relations; rem: Remedies; res: Resources; rev: Revised; saf: Safety; serv: Services
+    servs: Services; soc: Social; stat: Statutes; stats: Statutes; sts: Streets; surr: Surrogate
+    tax: Taxation; traf: Traffic; transp: Transportation; unemp: Unemployment; util: Utilities
+    veh: Vehicle; vet: Veterans; welf: Welfare
+""")
+_PLAIN_WORDS = (
+    "actions|and|code|codified|energy|fish|food|game|health|judicial|landlord|laws?|lien"
+    "|occupational|of|organizations|penal|powers|proceedings|property|real|residential|revenue"
+    "|rules?|statutes?|tenant|trusts|utility|vehicles?|water|workers"
+)
+# Where an abbreviation depends on the words around it, or a code goes by its initials.
+_PHRASES = _table("""
+    Business and Commercial: Business and Commerce; Revised and Taxation: Revenue and Taxation
+    Workers' Compiled: Workers' Compensation; CPLR: Civil Practice Law and Rules
+    C.P.L.R: Civil Practice Law and Rules
+""")
+
+_DOTTED, _HYPHENED, _LONG = r"\d+\w*\.\d", r"\d+\w*-\d", r"\d+-\w+-\d"
+# Initials, printed with full stops where these are needed to tell them; the code; and, where the
+# initials have other meanings, how its numbers look.
+_INITIALS: dict[str, tuple[str, str]] = {
+    "AS": ("Alaska Statutes", r"\d\d\.\d\d\.\d"),
+    "ARS": ("Arizona Revised Statutes", _HYPHENED),
+    "ACA": ("Arkansas Code", _LONG),
+    "CRS": ("Colorado Revised Statutes", _HYPHENED),
+    "Del. C.": ("Delaware Code", ""),
+    "F.S.": ("Florida Statutes", _DOTTED),
+    "OCGA": ("Official Code of Georgia", ""),
+    "HRS": ("Hawaii Revised Statutes", _HYPHENED),
+    "ILCS": ("Illinois Compiled Statutes", ""),
+    "IC": ("Indiana Code", _LONG),
+    "KSA": ("Kansas Statutes", _HYPHENED),
+    "KRS": ("Kentucky Revised Statutes", _DOTTED),
+    "La. R.S.": ("Louisiana Revised Statutes", ""),
+    "MRSA": ("Maine Revised Statutes", ""),
+    "M.R.S.": ("Maine Revised Statutes", ""),
+    "G.L.": ("Massachusetts General Laws", ""),
+    "MGLA": ("Massachusetts General Laws", ""),
+    "MGL": ("Massachusetts General Laws", ""),
+    "MCLA": ("Michigan Compiled Laws", _DOTTED),
+    "MCL": ("Michigan Compiled Laws", _DOTTED),
+    "RSMO": ("Missouri Revised Statutes", ""),
+    "MCA": ("Montana Code", _LONG),
+    "NRS": ("Nevada Revised Statutes", _DOTTED),
+    "RSA": ("New Hampshire Revised Statutes", r"\d+(?:-\w+)?:\d"),
+    "NJSA": ("New Jersey Statutes", ""),
+    "NJS": ("New Jersey Statutes", r"\w+:\d"),
+    "NMSA": ("New Mexico Statutes", ""),
+    "CPLR": ("New York Civil Practice Law and Rules", ""),
+    "NCGS": ("North Carolina General Statutes", ""),
+    "NDCC": ("North Dakota Century Code", ""),
+    "ORC": ("Ohio Revised Code", _DOTTED),
+    "R.C.": ("Ohio Revised Code", r"\d{3,4}\.\d\d"),
+    "O.S.": ("Oklahoma Statutes", ""),
+    "ORS": ("Oregon Revised Statutes", ""),
+    "Pa. C.S.": ("Pennsylvania Consolidated Statutes", ""),
+    "P.S.": ("Pennsylvania Statutes", ""),
+    "RIGL": ("Rhode Island General Laws", ""),
+    "SDCL": ("South Dakota Codified Laws", ""),
+    "TCA": ("Tennessee Code", _LONG),
+    "UCA": ("Utah Code", _LONG),
+    "VSA": ("Vermont Statutes", ""),
+    "RCW": ("Revised Code of Washington", ""),
+    "I.R.C.": ("Title 26, United States Code", ""),
+    "Internal Revenue Code": ("Title 26, United States Code", ""),
+    "Treas. Reg.": ("Title 26, Code of Federal Regulations", _DOTTED),
+    "UCC": ("Uniform Commercial Code", r"\d\w?-\d"),
+}
+# A title, or in Illinois a chapter, stands in front of them: "9 V.S.A. § 4461".
+_NUMBERED = re.compile("Delaware|Illinois|Maine|Oklahoma|Pennsylvania|Puerto Rico|Vermont")
+
+
+def _letters(text: str) -> str:
+    return re.sub("[^a-z]", "", text.lower())
+
+
+_CODE_OF_INITIALS = {_letters(printed): code for printed, code in _INITIALS.items()}
+_END = r"(?![A-Za-z])\.?"
+
+
+def _spelled(printed: str) -> str:
+    """An expression for initials, in small letters too if they have no other meaning."""
+    if "." in printed:
+        return re.sub(r"\\?\s", r"\\s?", re.escape(printed).replace(r"\.", r"\.\s?"))
+    if " " in printed:
+        return printed.replace(" ", r"\s")
+    spelled = r"(?:\.\s?)?".join(printed) + _END
+    return spelled if _INITIALS[printed][1] else rf"(?i:{spelled})"
+
+
+_STATE = "|".join(
+    rf"(?i:{name})\b" + (rf"|(?:{short}){_END}" if short else "")
+    for name, short in sorted(_STATES.items(), key=lambda state: -len(state[0]))
+)
+# Possessive, since a name of many words would otherwise be tried in many ways.
+_GAP = r"(?>(?<=\.)\s?|\s)"
+_KNOWN_WORD = rf"(?:&|(?i:{_PLAIN_WORDS}|{'|'.join(_WORDS)}|{'|'.join(_WORDS.values())}){_END})"
+_ANY_WORD = (
+    r"(?>(?!(?:Sect?|Section|Art|Article|Title|Tit|Chapter|Rule)\b)[A-Z][a-z]+(?:['’][a-z]*)?"
+    rf"{_END}|{_KNOWN_WORD})"
+)
+_KIND_OF_CODE = rf"(?:(?i:code|laws?|statutes?|stats?|cplr){_END}|C\.P\.L\.R\.)"
+_USC = (
+    rf"(?i:U\.?\s?S\.?\s?C(?:\.?\s?[AS])?{_END}"
+    rf"|(?:U\.?\s?S\.?|United\sStates)\sCode{_END}(?:\sAnn(?:otated|\.))?)"
+)
+_CFR = rf"(?i:C\.?\s?F\.?\s?R{_END}|Code\sof\sFederal\sRegulations)"
+_TITLE = r"(?i:title|tit\.)\s"
+_NAME = (
+    rf"(?:{_TITLE})?(?P<title>\d{{1,2}}[aA]?),?\s?(?:of\s(?:the\s)?)?(?:{_USC}|(?P<cfr>{_CFR}))"
+    r"(?P<appendix>,?\s(?i:app(?:endix|x)?)\b\.?)?"
+    rf"|(?:{_USC}|(?P<cfr_before>{_CFR})),?\s{_TITLE}(?P<title_behind>\d{{1,2}}[aA]?)\b"
+    rf"|{_TITLE}(?P<bare>\d{{1,2}})(?![\w-]|\.\d|,?\s(?:of|in)\s(?:the|this|that)\b)"
+    r"|(?:Pub(?:lic|\.)\s?L(?:aw|\.)|P\.\s?L\.|PL)\s?(?:No\.?\s)?(?P<public>\d{1,3}[-–]\d{1,4})\b"
+    r"|(?P<volume>\d{1,3})\s(?P<session>Stat\.|Fed\.\s?Reg\.)\s(?P<page>\d[\d,]*)\b"
+    r"|(?P<paper>H\.\s?R\.|Exec(?:utive|\.)\sOrder|E\.\s?O\.)\s(?:No\.\s?)?(?P<paper_number>\d{1,5})\b"
+    rf"|(?:(?P<union>U\.\s?S\.|United\sStates)|(?P<place>{_STATE})){_GAP}Const(?:itution\b|\.)"
+    rf"|(?:(?P<front>\d{{1,3}})\s)?(?:(?P<initials>{'|'.join(map(_spelled, _INITIALS))})"
+    r"(?:\s1978,?)?"
+    rf"|(?P<state>{_STATE}){_GAP}(?P<words>(?:{_ANY_WORD}{_GAP}){{0,6}}?{_KIND_OF_CODE}"
+    rf"(?:,?{_GAP}{_KNOWN_WORD}){{0,6}}+))"
+)
+_NAME_HERE = re.compile(_NAME)
+
+_DASH = "[-–]"
+_RUN = r"\d\w*(?:[.:]\d\w*){0,4}"
+# "2000e-2", "1.704(b)-2", "235-b", "2A:18-61.1", in Kansas "58-25,137"
+_NUMBER_HERE = re.compile(
+    rf"{_RUN}(?:(?:\(\w{{1,4}}\)){{0,4}}{_DASH}{_RUN}"
+    rf"|{_DASH}(?P<letter>[A-Za-z])(?P=letter){{0,5}}(?::{_RUN})?(?!\w)){{0,8}}"
+    r"(?:(?<=-\d\d),\d{3}(?!\d))?"
+)
+_LEVEL = r"\((?:\d{1,3}[A-Za-z]?|[ivxlIVXL]{1,6}|[a-z]{1,2}|[A-Z]|AA|BB|CC|DD)\)"
+_LEVELS_HERE = re.compile(rf"(?:\s?{_LEVEL}){{0,8}}")
+_MORE_LEVELS = re.compile(
+    rf"\s?(?:,\s?(?:(?:and|or)\b)?|\b(?:and|or|to|through)\b|&|{_DASH})\s?(?P<levels>(?:{_LEVEL}){{1,8}})"
+)
+_SECTION_SIGN = r"(?:§{1,2}\s?|(?i:sections?|secs?\.)\s)"
+_NEXT = re.compile(rf"\s?(?:[,;](?:\s?(?:and|or|&))?|\b(?:and|or)\b|&)\s?{_SECTION_SIGN}?(?=\d)")
+_THROUGH = re.compile(
+    rf"(?:\s?(?:\b(?:through|thru|to)\b|[–—])\s?{_SECTION_SIGN}?|-(?=\.))(?=(?P<rest>[-–.])?\d)"
+)
+# A number of a list is not the volume of what comes next ("29 U.S.C. § 1", "81 Stat. 54").
+_VOLUME = re.compile(r"\w*\s[A-Z][\w.']*(?:\s?[A-Z][\w.']*){0,3}\s?(?:(?:part|pt\.)\s)?(?:§|\d)")
+_LIST_GOES_ON = re.compile(
+    r"\s?(?:$|[,;.:?!)\]\"”—–&]|(?:and|or|of|to|through|et\sseq|does|do|is|are|may|shall|must|apply"
+    r"|applies|says?|requires?|provides?)\b)"
+)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+
+_MARK = (
+    r"(?P<mark>§{1,2}|(?i:(?P<article>arts?\.|articles?)|(?P<rule>rules?)|sections?|sects?\.|secs?\.?"
+    r"|parts?(?=\s\d+\.)|pts?\.(?=\s\d+\.)|ss?\.))"
+)
+_TO_NUMBER = re.compile(
+    r"(?:,?\s?\((?:[A-Z][\w.'& ]{1,30}|\d{4})\))?"  # "(West 2012)", "(CFR)"
+    r"(?:,?\s(?P<unit>(?i:tit|ch|c))(?i:le|apter|ap)?\.?\s(?P<value>\d++[A-Za-z]?),?)?"
+    rf",?\s?(?:at\s)?(?:{_MARK}\s?)?(?P<act>\d+/)?(?=\d)"
+)
+_TO_NAME = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?|(?P<apart>,\s)")
+# "section 14 of chapter 186 of the Massachusetts General Laws"
+_TO_WHOLE = re.compile(
+    r",?\s(?:of|in)\s(?P<unit>chapter|title)\s(?P<value>[\w.-]+)\sof\s(?:the\s)?", re.IGNORECASE
+)
+_TO_ARTICLE = re.compile(
+    r",?\s(?:(?i:art(?:icle|s?\.))\s(?P<number>[IVXL]+(?:-?[A-Z])?\b|\d+)|(?i:amend(?:ment|\.)?)\s\w+)"
+    r"(?:,?\s(?:§\s?|(?i:sec(?:tion|\.))\s)(?P<section>\d\w*))?"
+    r"(?:,?\s(?i:cl(?:ause|\.))\s(?P<clause>\d+))?"
+)
+# How they begin in small letters; most words of a text are not tried any further.
+_BEGINNINGS = "|".join(
+    sorted({name[:3].lower() for name in (*_STATES, *_INITIALS) if "." not in name[:3]})
+)
+_OPENING = re.compile(
+    rf"(?=[§\dA-Z]|sec|ss?\.|art|rule|p(?:ar)?t|tit|uni|us|u\.s|{_BEGINNINGS})"
+    rf"(?<![\w.$€£§-])(?:(?P<behind>{_MARK}\s?(?=\d))|{_NAME})"
+)
+# "Housing Code, title 5, section 2"
+_OF_A_LAW = re.compile(r"(?:Code|Act|Law|Regulations?|Ordinance)(?:['’]s)?,?\s$")
+
+
+class American(NamedTuple):
+    """A stretch of text that names American law.
+
+    Attributes:
+        start, end: Its span, in which nothing else is cited.
+        citations: The fields of each `Citation` in it; empty for a law that is named as a whole.
+    """
+
+    start: int
+    end: int
+    citations: list[dict[str, Any]]
+
+
+def find_american(text: str) -> Iterator[American]:
+    """Where a text names American law, in order."""
+    position = 0
+    while opening := _OPENING.search(text, position):
+        found = _before(text, opening) if opening["behind"] else _behind(text, opening)
+        if isinstance(found, int):
+            position = found
+        else:
+            yield found
+            position = found.end
+
+
+def _behind(text: str, name: re.Match[str]) -> American | int:
+    """The numbers behind the name of a code, or where to read on."""
+    if name["union"] or name["place"]:
+        return _of_constitution(text, name)
+    to = _TO_NUMBER.match(text, name.end())
+    code = _code_of(name, to)
+    if to and code and _leads(text, name, to):
+        kind: CitationKind = "article" if to["article"] else "rule" if to["rule"] else "section"
+        if to["act"]:
+            code = f"{code}, Act {to['act'][:-1]}"
+        items = _items(text, to.end(), _is_plural(to), code)
+        if items:
+            return _american(text, (name.start(), items[-1].end), items, code, kind)
+    if name["public"] or name["session"] or name["paper"] or name["title"]:
+        return American(name.start(), (to or name).end(), [])
+    return name.end()
+
+
+def _before(text: str, mark: re.Match[str]) -> American | int:
+    """The numbers in front of the name of a code, or where to read on."""
+    items = _items(text, mark.end(), _is_plural(mark), "")
+    end = items[-1].end if items else mark.end()
+    to, division = _TO_NAME.match(text, end), None
+    if to is None or not items:
+        return end
+    name = _NAME_HERE.match(text, to.end())
+    if name is None and (division := _TO_WHOLE.match(text, end)):
+        name = _NAME_HERE.match(text, division.end())
+    if name is None or name["union"] or name["place"]:
+        return end
+    if to["apart"] and (name["bare"] or _TO_NUMBER.match(text, name.end())):
+        return end  # "§ 5, 15 U.S.C. § 1" are two citations
+    code = _code_of(name, division)
+    if code is None:
+        return end
+    items = _items(text, mark.end(), _is_plural(mark), code)
+    if not _fits(name, text[items[0].start : items[0].end]):
+        return end
+    return _american(text, (mark.start(), name.end()), items, code, "section")
+
+
+def _leads(text: str, name: re.Match[str], to: re.Match[str]) -> bool:
+    """Whether a name and the words behind it lead to the number of a section."""
+    if name["bare"]:
+        before = text[max(0, name.start() - 16) : name.start()]
+        in_code = _OF_A_LAW.search(before) is None
+        return in_code and bool(to["mark"]) and not (to["article"] or to["rule"])
+    if name["public"] or name["session"] or name["paper"]:
+        return to["mark"] is not None
+    number = text[to.end() : to.end() + 40]
+    if not _fits(name, number):
+        return False
+    if to["mark"] or to["act"] or not (name["initials"] or name["state"]):
+        return True
+    digits = re.match(r"\d+", number)
+    whole = _NUMBER_HERE.match(number)
+    assert digits
+    assert whole
+    long = len(digits[0]) > 2 and not _YEAR.fullmatch(digits[0])
+    plain = (name["words"] or "").lower() in ("code", "law", "laws")  # "California law"
+    return whole[0] != digits[0] or (long and not plain)
+
+
+def _fits(name: re.Match[str], number: str) -> bool:
+    """Whether a number can be of the code that the initials mean."""
+    form = _CODE_OF_INITIALS[_letters(name["initials"])][1] if name["initials"] else ""
+    return re.match(form, number) is not None
+
+
+def _of_constitution(text: str, name: re.Match[str]) -> American | int:
+    """The article of a constitution; amendments are numbered by themselves, and are not read."""
+    to = _TO_ARTICLE.match(text, name.end())
+    if to is None:
+        return name.end()
+    span = (name.start(), to.end())
+    if to["number"] is None:
+        return American(*span, [])
+    levels = [f"({to[each]})" for each in ("section", "clause") if to[each]]
+    number = canonical_core(to["number"])
+    item = _Item(to.start("number"), to.end(), number, "".join(levels).lower() or None)
+    return _american(text, span, [item], _code_of(name) or "", "article")
+
+
+def _american(
+    text: str, span: tuple[int, int], items: list[_Item], code: str, kind: CitationKind
+) -> American:
+    if code.endswith("Federal Regulations"):  # "29 CFR 825" is a part, not a section
+        items = [item for item in items if "." in item.number]
+    citations: list[dict[str, Any]] = []
+    for index, item in enumerate(items):
+        start = span[0] if index == 0 else item.start
+        end = span[1] if index == len(items) - 1 else item.end
+        citations.append(
+            {
+                **item._asdict(),
+                "start": start,
+                "end": end,
+                "text": text[start:end],
+                "law_hint": code,
+                "code": code,
+                "kind": kind,
+                "reference": "named",
+                "group": span,
+            }
+        )
+    return American(*span, citations)
+
+
+# What a name means.
+
+
+def _code_of(name: re.Match[str], to: re.Match[str] | None = None) -> str | None:
+    """A code's name written out, with the title or chapter in front of it or behind.
+
+    None if it needs a title in front and has none.
+    """
+    if title := name["title"] or name["title_behind"]:
+        number = title.lower() + ("a" if name["appendix"] else "")
+        federal = name["cfr"] or name["cfr_before"]
+        return f"Title {number}, " + (
+            "Code of Federal Regulations" if federal else "United States Code"
+        )
+    if name["bare"]:
+        return f"Title {name['bare']}"
+    if name["public"]:
+        return f"Public Law {name['public'].replace('–', '-')}"
+    if name["session"]:
+        return f"{name['volume']} {name['session']} {name['page']}"
+    if name["paper"]:
+        kind = "H.R." if name["paper"][0] == "H" else "Executive Order"
+        return f"{kind} {name['paper_number']}"
+    if name["union"] or name["place"]:
+        return f"{_state_of(name['place']) if name['place'] else 'United States'} Constitution"
+    if name["initials"]:
+        code = _CODE_OF_INITIALS[_letters(name["initials"])][0]
+    else:
+        code = f"{_state_of(name['state'])} {_written_out(name['words'])}"
+    unit = to and to["unit"]
+    if name["front"] and _NUMBERED.match(code):
+        unit_in_front = "Chapter" if code.startswith("Illinois") else "Title"
+        return f"{code}, {unit_in_front} {name['front']}"
+    if to and unit:
+        return f"{code}, {'Title' if unit[0] in 'tT' else 'Chapter'} {to['value']}"
+    needs_title = name["initials"] and _NUMBERED.match(code)
+    return None if needs_title else code
+
+
+@lru_cache(maxsize=1024)
+def _state_of(written: str) -> str:
+    """The state that its name or an abbreviation means."""
+    bare = written.removesuffix(".")
+    for state, short in _STATES.items():
+        if state.lower() == bare.lower() or (short and re.fullmatch(f"(?:{short})\\.?", written)):
+            return state
+    raise AssertionError(written)
+
+
+@lru_cache(maxsize=1024)
+def _written_out(words: str) -> str:
+    """The name of a code without abbreviations: "Bus. & Prof. Code" is "Business and …"."""
+    found: list[str] = []
+    for word in re.findall(r"[\w.'’]+|&", words):
+        bare = re.sub("['’]", "", word.strip(".")).lower()
+        known = _WORDS.get(bare) or ("and" if word == "&" else word.removesuffix("."))
+        found.append(known if known in ("and", "of") else known[:1].upper() + known[1:])
+    name = " ".join(word for word in found if word not in ("Annotated", "West's"))
+    for phrase, meant in _PHRASES.items():
+        name = re.sub(rf"\b{re.escape(phrase)}(?!\w)", meant, name)
+    return name
+
+
+# The numbers.
+
+
+class _Item(NamedTuple):
+    """A number of a list, or a range; the fields are those of `Citation`."""
+
+    start: int
+    end: int
+    number: str
+    paragraph: str | None
+    through: str | None = None
+    otherwise: tuple[str, str | None] | None = None
+
+
+def _is_plural(match: re.Match[str]) -> bool:
+    return re.search(r"§§|s\.?$", match["mark"] or "", re.IGNORECASE) is not None
+
+
+def _items(text: str, position: int, plural: bool, code: str) -> list[_Item]:
+    """The numbers from a position on."""
+    items: list[_Item] = []
+    while number := _NUMBER_HERE.match(text, position):
+        levels = _LEVELS_HERE.match(text, number.end())
+        assert levels
+        end = levels.end()
+        if items and (
+            re.match(r"[%/$\w]", text[end : end + 1])
+            or _VOLUME.match(text, number.start())
+            or not (plural or _LIST_GOES_ON.match(text, end))
+        ):
+            break
+        items += _read(text, number, levels, plural, code)
+        while more := _MORE_LEVELS.match(text, items[-1].end):
+            last = items[-1]
+            if last.through:
+                break
+            named = _levels_in_place(levels[0], more["levels"])
+            items.append(_Item(more.start("levels"), more.end(), last.number, named))
+        following = _NEXT.match(text, items[-1].end)
+        if following is None:
+            break
+        plural = plural or "§" in following[0]
+        position = following.end()
+    return items
+
+
+def _read(
+    text: str, number: re.Match[str], levels: re.Match[str], plural: bool, code: str
+) -> Iterator[_Item]:
+    """One number with its levels, or a range."""
+    printed, paragraph, end = number[0], _paragraph(levels[0]), levels.end()
+    parts = re.split(_DASH, printed)
+    at = next((n for n in range(1, len(parts)) if _is_range(parts[:n], parts[n:])), None)
+    through: str | None = None
+    otherwise: tuple[str, str | None] | None = None
+    if at is not None:
+        first, *inner = re.split(r"(?=\()", "-".join(parts[:at]), maxsplit=1)
+        printed, through, paragraph = first, "-".join(parts[at:]), _paragraph("".join(inner))
+    elif len(parts) == 2 and all(part.isdecimal() for part in parts):
+        # "§§ 551-559"; some publishers leave out what the numbers share: "§§ 1531-44".
+        first, last = parts
+        if plural and len(last) == 2 < len(first):
+            last = first[: -len(last)] + last
+        if int(last[:9]) > int(first[:9]) and len(last) < 9:
+            joined, both = (canonical_core(printed), None), (first, last)
+            if code.endswith("United States Code"):
+                (printed, through), otherwise = both, joined
+            elif plural:
+                otherwise = both
+    if through is None and (to := _THROUGH.match(text, end)):
+        last_number = _NUMBER_HERE.match(text, to.end() + (to["rest"] is not None))
+        if last_number and (to["rest"] or _order(last_number[0]) >= _order(printed)):
+            shared = printed.rpartition(to["rest"].replace("–", "-"))[0] if to["rest"] else ""
+            through = f"{shared}{to['rest'] or ''}{last_number[0]}"
+            end = last_number.end()
+            if behind := _LEVELS_HERE.match(text, end):
+                end = behind.end()
+    yield _Item(
+        number.start(),
+        end,
+        canonical_core(printed),
+        paragraph,
+        through and canonical_core(through),
+        otherwise,
+    )
+
+
+def _is_range(first: list[str], last: list[str]) -> bool:
+    """Whether a dash joins two numbers: "1681-1681x", "83.40-83.682", not "1.704-1", "1a-1"."""
+    begins, ends = first[0], last[0]
+    leading = re.match(r"\d+", begins)
+    if len(last) < len(first) or leading is None or not ends[:1].isdigit():
+        return False
+    if _order(begins) != _order(ends) or ("." in begins and "." not in ends):
+        return False
+    return "." in begins or len(leading[0]) > 1
+
+
+def _order(number: str) -> int:
+    """The number that a number begins with."""
+    leading = re.match(r"\d{1,9}", number)
+    return int(leading[0]) if leading else 0
+
+
+def _paragraph(levels: str) -> str | None:
+    return "".join(f"({level})" for level in re.findall(r"\w+", levels.lower())) or None
+
+
+def _levels_in_place(levels: str, further: str) -> str | None:
+    """The levels with others in place of the last one of their sort: "(a)(1)(A) and (B)"."""
+    named, others = re.findall(r"\w+", levels), re.findall(r"\w+", further)
+    sort = _sort(others[0])
+    place = next((n for n in reversed(range(len(named))) if _sort(named[n]) == sort), len(named))
+    return _paragraph(" ".join([*named[:place], *others]))
+
+
+def _sort(level: str) -> tuple[bool, bool]:
+    return level[0].isdigit(), level.isupper()
+
+
+# The laws of a store.
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    """What the title of a law says.
+
+    Attributes:
+        names: The codes that it may be, each as its state and its words.
+        divisions: Its numbers, each with the division before it: ("title", "11"), ("", "118-1").
+    """
+
+    names: frozenset[tuple[str, frozenset[str]]]
+    divisions: frozenset[tuple[str, str]]
+
+
+_PLACES = re.compile(
+    r"\b(?:"
+    + "|".join(sorted([*_STATES, "United States"], key=len, reverse=True)).replace(" ", r"\s")
+    + r")\b",
+    re.IGNORECASE,
+)
+_DIVISION = re.compile(
+    r"\b(?:(?P<unit>title|chapter|part|act|division|subtitle|book|article)\s)?"
+    r"(?P<value>\d\w*(?:[.:–-]\w+)*)\b",
+    re.IGNORECASE,
+)
+_PARTED = re.compile(r"[,;:()\[\]/|]|\s[-–—]\s")
+_IGNORED = frozenset(
+    re.findall(r"\w+", "of the and in for state official annotated revised compiled codified")
+)
+
+
+@lru_cache(maxsize=65_536)
+def _title(law: str) -> _Title:
+    written = _NAME_HERE.sub(lambda name: f" {_code_of(name) or name[0]} ", law)
+    divisions: set[tuple[str, str]] = set()
+    for each in _DIVISION.finditer(written):
+        if each["unit"] or not _YEAR.fullmatch(each["value"]):
+            divisions.add(((each["unit"] or "").lower(), each["value"].lower().replace("–", "-")))
+    places = {"", *(" ".join(each[0].lower().split()) for each in _PLACES.finditer(written))}
+    named = [
+        words
+        for part in _PARTED.split(_DIVISION.sub(",", _PLACES.sub(" ", written)))
+        if (words := _compared(part))
+    ]
+    named.append(frozenset().union(*named[:2]))  # "Maryland Code, Real Property"
+    names = frozenset((place, words) for place in places for words in named if words)
+    return _Title(names, frozenset(divisions))
+
+
+def _compared(name: str) -> frozenset[str]:
+    """The words of a name without endings: "Commercial" and "Commerce" are alike."""
+    words = re.findall(r"[a-z]+", name.lower().replace("'", "").replace("’", ""))
+    return frozenset(word.removesuffix("s")[:4] for word in words if word not in _IGNORED)
+
+
+class AmericanCodes:
+    """Finds the laws of a corpus that are the title or code of a citation.
+
+    The title of the law must name the code by the same words, in any order, and the same title or
+    chapter. It may name a part of the code: "Oregon Revised Statutes, Chapter 90".
+    """
+
+    def __init__(self, names: Mapping[str, Iterable[str]]) -> None:
+        """Read the names of laws: those of each law, its title among them."""
+        self._laws: dict[tuple[str, frozenset[str]], list[str]] = {}
+        self._titled: list[str] = []
+        self._divisions: dict[str, frozenset[tuple[str, str]]] = {}
+        for law, names_of_law in names.items():
+            for each in names_of_law:
+                if not (
+                    _PLACES.search(each) or _OPENING.search(each) or each.startswith("Uniform ")
+                ):
+                    continue  # most laws of a large corpus need not be read any further
+                title = _title(each)
+                for name in title.names:
+                    self._laws.setdefault(name, []).append(law)
+                known = self._divisions.get(law, frozenset())
+                self._divisions[law] = known | title.divisions
+                if any(unit == "title" for unit, _ in title.divisions):
+                    self._titled.append(law)
+
+    def laws(
+        self, code: str, number: str, here: str | None = None
+    ) -> tuple[list[str], list[str]] | None:
+        """The laws that are a code, and others that are a part of it to which a number may belong.
+
+        None for a title whose code is not named, if no law is a title.
+
+        Args:
+            code: `Citation.code`.
+            number: `Citation.number`.
+            here: The law in whose text the citation stands; its titles are of the same code.
+        """
+        sought = _title(code)
+        if sought.names:
+            state = max((place for place, _ in sought.names), key=len)
+            names = [name for name in sought.names if name[0] == state]
+            found = [law for name in names for law in self._laws.get(name, ())]
+        else:
+            found = self._titles(here)
+            if not found:
+                return None
+        whole: list[str] = []
+        parts: list[str] = []
+        for law in dict.fromkeys(found):
+            own = self._divisions[law]
+            if all(_is_in(each, own, number) for each in sought.divisions):
+                others = {value for _, value in own - sought.divisions}
+                fits = not others or any(_begins(number, value) for value in others)
+                (whole if fits else parts).append(law)
+        return whole, parts
+
+    def _titles(self, here: str | None) -> list[str]:
+        """The laws that are titles; in the text of one of them, those of the same code."""
+        if here is None:
+            return self._titled
+        names = _title(here).names if here in self._titled else frozenset()
+        return [law for law in self._titled if names & _title(law).names]
+
+
+def _is_in(division: tuple[str, str], divisions: frozenset[tuple[str, str]], number: str) -> bool:
+    """Whether a cited title or chapter is one of a law's, or part of the number cited."""
+    unit, value = division
+    if any(value == own and each in ("", unit) for each, own in divisions):
+        return True
+    return (
+        unit == "chapter" and _begins(number, value) and all(each != unit for each, _ in divisions)
+    )
+
+
+def _begins(number: str, value: str) -> bool:
+    return number == value or (number.startswith(value) and number[len(value)] in ".-:")
