@@ -19,7 +19,8 @@ from components.statutes.sources.records import CorpusError
 from components.stores.database import OpenFile, open_store
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.indexing import IndexReport, index_corpus
+from pipelines.files import LoadingError
+from pipelines.indexing import IndexReport, index_corpus, name_laws
 from pipelines.model_choice import model_place
 
 
@@ -230,6 +231,27 @@ def test_two_acts_of_one_title_are_two_laws_in_whatever_order_they_come(index, s
         index([*acts[1], {**acts[0][2], "number": "4", "law_id": "gb/2004/9"}])
     assert index(acts[1], prune=True).removed_laws == ["Finance Act"]
     assert [each.law for each in store.laws()] == ["Finance Act (2004)"]
+
+
+def test_users_name_laws_without_indexing_again(index, store, make_article):
+    index([make_article(1, law="Ferries Act"), make_article(2, law="Rafts Act")])
+    before, resident = store.content_version(), citation_index(store)
+
+    def cited(text):
+        return [each.laws for each in resident.current(store).resolve(text)]
+
+    assert cited("art. 1 FäA") == [()]
+    name_laws(store.path, {"FäA": "Ferries Act", "Floats": "rafts act"})
+    assert cited("art. 1 FäA, art. 1 Floats") == [("Ferries Act",), ("Rafts Act",)]
+    name_laws(store.path, {"Floats": "", "FäA": "Rafts Act"})
+    assert cited("art. 1 FäA, art. 1 of the Floats") == [("Rafts Act",), ()]
+    assert store.content_version() == before
+    for aliases, path in ({"FäA": "Boats Act"}, store.path), ({"X": "Rafts Act"}, "no.db"):
+        with pytest.raises(LoadingError, match=r"Boats Act|no\.db"):
+            name_laws(path, aliases)
+    assert store.publisher.aliases() == {"FäA": "Rafts Act"}
+    index([make_article(1, law="Ferries Act")], prune=True)
+    assert cited("art. 1 FäA") == [()]  # of a law that is gone
 
 
 def test_a_law_gets_its_identifier_without_being_encoded_again(index, store, make_article):

@@ -182,23 +182,7 @@ _NAME_GOES_ON = re.compile(
 )
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _NO_NAME = frozenset(
-    [
-        "the",
-        "of",
-        "de",
-        "du",
-        "des",
-        "la",
-        "le",
-        "l",
-        "d",
-        "der",
-        "die",
-        "das",
-        "dem",
-        "and",
-        "nacion",
-    ]
+    re.findall(r"\w+", "the of de du des la le l d der die das dem and nacion ley lei")
 )
 
 
@@ -592,6 +576,7 @@ def name_goes_on(more: str, law: str, names: LawNames) -> bool:
         for written in re.findall(r"\w+", more)
         if not written[0].islower()
         for word in _words(written)
+        if word not in _NO_NAME
     )
 
 

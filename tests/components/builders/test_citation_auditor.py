@@ -314,6 +314,36 @@ def test_of_several_wordings_the_one_of_the_day_is_meant():
     assert (citation.verdict, citation.ids) == ("verified", ("t2010",))
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Art. 7a OR und Art. 5 ZGB", ["unknown law: OR", "verified"]),
+        ("Art. 5 ZGB, Art. 7a OR; Art. 9 BV", ["verified", "unknown law: OR", "unknown law: BV"]),
+        ("Art. 9 ZGB, Art. 5 FährG", ["does not exist", "unknown law: FährG"]),
+        ("Zivilgesetzbuch, Art. 5 ZGB", ["verified"]),
+        ("art. 5 de la Ley 20.999, art. 5 Ley 25.326", ["verified", "unknown law: Ley 25.326"]),
+        ("Ley N° 20.999, art. 5; art. 5 de la L.B.", ["verified", "unknown law: L.B."]),
+        ("art. 5 de la Ley N° 20.999 (Ley de Balsas)", ["verified"]),
+        ("art. 5 de la Ley 20", ["unknown law: Ley 20"]),
+        ("art. 5 c.c., art. 5 d.lgs. 7/2011", ["unknown law: c.c.", "unknown law: d.lgs. 7/2011"]),
+    ],
+)
+def test_a_law_named_next_to_a_number_is_the_one_that_is_meant(text, found):
+    store = InMemoryDocumentStore()
+    for law, names in (
+        ("Schweizerisches Zivilgesetzbuch", []),
+        ("REGIMEN DE BALSAS", ["Ley 20.999", "Ley de Balsas"]),
+    ):
+        meta = {"law": law, "number": "5", "law_names": names}
+        store.write_documents([Document(id=law, content="Vorrang.", meta=meta)])
+    citations = CitationAuditor(store).run(text)["citations"]
+    unknown = "this collection does not hold the "
+    assert [
+        each.verdict + (each.why or "").replace(unknown, ": ") * (each.verdict == "unknown law")
+        for each in citations
+    ] == found
+
+
 def test_a_section_printed_in_parts_is_one_section():
     store = InMemoryDocumentStore()
     for part in (1, 2):
