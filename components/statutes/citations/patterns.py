@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 from typing import Literal
 
 from components.statutes.characters import DIGITS
@@ -17,7 +18,8 @@ from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
 
 
 # The longest numeral in use has nine characters; without a bound a question could be one number.
-CHINESE_NUMERAL = r"[零〇一二三四五六七八九十百千两\d]{1,12}"
+CHINESE_DIGITS = "零〇一二三四五六七八九十百千两"
+CHINESE_NUMERAL = rf"[{CHINESE_DIGITS}\d]{{1,12}}"
 
 ROMAN_NUMERAL = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![\w'’-])"
 """From I to CCCXCIX, in capitals."""
@@ -56,6 +58,9 @@ FINAL_TITLE = re.compile(
 """A title of a law whose numbers start again: "Art. 8 SchlT ZGB"."""
 IN_FINAL_TITLE = "final title"
 """Division of its numbers."""
+
+NUMERAL = re.compile(rf"[\d{CHINESE_DIGITS}]|\b[IVXLC]+\b|(?i:{FIRST})")
+"""What every citation has: digits, a Chinese or Roman numeral, or the first in words."""
 
 _ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª°]")  # "1.º", "5º", "5°"
 # "§ 12¹", "art. 2^1" and "art. 2<sup>1</sup>" come between 12 and 13, 2 and 3.
@@ -165,6 +170,52 @@ def canonical_core(number: str) -> str:
     # Next to letters blanks, hyphens and dots distinguish nothing: "80-IA", "12 bis", "3.a".
     text = re.sub(r"(?<=\d)[\s.-]+(?=[^\W\d_])|(?<=[^\W\d_])[\s-]+(?=\w)", "", text)
     return re.sub(r"\s+", "", text)
+
+
+# Several articles that are printed as one: "§§ 15 bis 20", "150–158", "Arts. 1912 a 1920.".
+
+# A hyphen behind a singular unit is part of one number: Norwegian "§ 1-4", "Article 10-12".
+_PLURAL_UNIT = (
+    r"§§|articles|artikels?|artikeln|artículos|articoli|artigos|arts?\.|artt\.|sections|ss\."
+)
+_SINGULAR_UNIT = r"§|article|artikel|artículo|articolo|artigo|section|s\."
+_NUMBER_OF_RANGE = (
+    r"(?:第[^第条條]+[条條](?:[之の]\S+?)?|제\d+조(?:의\d+)?|\d+[º°]?\.?(?:\s?[a-z]{1,2}\b)?)"
+)
+_JOINED = r"\s*(?P<through>bis|to|through|à|au|al?|t/m|tot|до|по|から|至|내지|부터|–|-)\s*"
+_PAIRED = r"\s+(?P<pair>und|and|et|y|e|en|och|og|i|и)\s+"
+_RANGE = re.compile(
+    rf"\[?(?:\(x+\)\s*)?(?:(?P<plural>{_PLURAL_UNIT})|(?P<singular>{_SINGULAR_UNIT}))?\s*"
+    rf"(?P<first>{_NUMBER_OF_RANGE})(?:{_JOINED}|{_PAIRED})(?:§\s*)?(?P<last>{_NUMBER_OF_RANGE})(?:まで|까지)?[\s.]*",
+    re.IGNORECASE,
+)
+
+
+def printed_range(printed: str) -> tuple[str, str] | None:
+    """The canonical first and last number of articles that are printed as one; None if it is one.
+
+    >>> printed_range("(XXXX) §§ 195 bis 198"), printed_range("28d–28f")
+    (('195', '198'), ('28d', '28f'))
+    >>> printed_range("§ 1-4")
+    """
+    found = _RANGE.fullmatch(printed.strip())
+    if found is None or (found["through"] in ("-", "–") and found["singular"]):
+        return None
+    numbers = (parse_number(found[end].replace("條", "条")) for end in ("first", "last"))
+    first, last = (number.core if number else "" for number in numbers)
+    low, high = number_order(first), number_order(last)
+    # A pair is a range only where no number lies between its two: "§§ 114 und 115".
+    if low >= high or (found["pair"] and high[0] - low[0] > 1):
+        return None
+    return first, last
+
+
+def number_order(core: str) -> tuple[float, str]:
+    """The key by which canonical numbers are ordered: 9, 10, 10a, 10b, 11."""
+    found = re.match(r"\d+", core)
+    digits = found[0] if found else "0"
+    # Python refuses to convert thousands of digits.
+    return (int(digits) if len(digits) < 19 else inf), core.removeprefix(digits)
 
 
 def spellings(number: str) -> Iterator[str]:

@@ -32,15 +32,17 @@ from components.statutes.citations.hints import (
 from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
 from components.statutes.citations.patterns import (
     LISTED_PARAGRAPH,
+    NUMERAL,
     PART,
     any_language,
     is_letter_behind,
+    number_order,
     parse_number,
+    printed_range,
     spellings,
     unread_after,
 )
 from components.statutes.citations.places import is_of
-from components.statutes.citations.ranges import number_order, printed_range
 from components.statutes.languages import STOP_WORDS
 
 LONGEST_RANGE = 200
@@ -544,6 +546,8 @@ class CitationResolver:
         At most `MOST_CITATIONS` are read and `MOST_RANGES` ranges followed; `unread` and the
         citations' `unfollowed` hold the rest.
         """
+        if NUMERAL.search(question) is None:  # most questions
+            return ResolvedQuestion([], "")
         cited, end = read_citations(question, most=MOST_CITATIONS)
         plain = question.translate(PLAIN_CHARACTERS)
         context = _Context(plain, None, ranges=MOST_RANGES, lookups=_MOST_LOOKUPS)

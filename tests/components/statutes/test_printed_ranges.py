@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.statutes.citations.ranges import number_order, printed_range
+from components.statutes.citations.patterns import number_order, printed_range
 
 
 @pytest.mark.parametrize(
