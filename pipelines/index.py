@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, WRONG_USE, say, show
+from pipelines.files import LoadingError, read_pipeline_file
 
 if TYPE_CHECKING:
     from pipelines.engines import EngineReport
@@ -227,14 +228,29 @@ def _index(options: argparse.Namespace) -> int:
             **both,
         )
     show(asdict(report) if options.json else str(report))
-    return _name(options) if options.alias else DONE
+    return _name(options)
 
 
 def _name(options: argparse.Namespace) -> int:
+    """Give the store's laws the names of the corpus's law.yaml, then those of --alias."""
     from pipelines.indexing import name_laws
 
-    say(name_laws(options.store, dict(options.alias)))
+    aliases = {**_noted_aliases(options.corpus), **dict(options.alias)}
+    if aliases and options.store:
+        say(name_laws(options.store, aliases))
     return DONE
+
+
+def _noted_aliases(corpus: str | None) -> dict[str, str]:
+    """The further names of laws that a law.yaml in the corpus's folder gives."""
+    if corpus is None or not Path(corpus).exists():  # "aldermere"
+        return {}
+    folder = Path(corpus) if Path(corpus).is_dir() else Path(corpus).parent
+    path = folder / "law.yaml"
+    aliases = read_pipeline_file(path).get("aliases") if path.is_file() else {}
+    if not isinstance(aliases, dict) or not all(isinstance(each, str) for each in aliases.values()):
+        raise LoadingError(f"{path}: aliases: write NAME: LAW lines below it.")
+    return aliases
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ class Desk:
                 yield self._message(texts.failed, "failure")
 
     def _found(self, asked: str, narrowing: Narrowing) -> Iterator[Shown]:
-        named = named_law(asked, law_names(self._collection().laws))
+        named = named_law(asked, law_names(self._collection()))
         if named is not None and named.number is None:
             title = self._texts.law_found
             law = results.law_found(named.law, self._language)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
@@ -18,6 +18,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from components.retrievers.resident import ReadableStore
+from components.statutes.identity import names_of_laws
 from components.stores.sqlite import StatuteDocumentStore
 from ui.language import (
     LANGUAGES,
@@ -49,12 +50,14 @@ class Collection:
         laws: Names of the laws, by first appearance.
         snapshot: ISO day of the law's text, if recorded.
         indexed: ISO day on which it was last indexed, if recorded.
+        names: Further names of the laws.
     """
 
     articles: int
     laws: tuple[str, ...]
     snapshot: str | None = None
     indexed: str | None = None
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, store: ReadableStore) -> Collection:
@@ -70,7 +73,8 @@ class Collection:
             if law.strip():
                 laws[law] = None
             count += 1
-        return cls(count, tuple(laws), *recorded_days(store))
+        names = names_of_laws(store.laws())
+        return cls(count, tuple(laws), *recorded_days(store), names)
 
     @property
     def lists_laws(self) -> bool:

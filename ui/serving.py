@@ -545,9 +545,9 @@ class NamedLaw(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def law_names(laws: tuple[str, ...]) -> LawNames:
+def law_names(collection: Collection) -> LawNames:
     """The names of the laws that are searched."""
-    return LawNames(laws)
+    return LawNames(collection.laws, collection.names)
 
 
 def named_law(question: str, names: LawNames) -> NamedLaw | None:

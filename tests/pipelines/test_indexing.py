@@ -20,6 +20,7 @@ from components.stores.database import OpenFile, open_store
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.files import LoadingError
+from pipelines.index import main as index_command
 from pipelines.indexing import IndexReport, index_corpus, name_laws
 from pipelines.model_choice import model_place
 
@@ -252,6 +253,18 @@ def test_users_name_laws_without_indexing_again(index, store, make_article):
     assert store.publisher.aliases() == {"FäA": "Rafts Act"}
     index([make_article(1, law="Ferries Act")], prune=True)
     assert cited("art. 1 FäA") == [()]  # of a law that is gone
+
+
+def test_a_law_yaml_names_laws_with_each_indexing(tmp_path, make_article):
+    corpus, store = tmp_path / "articles.jsonl", tmp_path / "law.db"
+    corpus.write_text(json.dumps(make_article(1, law="Ferries Act")), encoding="utf-8")
+    names = tmp_path / "law.yaml"
+    command = ["--corpus", str(corpus), "--store", str(store), "--model", "none"]
+    names.write_text("aliases:\n  FäA: Ferries Act\n  Boats: Ferries Act\n", encoding="utf-8")
+    assert index_command([*command, "--alias", "Boats="]) == 0
+    assert StatuteDocumentStore(store).publisher.aliases() == {"FäA": "Ferries Act"}
+    names.write_text("aliases: [FäA]\n", encoding="utf-8")
+    assert index_command(command) != 0
 
 
 def test_a_law_gets_its_identifier_without_being_encoded_again(index, store, make_article):
