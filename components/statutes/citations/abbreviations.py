@@ -408,7 +408,9 @@ FLSA = Fair Labor Standards Act
 FMLA = Family and Medical Leave Act
 ADA = Americans with Disabilities Act
 FCRA = Fair Credit Reporting Act
-IRC = Internal Revenue Code
+Bankruptcy Code = Title 11, United States Code
+IRC = Internal Revenue Code; Title 26, United States Code
+Internal Revenue Code = Title 26, United States Code
 # United Kingdom, Ireland, Canada
 CPR = Civil Procedure Rules
 PACE = Police and Criminal Evidence Act

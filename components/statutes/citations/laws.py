@@ -310,7 +310,9 @@ class LawNames:
 
     def rest_of_name(self, text: str, law: str) -> str:
         """What follows a name of a law in a text that begins with it; the text without one."""
-        laws, end = self._beginning(text, 0, tokens_of(text, 0, len(text)))
+        tokens = list(tokens_of(text, 0, len(text)))
+        begin = tokens[0][1] if tokens else 0  # "d" of "D.Lgs. 79/2011" is no word of a name
+        laws, end = self._beginning(text, begin, tokens)
         return text[end:] if law in laws else text
 
     def anywhere(self, text: str) -> set[str]:

@@ -421,7 +421,7 @@ It is read as far as any law's numbers go; `longer_numbers` gives what a particu
 # What may continue a number: directly behind it, or letters and suffixes behind a blank.
 _CONTINUATION = re.compile(
     rf"[-–/.:^]?[^\W_\u2e80-\uffff]+|\(\w{{1,4}}\)|[°ºª]"
-    rf"|[^\S\n](?:{LATIN_SUFFIX}|[^\W\d_]{{1,2}}|[A-Z]{{3}})(?!\w)|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
+    rf"|[^\S\n](?:{LATIN_SUFFIX}|[^\W\d_]{{1,2}}|(?-i:[A-Z]{{3}}))(?!\w)|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
     re.IGNORECASE,
 )
 _MOST_CONTINUATIONS = 6

@@ -193,7 +193,10 @@ _MORE_LEVELS = re.compile(
     rf"\s?(?:,\s?(?:(?:and|or)\b)?|\b(?:and|or|to|through)\b|&|{_DASH})\s?(?P<levels>(?:{_LEVEL}){{1,8}})"
 )
 _SECTION_SIGN = r"(?:§{1,2}\s?|(?i:sections?|secs?\.)\s)"
-_NEXT = re.compile(rf"\s?(?:[,;](?:\s?(?:and|or|&))?|\b(?:and|or)\b|&)\s?{_SECTION_SIGN}?(?=\d)")
+# In "29 CFR 825.100; section 5 of title 11" a citation of its own begins.
+_NEXT = re.compile(
+    rf"\s?(?:[,;]\s?(?:§{{1,2}}\s?)?|(?:[,;]\s?)?(?:\b(?:and|or)\b|&)\s?{_SECTION_SIGN}?)(?=\d)"
+)
 _THROUGH = re.compile(
     rf"(?:\s?(?:\b(?:through|thru|to)\b|[–—])\s?{_SECTION_SIGN}?|-(?=\.))(?=(?P<rest>[-–.])?\d)"
 )

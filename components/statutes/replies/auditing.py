@@ -195,7 +195,8 @@ class _Audit:
             hint = " ".join((citation.law_hint or "").split())
             if _PRIVATE.search(hint):
                 return "not checked", "it is of a private paper, not of a law", (), None
-            return "unknown law", f"this collection does not hold the {hint}", (), None
+            the = "" if citation.code else "the "  # "Title 15, United States Code"
+            return "unknown law", f"this collection does not hold {the}{hint}", (), None
         law, why, is_near = self._law(resolved)
         if law is None:
             return "not checked", why, (), None
@@ -218,7 +219,10 @@ class _Audit:
         if citation.kind == "paragraph" or is_paragraph(citation, self._plain, fitting):
             return None, "it is a part of an article", False
         if resolved.laws:
-            return (resolved.laws[0] if len(resolved.laws) == 1 else None), _WHICH_LAW, True
+            # Of several laws of one name the only one with such an article is meant.
+            holding = {self._laws.resolver.law_of(id_) for id_ in resolved.ids}
+            laws = sorted(holding) or resolved.laws
+            return (laws[0] if len(laws) == 1 else None), _WHICH_LAW, True
         if any(first <= citation.start < last for first, last in self._quoted):
             return None, "it is within a quotation", False
         if _OF_THE_DOCUMENT.match(self._plain, end):
@@ -272,7 +276,8 @@ class _Audit:
         if not is_near:
             return "not checked", _WHICH_LAW, resolved.ids, law
         missing = f"{citation.kind} {resolved.absent}" if resolved.absent else citation.text.strip()
-        return "does not exist", f"the {law} has no {missing}", resolved.ids, law
+        the = "" if citation.code else "the "
+        return "does not exist", f"{the}{law} has no {missing}", resolved.ids, law
 
     def _existing(self, resolved: ResolvedCitation) -> tuple[Verdict, str, tuple[str, ...]]:
         """The verdict on a citation of articles that its law has."""
