@@ -246,7 +246,7 @@ def items_of(text: str, marker: Marker) -> list[Item]:
         if items and not marker.plural and not _continues_list(text, end):
             break
         core = canonical_core(number[0])
-        unread, longer = "", longer_numbers(text, number.start(), number.end())
+        unread, longer = "", longer_numbers(text, number[0], number.end())
         through: str | None = None
         otherwise: tuple[str, str | None] | None = None
         to = _RANGE[marker.romance].match(text, end)
@@ -529,13 +529,10 @@ def read_citations(
     limit = len(plain) if most is None else most
     american = list(find_american(plain))
     found = [Citation(**fields) for each in american for fields in each.citations]
-    found = [
-        replace(each, unread=unread_after(plain, each.end, levels=each.paragraph is not None))
-        for each in found
-    ]
+    found = [_with_continuation(each, plain) for each in found]
     plain = _without(plain, american, "\n")  # nothing around them belongs to them
     others = islice(find_in_forms_of_countries(plain), limit + 1)
-    of_countries = [Citation(**fields) for fields in others]
+    of_countries = [_with_continuation(Citation(**fields), plain) for fields in others]
     plain = _without(plain, of_countries, "\ufffc")  # they are not read twice
     found += of_countries
     read_end = len(plain)
@@ -568,6 +565,15 @@ def read_citations(
     if len(found) > limit:
         read_end = min(read_end, found[limit].start)
     return [citation for citation in found if citation.start < read_end], read_end
+
+
+def _with_continuation(citation: Citation, text: str) -> Citation:
+    """A citation with what is attached to it; a unit behind the number ends it: "12. §-a"."""
+    end, whole = citation.end, citation.paragraph is not None or citation.through is not None
+    if not (text[end - 1].isalnum() or text[end - 1] == ")"):
+        return citation
+    longer = () if whole else longer_numbers(text, citation.number, end)
+    return replace(citation, longer=longer, unread=unread_after(text, end, levels=whole))
 
 
 def _without(text: str, spans: Sequence[American | Citation], sign: str) -> str:

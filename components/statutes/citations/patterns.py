@@ -430,7 +430,8 @@ _MOST_CONTINUATIONS = 6
 # "art. 415 k.c." is the name of a law.
 _LETTER_BEHIND = re.compile(
     r"[^\S\n](?:[a-z](?!\.\s[a-z])|[A-Z](?!\.\s[^\W\d_]))(?!\w|\.[^\W\d_])(?=\s*(?:$|[,;:)\]\n]|\.\s*(?:$|[A-ZÀ-Ý\n])"
-    r"|(?i:abs|satz|nr|stk|ust|odst|lid|al)\b|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b))"
+    r"|(?i:abs|satz|nr|stk|ust|odst|lid|al)\b|(?:und|oder|and|or|et|ou|og|eller|och|en)\s(?:\d|[a-z]\b)"
+    r"|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b))"
 )
 _SUFFIXED = re.compile(
     rf"[^\S\n]{LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?|(?<=bis|ter|ies)[^\S\n]\d(?!\w)"
@@ -439,18 +440,18 @@ _SUFFIXED = re.compile(
 _ATTACHED = re.compile(r"[-–]?[^\W_\u2e80-\uffff][\w-]*|-\(|\([^\W_]{1,6}\)")
 
 
-def longer_numbers(text: str, start: int, end: int) -> tuple[tuple[str, int], ...]:
-    """What text[start:end], a number, may be more of: each (canonical, end), the longest first.
+def longer_numbers(text: str, number: str, end: int) -> tuple[tuple[str, int], ...]:
+    """What a number that ends at `end` may be more of: each (canonical, end), the longest first.
 
     Only the numbers that a law prints can decide: "304-AAB" is one number, "304-based" is none.
 
-    >>> longer_numbers("1.704(b)-2 of", 0, 5)
+    >>> longer_numbers("1.704(b)-2 of", "1.704", 5)
     (('1.704(b)-2', 10), ('1.704(b)', 8))
     """
     longer: list[tuple[str, int]] = []
     while len(longer) < _MOST_CONTINUATIONS and (more := _CONTINUATION.match(text, end)):
-        end = more.end()
-        longer.append((canonical_core(text[start:end]), end))
+        number, end = number + more[0], more.end()
+        longer.append((canonical_core(number), end))
     return tuple(reversed(longer))
 
 

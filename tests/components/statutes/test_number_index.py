@@ -207,6 +207,9 @@ def test_a_law_decides_how_far_its_number_reaches(of_income, text, number):
     ("text", "unread"),
     [
         ("§ 7 q Abs. 2", "§ 7 q"),
+        ("§ 7 q und r", "§ 7 q"),
+        ("lejelovens § 7 q.", "§ 7 q"),
+        ("Kodeks pracy art. 7 q.", "art. 7 q"),
         ("section 7xyz", "section 7xyz"),
         ("section 7-based", "section 7-based"),
         ("§ 1.482(c)-5", "§ 1.482(c)-5"),
