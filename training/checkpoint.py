@@ -458,8 +458,6 @@ class RunState:
             records.
         best: The best weights so far: `{"epoch", "value", "folder", "dense_weight"}`, the last as
             in `Manifest` where one is chosen; None before the first validation.
-        difficulties: Difficulty of each training question by epoch, of this one and those drawn
-            together with it; empty where the order is random.
         finished: Whether the last boundary is passed.
         drawn: Negatives by epoch, of this one and those drawn together with it.
         previous: Negatives of the last epoch, for comparison with a new epoch's.
@@ -476,7 +474,6 @@ class RunState:
     records: list[dict[str, Any]] = field(default_factory=list)
     described: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] | None = None
-    difficulties: dict[str, list[float]] = field(default_factory=dict)
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
     previous: DrawnNegatives | None = None
@@ -496,7 +493,6 @@ class RunState:
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""
         self.previous = self.drawn.pop(self.epoch, None)
-        self.difficulties.pop(str(self.epoch), None)
         self.epoch += 1
         self.losses, self.own_mass = [], []
         self.compared = 0

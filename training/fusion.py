@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from torch import Tensor
 from components.models.biencoder import BiEncoder
 from components.models.boosted_trees import FEW_QUESTIONS, Example
 from components.models.dense_index import DenseIndex
-from components.models.errors import ModelError
 from components.models.folder import (
     FUSION_PART,
     MANIFEST_FILE,
@@ -29,7 +28,6 @@ from components.models.folder import (
     check_target,
     find_model,
     manifest_digest,
-    manifest_of,
     read_manifest,
     write_model_folder,
 )
@@ -47,7 +45,6 @@ from components.models.learned_fusion import (
     division_texts,
     features,
     fused_by_rank,
-    learned_fusion_of,
     weights_for,
 )
 from components.models.lexical_index import LexicalIndex
@@ -57,9 +54,8 @@ from components.statutes.lexical import K1, B
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, evaluated, held_out, texts_of, trainings_on
-from training.negatives.gold import Gold
-from training.settings import DEV_DEPTH, FusionSettings, RunSettings
+from training.data import TrainingData, evaluated, texts_of, trainings_on
+from training.settings import DEV_DEPTH, FusionSettings
 from training.starting_model import for_another_first_stage
 
 FOLDS = 5
@@ -264,118 +260,6 @@ def cross_validated(
     return [ranked[place] for place in range(len(asked))]
 
 
-# Positive-aware mining (Moreira et al., NV-Retriever, 2024): an article that the teacher puts so
-# near to one that answers probably answers too, and nobody has marked it.
-_LIKELY = 0.95
-
-
-@dataclass(frozen=True)
-class Teacher:
-    """The scores that a fused ranking gives to the candidates of each training question.
-
-    Attributes:
-        articles: Positions of each question's candidates, int64, ascending.
-        scores: Of these, float64: the logarithm of how likely one answers, but for a constant.
-    """
-
-    articles: tuple[Rows, ...]
-    scores: tuple[NDArray[np.float64], ...]
-
-    @classmethod
-    def of(cls, settings: RunSettings, data: TrainingData) -> Teacher | None:
-        """The teacher that the settings name, asked every training question; None if they do not.
-
-        Raises:
-            ModelError: The folder cannot be opened, or holds no learned fusion.
-            SettingsError: The teacher's fusion has learnt questions of this training.
-        """
-        if settings.teacher is None:
-            return None
-        _check_what_it_learnt(settings, data)
-        model = BiEncoder.load(settings.teacher, device=settings.device)
-        fusion = learned_fusion_of(
-            settings.teacher, lists=(BM25, DIVISION, DENSE), model=model.digest
-        )
-        if fusion is None:
-            raise ModelError(
-                f"teacher: {settings.teacher} holds no learned fusion ({FUSION_PART}/). Learn one "
-                "with `python -m training.fusion`, on questions that are held out here."
-            )
-        say(f"Asking the teacher {len(data.train):,} questions")
-        articles = list(data.corpus)
-        vectors = {DENSE: model.encode_articles(texts_of(articles, model.text_rule))}
-        searches = Searches(articles, vectors, model.text_rule, similarity=model.similarity)
-        asked = model.encode_queries([each.text for each in data.train]).numpy()
-        ranked = [
-            searches.ranked(searches.find(question.text, {DENSE: vector}), fusion)
-            for question, vector in zip(data.train, asked, strict=True)
-        ]
-        orders = [np.argsort(rows) for rows, _ in ranked]
-        pairs = list(zip(ranked, orders, strict=True))
-        return cls(
-            tuple(rows[order] for (rows, _), order in pairs),
-            tuple(scores[order] for (_, scores), order in pairs),
-        )
-
-    def of_articles(self, question: int, articles: Rows) -> NDArray[np.float64]:
-        """The scores of some articles for one question, NaN where it has none.
-
-        Args:
-            question: Its index among the training questions.
-            articles: Positions, int64 `[n]`.
-        """
-        own, scores = self.articles[question], self.scores[question]
-        found = np.full(len(articles), np.nan)
-        if len(own):
-            places = np.minimum(np.searchsorted(own, articles), len(own) - 1)
-            known = own[places] == articles
-            found[known] = scores[places[known]]
-        return found
-
-    def without_likely(self, gold: Gold) -> Gold:
-        """The gold, with articles excluded that may answer although nobody has marked them.
-
-        These are candidates that the teacher finds likelier than .95 of what it finds the likeliest
-        of the question's own articles.
-        """
-        return replace(gold, excluded=tuple(self._excluded(gold)))
-
-    def _excluded(self, gold: Gold) -> Iterator[Rows]:
-        for question, positives in enumerate(gold.positives):
-            # A booster's score is a logit.
-            likely = 1 / (1 + np.exp(-self.scores[question]))
-            known = likely[np.isin(self.articles[question], positives)]
-            above = likely > _LIKELY * known.max() if len(known) else np.zeros(len(likely), bool)
-            yield np.union1d(gold.excluded[question], self.articles[question][above])
-
-
-def _check_what_it_learnt(settings: RunSettings, data: TrainingData) -> None:
-    """Refuse a teacher whose fusion has learnt questions of this training.
-
-    Raises:
-        ModelError: The folder's manifest cannot be read.
-        SettingsError: It has.
-    """
-    manifest = manifest_of(find_model(str(settings.teacher)))
-    if manifest is None:
-        return
-    if manifest.data.get("questions_sha256") == data.questions_sha256:
-        say(
-            f"WARNING: the bi-encoder of the teacher {settings.teacher} has learnt these questions "
-            "and scores their articles too well"
-        )
-    fusion = manifest.metrics.get(FUSION_PART, {})
-    if fusion.get("data", {}).get("questions_sha256") != data.questions_sha256:
-        return
-    both = {each.id for each in data.train}.intersection(fusion["learnt"])
-    if both:
-        raise SettingsError(
-            f"teacher: the fusion of {settings.teacher} has learnt {len(both):,} of the questions "
-            f"to train on (such as {min(both)!r}) and scores their articles too well. Give "
-            "training.fusion and this training the same --hold_out."
-        )
-
-
 # The command
 
 
@@ -392,9 +276,6 @@ def train(settings: FusionSettings) -> None:
     check_target(output)
     data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
     train = unlearnt(settings, data)
-    if settings.hold_out:
-        aside = {each.id for each in held_out(data.train, settings.hold_out)[1]}
-        train = [each for each in train if each.id in aside]
     model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
@@ -413,7 +294,6 @@ def train(settings: FusionSettings) -> None:
     metrics = _judged(asked, fusion, data, settings)
     metrics["weights"] = weights
     metrics["importance"] = dict(list(fusion.trees.importance().items())[:20])
-    metrics["learnt"] = [each.id for each in train]
     _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
 
 

@@ -45,7 +45,7 @@ from training.data import (
     say_where_dev_is_learnt,
     steps_in_epoch,
 )
-from training.fusion import DevWeight, Teacher
+from training.fusion import DevWeight
 from training.negatives.sampling import CurriculumNegatives, examples, statistics
 from training.objective import (
     LOSSES,
@@ -56,7 +56,6 @@ from training.objective import (
     question_ids,
     sum_gradients,
 )
-from training.question_order import by_difficulty, question_view
 from training.records import (
     METRICS_FILE,
     Length,
@@ -383,7 +382,6 @@ class TrainingLoop:
     ) -> None:
         self._deadline = deadline
         self._settings = settings
-        self._view = question_view(settings, data)
         self._dev_weight = dev_weight
         self._data = data
         self._negatives = negatives
@@ -465,8 +463,7 @@ class TrainingLoop:
             state.epoch % self._settings.measure_every == 0 or state.epoch >= self._last_epoch
         )
         vectors = None
-        by_model = self._negatives.needs_vectors or (self._view is not None and self._view.dynamic)
-        if measured or (due and by_model):
+        if measured or (due and self._negatives.needs_vectors):
             self._say("encoding")
             vectors = self._learner.encode()
             if not vectors.are_finite():  # finite weights may have products that are not
@@ -529,12 +526,7 @@ class TrainingLoop:
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
         seen = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
         previous = state.previous
-        difficulty = None
-        if self._view is not None:
-            difficulty = from_main(self._accelerator, self._view.difficulty(vectors))
         for epoch in range(state.epoch, until):
-            if difficulty is not None:
-                state.difficulties[str(epoch)] = difficulty.tolist()
             drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
             drawn = state.drawn[epoch] = from_main(self._accelerator, drawn)
             described = statistics(drawn, previous, self._negatives, **seen)
@@ -552,11 +544,7 @@ class TrainingLoop:
         return steps / self._steps
 
     def _order(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-        order = epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
-        difficulty = self._state.difficulties.get(str(epoch))
-        if difficulty is None:
-            return order
-        return by_difficulty(self._data.pairs, order, np.array(difficulty))
+        return epoch_order(len(self._data.pairs), seed=self._settings.seed, epoch=epoch)
 
     def _epoch(self) -> None:
         state, settings = self._state, self._settings
@@ -604,9 +592,7 @@ class TrainingLoop:
         state, settings = self._state, self._settings
         started = time.perf_counter()
         batch = make_batch(
-            *(pairs, state.drawn[state.epoch], self._negatives.gold),
-            in_batch=settings.in_batch,
-            teacher=self._negatives.teacher,
+            pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
         )
         self._seed(step)
         loss, own_mass, compared = self._learner.loss_and_gradient(batch)
@@ -821,13 +807,9 @@ def curriculum_negatives(
     """The negatives that the settings describe, for the training questions.
 
     Raises:
-        SettingsError: The data does not allow them, or a teacher has learnt the questions.
-        ModelError: The teacher cannot be opened.
+        SettingsError: The data does not allow them.
     """
-    teacher = Teacher.of(settings, data)
     try:
-        return CurriculumNegatives(
-            data.corpus, data.train, settings=settings, device=device, teacher=teacher
-        )
+        return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
     except ValueError as error:
         raise SettingsError(str(error)) from error

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from components.models.similarity import Similarity
 
 if TYPE_CHECKING:
-    from training.fusion import Teacher
     from training.negatives.gold import DrawnNegatives, Gold
     from training.settings import RunSettings
 
@@ -88,8 +87,6 @@ class Batch:
         candidates: bool `[n_pairs, n_articles]`, the negatives of each pair.
         buckets: int8 `[n_pairs, n_articles]`, the bucket from which a negative was drawn for the
             pair's question; -1 for articles that were drawn for other questions only.
-        taught: The teacher's scores of the articles, float64 `[n_pairs, n_articles]`, NaN where it
-            has none; None without a teacher.
         n_listed: Articles that the pairs list, counting repeats: what a trainer that does not look
             for repeats would encode.
     """
@@ -99,18 +96,10 @@ class Batch:
     pairs: Rows
     candidates: NDArray[np.bool_]
     buckets: NDArray[np.int8]
-    taught: NDArray[np.float64] | None
     n_listed: int
 
 
-def make_batch(
-    pairs: Rows,
-    drawn: DrawnNegatives,
-    gold: Gold,
-    *,
-    in_batch: bool,
-    teacher: Teacher | None = None,
-) -> Batch:
+def make_batch(pairs: Rows, drawn: DrawnNegatives, gold: Gold, *, in_batch: bool) -> Batch:
     """Make the batch of some pairs.
 
     A question's negatives are shared by its pairs. With `in_batch` the positives and negatives of
@@ -122,7 +111,6 @@ def make_batch(
         drawn: The epoch's negatives.
         gold: Gold of the training questions.
         in_batch: Whether other questions' articles count.
-        teacher: Whose scores are learnt too.
     """
     questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
     drawn_for = [slice(*drawn.starts[question : question + 2]) for question in questions]
@@ -136,17 +124,12 @@ def make_batch(
         buckets[row, own] = drawn.buckets[drawn_for[row]]
         candidates[row, np.isin(articles, gold.excluded[question])] = False
     article_rows = np.searchsorted(articles, pairs[:, 1])
-    taught = None
-    if teacher is not None:
-        taught = np.stack([teacher.of_articles(each, articles) for each in questions.tolist()])
-        taught = taught[question_rows]
     return Batch(
         questions=questions,
         articles=articles,
         pairs=np.stack([question_rows, article_rows], axis=1),
         candidates=candidates[question_rows],
         buckets=buckets[question_rows],
-        taught=taught,
         n_listed=len(pairs) + sum(len(negatives[row]) for row in question_rows.tolist()),
     )
 
@@ -200,37 +183,6 @@ def contrastive_loss(
     return losses
 
 
-def divergence(
-    scores: Tensor, positives: Tensor, candidates: Tensor, taught: Tensor, *, temperature: float
-) -> Tensor:
-    """Kullback-Leibler divergence of a pair's similarities from a teacher's scores.
-
-    Over the articles a, the positive and its negatives, that the teacher scores as f(a), with
-    P = softmax(f) and Q = softmax(s / t):
-
-        D = sum over a of P(a) (log P(a) - log Q(a))
-
-    Args:
-        scores: s, float `[n_pairs, n_articles]`.
-        positives: int64 `[n_pairs, 1]`, the column of each pair's positive.
-        candidates: bool `[n_pairs, n_articles]`, True for the negatives of each pair.
-        taught: f, float `[n_pairs, n_articles]`, NaN where the teacher has none.
-        temperature: t.
-
-    Returns:
-        `[n_pairs]`; 0 where the teacher scores fewer than two of the articles.
-    """
-    compared = candidates.scatter(1, positives, True) & ~taught.isnan()
-    several = compared.sum(dim=1, keepdim=True) >= 2
-    # A row without two articles takes all, so that no softmax is over nothing; it counts 0.
-    outside = ~compared & several
-    target = torch.log_softmax(taught.nan_to_num(0.0).masked_fill(outside, -torch.inf), dim=1)
-    own = torch.log_softmax((scores / temperature).masked_fill(outside, -torch.inf), dim=1)
-    terms = torch.where(outside, 0.0, target.exp() * (target - own))
-    parts: Tensor = terms.masked_fill(~several, 0.0).sum(dim=1)
-    return parts
-
-
 def triplet_loss(scores: Tensor, positives: Tensor, candidates: Tensor, *, margin: float) -> Tensor:
     """How far negatives are from being less similar than the positive by a margin.
 
@@ -282,7 +234,6 @@ def loss_of(
     articles: Tensor,
     pairs: Tensor,
     candidates: Tensor,
-    taught: Tensor | None = None,
 ) -> BatchLoss:
     """The loss that the settings describe, from vectors to a scalar.
 
@@ -296,8 +247,6 @@ def loss_of(
         articles: Those of its distinct articles, float `[n_articles, dim]`.
         pairs: The pairs as rows of the two, int64 `[n_pairs, 2]`.
         candidates: The negatives of each pair, bool `[n_pairs, n_articles]`.
-        taught: The teacher's scores, float64 `[n_pairs, n_articles]`, whose `divergence` is
-            added; None without a teacher.
     """
     device = questions.device.type
     # Apple's GPUs lack float64.
@@ -306,11 +255,6 @@ def loss_of(
         compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
         scores = compared[pairs[:, 0]]
         losses = LOSSES[settings.loss](settings)(scores, pairs[:, 1:], candidates)
-        if taught is not None:
-            losses = losses + divergence(
-                *(scores, pairs[:, 1:], candidates, taught.to(exact)),
-                temperature=settings.temperature,
-            )
         n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
         return BatchLoss(losses.sum() / n, scores)
 
@@ -341,8 +285,7 @@ def propagate(questions: Tensor, articles: Tensor, batch: Batch, settings: RunSe
     device = articles.device
     pairs = torch.from_numpy(batch.pairs).to(device)
     candidates = torch.from_numpy(batch.candidates).to(device)
-    taught = None if batch.taught is None else torch.from_numpy(batch.taught).to(device)
-    loss = loss_of(settings, questions, articles, pairs, candidates, taught)
+    loss = loss_of(settings, questions, articles, pairs, candidates)
     loss.scores.retain_grad()
     torch.autograd.backward(loss.value)
     assert loss.scores.grad is not None

@@ -93,7 +93,6 @@ def depth_of_metric(name: str, metric: str) -> int:
 
 
 Reduction = Literal["mean", "question_sum"]
-QuestionOrder = Literal["random", "length", "rarity", "agreement", "spread", "loss"]
 
 DEV_DEPTH = 1_000
 """How many articles are searched for each dev question."""
@@ -111,9 +110,6 @@ class RunSettings(KeptSettings, CurriculumSettings):
             the split "dev".
         output: The model folder to make. DIR.work next to it holds the checkpoints until it is
             finished.
-        question_order: In what order an epoch asks its questions: random, or from easy to difficult
-            by length, rarity (of its words), agreement (of words and meaning about the best
-            articles), spread (of its articles in the tree) or loss (the model's own).
         refresh_every: Epochs between two encodings of the corpus for the semantic view. Paper: 1.
         epochs: How often each (question, positive) pair is seen. Paper: 15.
         max_steps: Steps in place of epochs; a few questions need at least 500.
@@ -124,9 +120,6 @@ class RunSettings(KeptSettings, CurriculumSettings):
             contrastive, eq. (1).
         temperature: Temperature of the loss contrastive, eq. (1). Paper: 0.01.
         margin: How much more similar a positive should be than each negative, in the loss triplet.
-        teacher: Model folder with a learned fusion (training.fusion), whose ranking is learnt too:
-            the divergence from it is added to the loss, and articles that it finds nearly as likely
-            as the question's own are not negatives. Give it the same hold_out. Paper: none.
         reduction: mean over pairs, or question_sum: mean over questions of the sum over their
             pairs. Paper: eq. (1) is the sum over the positives of one question.
         learning_rate: Highest learning rate. Paper: 2e-5.
@@ -150,7 +143,6 @@ class RunSettings(KeptSettings, CurriculumSettings):
     dev_share: float = 0.1
     views: tuple[str, ...] = ("tree", "sequence", "semantic")
     run_file: Place | None = None
-    question_order: QuestionOrder = "random"
     refresh_every: int = 1
     epochs: int = 3
     max_steps: int | None = None
@@ -159,7 +151,6 @@ class RunSettings(KeptSettings, CurriculumSettings):
     loss: str = "contrastive"
     temperature: float = 0.01
     margin: float = 1.0
-    teacher: Place | None = None
     reduction: Reduction = "mean"
     learning_rate: float = 2e-5
     weight_decay: float = 0.01
@@ -178,7 +169,6 @@ class RunSettings(KeptSettings, CurriculumSettings):
         seed_in_range(self)
         above_zero(self, "temperature", "margin", "learning_rate", "clip")
         only_where(self, self.loss == "triplet", "the loss triplet", "margin")
-        only_where(self, self.loss == "contrastive", "the loss contrastive", "teacher")
         share(self, "dev_share")
         alone = not self.in_batch or self.batch_size == 1
         if self.negatives_per_question == 0 and self.share_of == "negatives" and alone:
@@ -532,8 +522,6 @@ class FusionSettings(KeptSettings):
         model: Name or folder of the bi-encoder whose list is fused; its parts are taken over.
         dev_share: Share of the training questions that is set aside to measure by, where none is
             of the split "dev".
-        hold_out: Learn only from the questions that training.cusines keeps aside with this share,
-            as the fusion of a teacher must; 0 for all that the model has not learnt.
         select_by: Metric in which the fusion must be better than rank fusion to be written.
         dtype: Number format of the encoder: auto is bfloat16 where that is faster.
         device: Of the encoder: cpu, cuda, ...; default: the best there is.
@@ -548,14 +536,13 @@ class FusionSettings(KeptSettings):
     output: Target
     model: Place = _BUNDLED
     dev_share: float = 0.1
-    hold_out: float = 0.0
     select_by: str = "MAP@10"
     dtype: DtypeName = "auto"
     device: str | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        share(self, "dev_share", "hold_out")
+        share(self, "dev_share")
         seed_in_range(self)
         depth = depth_of_metric("select_by", self.select_by)
         if depth > DEV_DEPTH:

@@ -33,7 +33,7 @@ from training.ablation.arms import (
 )
 from training.ablation.grid import GridSettings, Outcome, Results, make_missing, runs_of
 from training.ablation.report import LEARNERS, tables
-from training.ablation.runs import Run, measure
+from training.ablation.runs import Run, key_of, measure
 from training.command_line import SettingsError, TrainingError
 from training.cusines import BiEncoderLearner
 from training.loop import fit
@@ -245,6 +245,16 @@ def test_a_run_is_the_same_wherever_data_and_model_lie_and_whatever_it_runs_on(
 )
 def test_what_a_result_depends_on_is_in_the_key(runs, fields):
     assert key(runs) != key(runs, **fields)
+
+
+def test_a_removed_setting_is_in_the_key_only_where_it_was_not_the_default(runs):
+    run = runs()[0]
+
+    def recorded(**removed: Any) -> str:
+        return key_of({**run.about, "settings": {**run.about["settings"], **removed}})
+
+    assert recorded(question_order="random", teacher=None, patience=None) == run.key
+    assert recorded(question_order="loss") != run.key
 
 
 def test_every_fold_and_arm_has_a_key_of_its_own_but_for_arms_with_equal_settings(runs):

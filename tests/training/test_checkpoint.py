@@ -322,7 +322,6 @@ def test_interrupted_before_any_step_a_run_ends_as_if_it_had_not_been(
                 (Optimizer, "step", 5, fields)
                 for fields in (
                     HEADED,
-                    {"question_order": "loss"},
                     {"refresh_every": 2, "epochs": 3},
                     {"views": ("tree", "sequence"), "schedule": "reversed"},
                     {"negatives_per_question": 0},

@@ -32,13 +32,11 @@ from pipelines.asking import ask
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from training import fusion as command
-from training.command_line import DONE, WRONG_USE, SettingsError
+from training.command_line import DONE, WRONG_USE
 from training.cusines import main as cusines
 from training.data import TrainingData
-from training.fusion import Asked, Found, Searches, Teacher, folds_of, main, rank_weights
-from training.negatives.gold import Gold
-from training.objective import divergence
-from training.settings import CusinesSettings, FusionSettings
+from training.fusion import Asked, Found, Searches, folds_of, main, rank_weights
+from training.settings import FusionSettings
 
 LISTS = [BM25, DIVISION, DENSE]
 
@@ -325,98 +323,3 @@ def test_what_was_held_out_stays_known_over_a_graph_or_a_copy(
 ) -> None:
     BiEncoder.load(holding_out, device="cpu").save(tmp_path / "copy")
     assert read_manifest(tmp_path / "copy").held_out == read_manifest(holding_out).held_out
-
-
-# A teacher
-
-
-@pytest.fixture(scope="module")
-def teacher(demo: Path, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fusion of the questions that are held out with the share .3."""
-    output = tmp_path_factory.mktemp("teacher") / "teacher"
-    # Few rounds may not beat ranks on so few questions, and are written all the same.
-    with pytest.MonkeyPatch.context() as patch:
-        judged = command._judged
-        patch.setattr(command, "_judged", lambda *given: {**judged(*given), "wins": True})
-        assert main(flags(demo, tiny_bert, output, hold_out=0.3)) == DONE
-    return output
-
-
-def taught_settings(demo: Path, teacher: Path, output: str = "unused") -> CusinesSettings:
-    return CusinesSettings(
-        corpus="aldermere",  # type: ignore[arg-type]
-        questions=str(demo),  # type: ignore[arg-type]
-        teacher=str(teacher),  # type: ignore[arg-type]
-        output=output,  # type: ignore[arg-type]
-        device="cpu",
-    )
-
-
-def test_a_teacher_scores_the_candidates_of_the_fused_ranking(demo: Path, teacher: Path) -> None:
-    data = TrainingData.read("aldermere", str(demo), hold_out=0.3)
-    found = Teacher.of(taught_settings(demo, teacher), data)
-    assert found is not None
-    model = BiEncoder.load(str(teacher), device="cpu")
-    fusion = learned_fusion_of(teacher, lists=LISTS, model=model.digest)
-    assert fusion is not None
-    articles = list(data.corpus)
-    texts = [indexed_text(each.headings, each.text) for each in articles]
-    searches = Searches(articles, {DENSE: model.encode_articles(texts)})
-    for place in (0, 7):
-        text = data.train[place].text
-        vector = model.encode_queries([text])[0].numpy()
-        rows, scores = searches.ranked(searches.find(text, {DENSE: vector}), fusion)
-        of_all = found.of_articles(place, np.arange(len(articles)))
-        assert of_all[rows].tolist() == pytest.approx(scores.tolist())
-        assert np.isnan(np.delete(of_all, rows)).all()
-
-
-def test_a_teacher_that_has_learnt_the_questions_is_refused(
-    demo: Path, fused: Path, tiny_bert: Path
-) -> None:
-    data = TrainingData.read("aldermere", str(demo), hold_out=0.3)
-    with pytest.raises(SettingsError, match="teacher"):
-        Teacher.of(taught_settings(demo, fused), data)
-    with pytest.raises(ModelError, match="teacher"):
-        Teacher.of(taught_settings(demo, tiny_bert), data)
-
-
-def test_articles_as_likely_as_the_answer_are_not_negatives(demo: Path) -> None:
-    data = TrainingData.read("aldermere", str(demo))
-    gold = Gold.of(list(data.corpus), data.train)
-    answer = int(gold.positives[0][0])
-    others = [each for each in range(10) if each not in gold.excluded[0]][:3]
-    rows = np.sort(np.array([answer, *others]))
-    logits = {answer: 2.0, others[0]: 2.5, others[1]: 1.9, others[2]: 0.0}
-    nothing = np.empty(0, dtype=np.int64)
-    n = gold.n_questions
-    teacher = Teacher(
-        (rows, *[nothing] * (n - 1)),
-        (np.array([logits[row] for row in rows.tolist()]), *[np.empty(0)] * (n - 1)),
-    )
-    excluded = teacher.without_likely(gold).excluded
-    # .881 is the answer's likelihood; .95 of it is passed by those of 2.5 and 1.9 (.870).
-    assert set(excluded[0]) == {*gold.excluded[0].tolist(), others[0], others[1]}
-    assert all(np.array_equal(a, b) for a, b in zip(excluded[1:], gold.excluded[1:], strict=True))
-
-
-def test_a_model_learns_from_a_teacher(
-    demo: Path, teacher: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[float] = []
-
-    def spy(*given: Any, **options: Any) -> Any:
-        value = divergence(*given, **options)
-        found.append(float(value.detach().sum()))
-        return value
-
-    monkeypatch.setattr("training.objective.divergence", spy)
-    # So few trees score most articles alike: none would be left to compare.
-    monkeypatch.setattr("training.fusion._LIKELY", 2.0)
-    short = {"max_steps": 2, "batch_size": 4, "negatives_per_question": 2, "hold_out": 0.3}
-    arguments = flags(demo, tiny_bert, tmp_path / "taught", **short, teacher=teacher)
-    assert cusines(arguments) == DONE
-    # In every step the teacher scores some of the articles, and the model differs from it.
-    assert len(found) == 2
-    assert min(found) > 0
-    assert read_manifest(tmp_path / "taught").config["teacher"] == str(teacher)

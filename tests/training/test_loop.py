@@ -162,35 +162,6 @@ def test_an_epoch_is_each_pair_once_in_the_order_that_negatives_are_drawn_for(
     assert seen[:3] != seen[3:6]
 
 
-@pytest.mark.parametrize("view", ["length", "loss", *slow("rarity", "agreement", "spread")])
-def test_easier_questions_are_asked_first(train, monkeypatch, view):
-    seen: list[list[int]] = []
-    difficulties: list[np.ndarray] = []
-    make, by_difficulty = loop_module.make_batch, loop_module.by_difficulty
-
-    def remembering(pairs, *arguments, **options):
-        seen.append(pairs[:, 0].tolist())
-        return make(pairs, *arguments, **options)
-
-    def watching(pairs, order, difficulty):
-        difficulties.append(difficulty)
-        return by_difficulty(pairs, order, difficulty)
-
-    monkeypatch.setattr(loop_module, "make_batch", remembering)
-    monkeypatch.setattr(loop_module, "by_difficulty", watching)
-    train(question_order=view)
-    for epoch, difficulty in ((0, difficulties[0]), (1, difficulties[-1])):
-        asked = [question for batch in seen[3 * epoch : 3 * epoch + 3] for question in batch]
-        assert len(asked) == 22 and set(asked) == set(range(12))
-        in_order = difficulty[asked]
-        assert np.all(np.diff(in_order) >= 0)
-        # Only in length are all of this law's questions alike.
-        assert in_order[0] < in_order[-1] or view == "length"
-    # What depends on the model is found again for each epoch.
-    same = np.array_equal(difficulties[0], difficulties[-1])
-    assert same == (view not in ("agreement", "loss"))
-
-
 def test_max_steps_ends_within_an_epoch_and_the_curriculum_still_reaches_its_end(
     train, monkeypatch
 ):

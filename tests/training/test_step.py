@@ -26,7 +26,7 @@ from training.cusines import GradientVectors, RunTexts, Side, loss_and_gradient
 from training.data import TrainingData
 from training.loop import Optimizer, warm_up_and_decay
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import Batch, divergence, loss_of, make_batch, own_mass
+from training.objective import Batch, loss_of, make_batch, own_mass
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 
@@ -90,47 +90,6 @@ def test_the_loss_is_equation_1_of_the_given_vectors(batch, reduction, temperatu
     assert math.isclose(float(loss(*batch)), expected, rel_tol=1e-5, abs_tol=1e-5)
     exactly = loss(batch[0].double(), batch[1].double(), *batch[2:])
     assert math.isclose(float(exactly), expected, rel_tol=1e-12, abs_tol=1e-12)
-
-
-def divergence_written_out(scores, positives, candidates, taught, temperature) -> list[float]:
-    """The divergence from a teacher, one number after the other."""
-    found = []
-    for row, positive in enumerate(positives[:, 0].tolist()):
-        compared = [
-            column
-            for column in range(scores.shape[1])
-            if (candidates[row, column] or column == positive)
-            and not math.isnan(taught[row, column])
-        ]
-        if len(compared) < 2:
-            found.append(0.0)
-            continue
-        target = [math.exp(taught[row, column]) for column in compared]
-        own = [math.exp(scores[row, column] / temperature) for column in compared]
-        found.append(
-            math.fsum(
-                p / sum(target) * math.log((p / sum(target)) / (q / sum(own)))
-                for p, q in zip(target, own, strict=True)
-            )
-        )
-    return found
-
-
-@given(batches(), st.integers(0, 999), st.sampled_from([0.1, 1.0]))
-def test_the_divergence_from_a_teacher_is_that_of_its_scores(batch, seed, temperature):
-    questions, articles, pairs, candidates = batch
-    rng = np.random.default_rng(seed)
-    taught = rng.normal(size=candidates.shape)
-    taught[rng.random(candidates.shape) < 0.3] = np.nan
-    scores = (questions @ articles.T).double()[pairs[:, 0]].requires_grad_()
-    whole = (scores, pairs[:, 1:], candidates, torch.from_numpy(taught))
-    found = divergence(*whole, temperature=temperature)
-    expected = divergence_written_out(*(each.detach() for each in whole), temperature)
-    assert np.allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-12)
-    # Articles that the teacher does not know have no gradient, and none is NaN.
-    found.sum().backward()
-    assert scores.grad is not None and torch.isfinite(scores.grad).all()
-    assert (scores.grad[torch.from_numpy(np.isnan(taught))] == 0).all()
 
 
 @pytest.mark.parametrize("reduction", ["mean", "question_sum"])
@@ -223,7 +182,7 @@ def test_own_mass_is_the_drawn_negatives_share_of_the_softmax_mass(batch, temper
     _, scores = loss = loss_of(chosen, questions, articles.requires_grad_(), pairs, candidates)
     scores.retain_grad()
     loss.value.backward()
-    made = Batch(None, None, pairs.numpy(), candidates.numpy(), buckets, None, 0)
+    made = Batch(None, None, pairs.numpy(), candidates.numpy(), buckets, 0)
     found = own_mass(scores.grad.numpy(), made, 3).tolist()
     expected = []
     for row, (is_negative, of_bucket) in enumerate(zip(candidates.tolist(), buckets, strict=True)):

@@ -192,6 +192,10 @@ RANKER = System(
 )
 SYSTEMS = {system.name: system for system in (CUSINES, GRAPH, RANKER)}
 
+# Settings of earlier versions and what they were by default. Lines that record another value keep
+# it in their key, so that no run of today is taken for one of theirs.
+_REMOVED_SETTINGS = {"patience": None, "question_order": "random", "teacher": None}
+
 _IDENTITY = (
     *("corpus_sha256", "questions_sha256", "split_sha256", "start"),
     *("trained", "settings", "seed", "fold", "folds"),
@@ -211,8 +215,9 @@ def key_of(line: Mapping[str, Any]) -> str:
     identity = {name: line[name] for name in _IDENTITY}
     defaults = system.defaults(line["arm"])
     values = identity["settings"] = {**defaults, **line["settings"]}
-    if values.get("patience") is None:  # an option of 0.1
-        values.pop("patience", None)
+    for name, default in _REMOVED_SETTINGS.items():
+        if values.get(name) == default:
+            values.pop(name, None)
     if system is not CUSINES:
         identity["system"] = system.name
     text = json.dumps(identity, sort_keys=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -32,9 +32,6 @@ from training.negatives.curriculum import (
 from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.ranking import FusedRanking
 from training.objective import similarities
-
-if TYPE_CHECKING:
-    from training.fusion import Teacher
 
 
 class BucketDraws:
@@ -173,12 +170,10 @@ class CurriculumNegatives:
         questions: Questions with at least one relevant article each.
         settings: Of the curriculum; by default `CurriculumSettings()`.
         device: Where ranks are computed, such as "cuda"; by default CUDA if available, else CPU.
-        teacher: Articles that it finds as likely as a question's own are never drawn.
         changes: Fields of `CurriculumSettings` by name, in place of those of `settings`.
 
     Attributes:
         gold: The questions' positives, and what is never drawn.
-        teacher: As above.
         tree: The tree of the corpus, never permuted.
         settings: As above, changes included.
         tie_shares: For each view, the share of negatives that it ties with another, in the last
@@ -196,16 +191,12 @@ class CurriculumNegatives:
         *,
         settings: CurriculumSettings | None = None,
         device: str | torch.device | None = None,
-        teacher: Teacher | None = None,
         **changes: Any,
     ) -> None:
         if "views" in changes:
             changes["views"] = tuple(changes["views"])
         self.settings = replace(settings or CurriculumSettings(), **changes)
         self.gold = Gold.of(articles, questions)
-        self.teacher = teacher
-        if teacher is not None:
-            self.gold = teacher.without_likely(self.gold)
         self.settings.check(self.gold)
         self.tree = LegislativeTree(articles)
         self.tie_shares: dict[str, float] = {}
