@@ -40,32 +40,14 @@ class QueryEncoder(Protocol):
 
 
 def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
-    """Measure and record the weight of the dense list in this store.
-
-    Args:
-        store: with vectors of the model.
-        model: embeds questions.
-
-    Returns:
-        As `agreement_with_words`.
-    """
-    weight = agreement_with_words(store, model, DenseVectors.read(store, None))
-    record_weight(store, weight)
-    return weight
-
-
-def agreement_with_words(
-    store: StatuteDocumentStore, model: QueryEncoder, vectors: DenseVectors
-) -> float:
-    """The weight of a list by meaning, where words have 1.
+    """Measure and record the weight of the dense list in this store, where words have 1.
 
     It asks for at most 300 of the lowest divisions, with up to 50 articles each. The weight grows
     with the ratio of the mean R@10 of vectors and words.
 
     Args:
-        store: holds the law.
+        store: with vectors of the model.
         model: embeds questions.
-        vectors: of the articles, by the same model.
 
     Returns:
         The weight, 0 to 1; 1 if there are fewer than 20 such divisions.
@@ -79,7 +61,9 @@ def agreement_with_words(
         for (_, path), keys in divisions.items()
         if len(keys) <= _MOST_ARTICLES and _can_be_asked(path[-1])
     ]
-    return _measured(store, model, vectors, small) if len(small) >= _FEWEST else 1.0
+    weight = _measured(store, model, small) if len(small) >= _FEWEST else 1.0
+    record_weight(store, weight)
+    return weight
 
 
 def _can_be_asked(heading: str) -> bool:
@@ -87,14 +71,12 @@ def _can_be_asked(heading: str) -> bool:
 
 
 def _measured(
-    store: StatuteDocumentStore,
-    model: QueryEncoder,
-    vectors: DenseVectors,
-    divisions: list[tuple[str, set[int]]],
+    store: StatuteDocumentStore, model: QueryEncoder, divisions: list[tuple[str, set[int]]]
 ) -> float:
     asked = random.Random(0).sample(divisions, min(_DIVISIONS, len(divisions)))  # noqa: S311
     embeddings = model.encode_queries([heading for heading, _ in asked]).float().numpy()
     by_words = StatuteBM25Retriever(store).current_index()
+    vectors = DenseVectors.read(store, None)
     words, meaning = [], []
     for (heading, keys), embedding in zip(asked, embeddings, strict=True):
         words.append(_recall(by_words.search(clean_question(heading), _TOP)[0], keys))

@@ -81,13 +81,6 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "multilingual-e5-small, if installed",
     )
     parser.add_argument(
-        "--second-model",
-        type=command_line.named,
-        metavar="DIR",
-        help="another model, whose vectors hybrid searches too, or 'none' to stop that; default: "
-        "the store's own, if it has one",
-    )
-    parser.add_argument(
         "--graph",
         action="store_true",
         help="put the articles' vectors through the model's graph network, which python -m "
@@ -149,12 +142,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
                 options.graph
                 or options.snapshot
                 or options.answered
-                or options.second_model
                 or options.alias
                 or options.model == "none"
             ),
-            "--graph, --snapshot, --answered, --second-model, --alias and --model none go with "
-            "--store",
+            "--graph, --snapshot, --answered, --alias and --model none go with --store",
         ),
     ):
         if is_wrong:
@@ -220,7 +211,6 @@ def _index(options: argparse.Namespace) -> int:
         report = index_corpus(
             options.corpus,
             options.store,
-            second_model=options.second_model,
             graph=options.graph,
             snapshot=options.snapshot,
             answered=options.answered,

@@ -26,13 +26,7 @@ from components.models.errors import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.answered import has_unread
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import (
-    SECOND_SHARE,
-    SecondEncoder,
-    forget_second,
-    record_weight,
-    recorded_weight,
-)
+from components.retrievers.embedding import record_weight, recorded_weight
 from components.retrievers.hybrid import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.citations.laws import LawNames
@@ -44,16 +38,10 @@ from components.stores.journal import text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.agreement import agreement_with_words, measure_weight
+from pipelines.agreement import measure_weight
 from pipelines.answered import keep_answered, read_answered
 from pipelines.files import LoadingError
-from pipelines.model_choice import (
-    ChosenGraph,
-    ChosenModel,
-    choose_graph,
-    choose_model,
-    choose_second,
-)
+from pipelines.model_choice import ChosenGraph, ChosenModel, choose_graph, choose_model
 
 _NAMED = 5  # laws, languages or articles that a message names
 
@@ -155,7 +143,7 @@ def encode_unknown(
     model: ChosenModel,
     store: StatuteDocumentStore,
     say: Callable[[str], object],
-    settled: Container[str] = (),
+    settled: Container[str],
 ) -> tuple[int, int]:
     """Journal the missing vectors; returns how many texts were encoded, and how many cut.
 
@@ -717,8 +705,7 @@ class IndexReport:
         articles: how many articles it now holds.
         laws: how many laws, including those of other files.
         model: folder or name of the model, or None for text alone.
-        encoded: texts encoded by this run, including headings with a graph; equal ones count once
-            for each model.
+        encoded: texts encoded by this run, including headings with a graph; equal ones count once.
         truncated: of these, how many were longer than the model reads.
         changed: documents written, changed, moved or removed.
         removed: articles that the store had and no longer has.
@@ -775,7 +762,6 @@ def index_corpus(
     store_path: str | Path,
     *,
     model: str | None = None,
-    second_model: str | None = None,
     graph: bool = False,
     snapshot: date | None = None,
     answered: str | Path | None = None,
@@ -798,8 +784,6 @@ def index_corpus(
         source: file, folder or name of a corpus.
         store_path: the store; created if missing.
         model: folder or name of a model, "none" for text alone, None to choose (`choose_model`).
-        second_model: folder or name of another model, whose vectors are one more list of `hybrid`;
-            "none" to do without, None for the store's own, if it has one.
         graph: put the articles' vectors through the model's graph network; a store that was indexed
             so stays so.
         snapshot: day of the law's text; None if unknown.
@@ -817,8 +801,8 @@ def index_corpus(
         CorpusError: the corpus or the answered questions cannot be read; names every fault.
         StoreError: the store holds another model's vectors, the corpus has fewer than half of a
             law's articles, or the disk is full.
-        ModelError: a model cannot be loaded, lacks the requested graph network, or gives vectors
-            without a direction; or the second does not go with the first (`choose_second`).
+        ModelError: the model cannot be loaded, lacks the requested graph network, or gives vectors
+            without a direction.
     """
     if str(store_path).endswith(("/", os.sep)):
         raise LoadingError(
@@ -837,7 +821,6 @@ def index_corpus(
         # Before the store is created, so that a model that cannot be loaded leaves no empty store.
         chosen = choose_model(model, merged.corpus, store, say)
         chosen_graph = choose_graph(graph, chosen, store, say)
-        second = choose_second(second_model, chosen, store, say)
         # Before the law is encoded, which may take hours.
         questions = None if answered is None else read_answered(answered, list(merged.positions))
         if questions and chosen is None:
@@ -861,21 +844,15 @@ def index_corpus(
             if chosen_graph is not None and chosen_graph.converts:
                 store.journal.hold(chosen.record.digest, texts.article_digests)
             encoded, truncated = encode_unknown(texts, chosen, store, say, settled)
-        encoded_again = cut_again = 0
-        if second is not None:
-            articles = CorpusTexts(merged.corpus, rule)
-            encoded_again, cut_again = encode_unknown(articles, second, store, say)
         changed = publish_laws(merged, texts.article_digests, settled, store, enricher, say)
         if chosen is not None:
-            stay = [chosen_graph.record.biencoder_digest] if chosen_graph else []
-            stay += [second.record.digest] if second else []
-            store.journal.keep_only(stay, texts.digests)
+            base = chosen_graph.record.biencoder_digest if chosen_graph else None
+            store.journal.keep_only(base, texts.digests)
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex.read(store, K1, B)
         if chosen is not None:
             _keep_weight(store, chosen, encoded=bool(encoded), say=say)
-        _keep_second(store, second, encoded=bool(encoded_again), say=say)
         if chosen is not None and questions:
             say(str(keep_answered(store, chosen.encoder, *questions, say)))
         elif chosen is not None and has_unread(store):
@@ -890,8 +867,8 @@ def index_corpus(
             articles=store.count_documents(),
             laws=len(merged.in_file) + len(merged.kept),
             model=chosen.record.path if chosen else None,
-            encoded=encoded + encoded_again,
-            truncated=truncated + cut_again,
+            encoded=encoded,
+            truncated=truncated,
             changed=changed,
             removed=len(merged.stored.keys() - merged.positions.keys()),
             removed_laws=sorted(
@@ -960,28 +937,6 @@ def _keep_weight(
             f"has the weight {weight}. A model for the law's language, or trained on it, may do "
             "better."
         )
-
-
-def _keep_second(
-    store: StatuteDocumentStore,
-    second: ChosenModel | None,
-    *,
-    encoded: bool,
-    say: Callable[[str], object],
-) -> None:
-    """Record the second model and what its list weighs: half of what it would as the first."""
-    if second is None:
-        return forget_second(store)
-    kept = SecondEncoder.of(store)
-    if encoded or kept is None or kept.model != second.record:
-        own = second.encoder.dense_weight
-        if own is None:
-            vectors = SecondEncoder(second.record, 0.0).vectors(store, None).current(store)
-            own = agreement_with_words(store, second.encoder, vectors)
-        kept = SecondEncoder(second.record, round(SECOND_SHARE * own, 2))
-        kept.keep(store)
-    say(f"{kept.model.path} is searched too; in a fusion its list has the weight {kept.weight}.")
-    return None
 
 
 def _snapshot(

@@ -19,7 +19,6 @@ from components.models.folder import (
     multilingual_at_hand,
     multilingual_folder,
 )
-from components.retrievers.embedding import SecondEncoder
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
 from components.stores.journal import StoreModel
@@ -196,54 +195,6 @@ def loaded_model(place: str) -> ChosenModel:
         *(place, encoder.digest, encoder.dim, encoder.text_rule), similarity=encoder.similarity
     )
     return ChosenModel(record, encoder)
-
-
-def choose_second(
-    asked_for: str | None,
-    chosen: ChosenModel | None,
-    store: StatuteDocumentStore,
-    say: Callable[[str], object],
-) -> ChosenModel | None:
-    """The second bi-encoder that encodes the corpus, or None; reports the choice.
-
-    Args:
-        asked_for: folder or name of a model, "none" for none, or None for the store's own.
-        chosen: the first one, None for text alone.
-        store: where the corpus will be stored.
-        say: takes a line for the user.
-
-    Raises:
-        ModelError: the model cannot be loaded, is the first one, or reads other parts of an article
-            than the first one; or there is no first one.
-        StoreError: the store's record of its second model is damaged.
-    """
-    kept = SecondEncoder.of(store) if store.database.path.exists() else None
-    if asked_for == TEXT_ALONE:
-        return None
-    if chosen is None:
-        if asked_for is None:
-            return None
-        raise ModelError("--second-model needs a first one. Name it as --model DIR.")
-    if asked_for is not None:
-        place = lasting_place(asked_for)
-    elif kept is not None:
-        place = place_now(kept.model.path) or kept.model.path
-    else:
-        return None
-    if kept is not None and kept.model.digest == model_digest(find_model(place)):
-        second = ChosenModel(replace(kept.model, path=place), None)
-    else:
-        second = loaded_model(place)
-    if second.record.digest == chosen.record.digest:
-        raise ModelError(f"--second-model {place}: is the store's own model. Name another one.")
-    if second.record.text_rule != chosen.record.text_rule:
-        raise ModelError(
-            f"--second-model {place}: reads {second.record.text_rule} of an article, and the "
-            f"store's own model reads {chosen.record.text_rule}. Name one that reads the same, or "
-            "none."
-        )
-    say(f"Encoding with a second model too, {place}.")
-    return second
 
 
 def choose_graph(

@@ -69,7 +69,7 @@ def _timed(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 BM25, DIVISION, DENSE, GRAPH, FUSED = "bm25", "division", "dense", "graph", "fused"
-ANSWERED, SECOND = "answered", "second"
+ANSWERED = "answered"
 # By name: a pipeline without a model should not wait for the libraries of models.
 _NAMES = {
     "components.retrievers.citation.CitationRetriever": CITATION,
@@ -80,7 +80,7 @@ _NAMES = {
     "components.rankers.cross_encoder.StatuteRanker": "reranker",
 }
 _HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
-_ORDER: list[str | None] = [CITATION, BM25, DIVISION, DENSE, GRAPH, SECOND, ANSWERED]
+_ORDER: list[str | None] = [CITATION, BM25, DIVISION, DENSE, GRAPH, ANSWERED]
 
 Outputs = Mapping[str, Mapping[str, Any]]
 """What the components of one run handed out, by component and socket."""
@@ -92,8 +92,8 @@ class Stage:
 
     Attributes:
         name: citation, bm25, dense, graph (dense over vectors that went through a graph network),
-            second, answered, fused or reranker for Lexarbor's classes; of other classes, or where
-            two stages would have one name, the component's name in the file.
+            answered, fused or reranker for Lexarbor's classes; of other classes, or where two
+            stages would have one name, the component's name in the file.
         component: its name in the file.
         sockets: of its lists, one after the other.
         ranking_of: the list of a `StatuteHybridRetriever` that the stage is, in place of sockets.
@@ -204,8 +204,6 @@ def _lists_of(instance: Any, stage: Stage, names: Collection[str]) -> list[Stage
     kinds = {each: each for each in (CITATION, BM25, DIVISION)}
     if instance.model is not None:
         kinds[DENSE] = kind_of(instance.dense) or DENSE
-        if instance.second_encoder() is not None:
-            kinds[SECOND] = SECOND
         if instance.answered_questions() is not None:
             kinds[ANSWERED] = ANSWERED
     return [

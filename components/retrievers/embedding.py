@@ -1,22 +1,18 @@
 """StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
-import json
 import math
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
-from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
-from pydantic import Field, FiniteFloat
 
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
-from components.models.errors import VectorError, parsed_record
+from components.models.errors import VectorError
 from components.models.lexical_index import RowMask
 from components.models.similarity import Similarity
 from components.parameters import checked_device
@@ -29,7 +25,6 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
-from components.stores.journal import StoreModel
 from components.stores.rows import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -148,80 +143,6 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
     if not 0 <= weight < math.inf:
         raise StoreError(damaged(store.database.path, "its weight of the vectors is not a number"))
     return weight
-
-
-# Two encoders that were trained apart err on different questions, so that both lists together find
-# more than either at a higher weight.
-SECOND = "second"
-SECOND_SHARE = 0.5
-"""Of the weight that the first encoder's list would have: chosen on training questions."""
-
-_SECOND_ENCODER = "second"
-
-
-@dataclass(frozen=True)
-class SecondEncoder:
-    """The second bi-encoder of a store, on record there.
-
-    Its vectors are in the store's journal, by the digests of model and text.
-
-    Attributes:
-        model: encoded the texts that the store's own model encoded.
-        weight: of its list in a fusion in which words have 1.
-    """
-
-    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
-
-    model: StoreModel
-    weight: Annotated[FiniteFloat, Field(ge=0)]
-
-    def keep(self, store: StatuteDocumentStore) -> None:
-        """Record it, in place of the one that the store had."""
-        store.save_blob(_SECOND_ENCODER, self.model.digest, json.dumps(asdict(self)).encode())
-
-    @classmethod
-    def of(cls, store: StatuteDocumentStore) -> "SecondEncoder | None":
-        """The second bi-encoder of a store; None if it has none.
-
-        Raises:
-            StoreError: the record is damaged.
-        """
-        kept = store.load_blob(_SECOND_ENCODER)
-        if kept is None or not kept[1]:
-            return None
-        try:
-            return _second_encoder(kept[1])
-        except ValueError as error:
-            what = f"its record of a second model cannot be read: {error}"
-            raise StoreError(damaged(store.database.path, what)) from error
-
-    def vectors(
-        self, store: StatuteDocumentStore, device: str | None
-    ) -> ResidentIndex[DenseVectors]:
-        """Its vectors in memory, which follow the store when its content changes.
-
-        Args:
-            store: where it is on record.
-            device: where they lie; None takes the best there is.
-        """
-        model = self.model
-
-        def read(_: object) -> DenseVectors:
-            keys, matrix = store.journalled_vectors(model.digest, model.dim)
-            return DenseVectors(keys, matrix, device, model.digest, model.similarity)
-
-        return resident_index(store, (SECOND, model.digest, device), read)
-
-
-def forget_second(store: StatuteDocumentStore) -> None:
-    """Have a store record no second bi-encoder."""
-    if SecondEncoder.of(store) is not None:
-        store.save_blob(_SECOND_ENCODER, "", b"")
-
-
-@lru_cache(maxsize=8)  # read for each question
-def _second_encoder(record: bytes) -> SecondEncoder:
-    return parsed_record(SecondEncoder, record.decode())
 
 
 def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: str) -> None:

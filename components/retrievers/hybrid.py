@@ -17,7 +17,6 @@ from components.converters.articles import headings_of, language_of, law_of
 from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.models.errors import ModelError
 from components.models.learned_fusion import (
     BM25,
     DENSE,
@@ -38,12 +37,7 @@ from components.parameters import AsyncWarmUp, check_count, check_number, checke
 from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.citation import CitationRetriever
-from components.retrievers.embedding import (
-    SECOND,
-    DenseVectors,
-    SecondEncoder,
-    StatuteEmbeddingRetriever,
-)
+from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
@@ -60,7 +54,6 @@ from components.statutes.fusion import FUSION_K
 from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
 from components.statutes.spelling import Spelling, corrected
-from components.stores.journal import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -109,10 +102,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     chosen then. Where there is a learned fusion, this list is not used. Its first score tells
     whether the law has an answer: it is in the evidence.
 
-    Where a second model was given to `pipelines.index --second-model`, the articles nearest to the
-    question in its vectors are one more list, with half of the weight that it would have as the
-    only one. Where there is a learned fusion, this list is not used either.
-
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.spelling`), and reported.
 
@@ -155,7 +144,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 leaves out nothing. Articles without dates always stay.
             depth: how many articles each list has at most.
             weights: of the lists citation, bm25, division and dense, 0 or more, in place of .25,
-                1, .35 and 1; and of answered and second, in place of those on record.
+                1, .35 and 1; and of answered, in place of the one on record.
             full_coverage: the share of a question's terms, above 0 and up to 1, from which words
                 have their full weight; None gives it to every question.
             k: the fusion's constant: the higher, the less the first ranks stand out.
@@ -208,8 +197,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
         self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
-        self._second: tuple[StoreModel, BiEncoder] | None = None
-        self._second_vectors: ResidentIndex[DenseVectors] | None = None
         self._is_warm = False
 
     def search_answered(self, questions: AnsweredQuestions) -> None:
@@ -254,8 +241,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             self._encoder = self.embedder.loaded()
             self.dense.warm_up()
             _ = self._fusion
-            if (second := self.second_encoder()) is not None:
-                self._opened(second)
         self._is_warm = True
 
     @component.output_types(
@@ -412,12 +397,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             if (answered := self.answered_questions()) is not None:
                 lists[ANSWERED] = law.voted(answered, question, vector, allowed)
                 weights.setdefault(ANSWERED, answered.weight)
-            if (second := self.second_encoder()) is not None:
-                second_model, second_vectors = self._opened(second)
-                vector = second_model.question_vector(question).numpy()
-                nearest = second_vectors.current(self._store, state)
-                lists[SECOND] = law.listed(*nearest.search(vector, self.depth, allowed))
-                weights.setdefault(SECOND, second.weight)
         lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
         lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
         lists = {stage: lists[stage] for stage in weights if stage in lists}
@@ -481,44 +460,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             return None
         # A list without weight changes nothing, and would be shown as a reason.
         return questions if self._weights.get(ANSWERED, questions.weight) else None
-
-    def second_encoder(self) -> SecondEncoder | None:
-        """The store's second encoder to search by; None if it has none, or its list is not used.
-
-        Raises:
-            StoreError: its record is damaged.
-        """
-        store = self.document_store
-        if self.model is None or not isinstance(store, StatuteDocumentStore):
-            return None
-        second = SecondEncoder.of(store)
-        if second is None or self._fusion is not None:
-            return None
-        return second if self._weights.get(SECOND, second.weight) else None
-
-    def _opened(self, second: SecondEncoder) -> tuple[BiEncoder, ResidentIndex[DenseVectors]]:
-        """The second encoder and its vectors.
-
-        Raises:
-            ModelError: it cannot be loaded, or is not the one that encoded the law.
-        """
-        store, model = self.document_store, second.model
-        assert isinstance(store, StatuteDocumentStore)
-        if self._second is None or self._second[0] != model:
-            embedder = StatuteTextEmbedder(model.path, self.device, self.dtype)
-            embedder.expect_model(model.digest)
-            try:
-                self._second = model, embedder.loaded()
-            except ModelError as error:
-                raise ModelError(
-                    f"{store.path}: its second model cannot be used. {error} To do without it, "
-                    "index again with --second-model none."
-                ) from error
-            self._second_vectors = None
-        if self._second_vectors is None:
-            device = self.device.to_torch_str() if self.device else None
-            self._second_vectors = second.vectors(store, device)
-        return self._second[1], self._second_vectors
 
     @cached_property
     def _fusion(self) -> LearnedFusion | None:
@@ -761,7 +702,7 @@ def _checked_weights(parameter: str, weights: dict[str, float] | None) -> dict[s
     if not (weights is None or isinstance(weights, dict)):
         raise ValueError(f"{parameter} must be numbers by list, got {weights!r}.")
     for stage, weight in (weights or {}).items():
-        if stage not in (lists := [*_WEIGHTS, ANSWERED, SECOND]):
+        if stage not in (lists := [*_WEIGHTS, ANSWERED]):
             raise ValueError(f"{parameter} names {stage!r}, and the lists are {lists}.")
         name = f"{parameter}[{stage!r}]"
         check_number(name, weight, lambda weight: 0 <= weight < math.inf, "0 or more")

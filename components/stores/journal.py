@@ -92,10 +92,9 @@ def text_digest(text: str) -> str:
 class VectorJournal:
     """Encoded vectors by the digests of model and text, so that a kill costs one block.
 
-    If documents carry the encoder's own vectors, these leave the journal at the end of a complete
-    run, since they are in the documents. If a graph makes the documents' vectors from these, they
-    stay as base vectors, so that a changed article costs one encoding. Those of a second encoder
-    stay too, and are searched from here.
+    If documents carry the encoder's own vectors, the journal is emptied at the end of a complete
+    run, since the vectors are in the documents. If a graph makes the documents' vectors from these,
+    they stay as base vectors, so that a changed article costs one encoding.
     """
 
     def __init__(self, database: StatuteDatabase) -> None:
@@ -174,16 +173,18 @@ class VectorJournal:
             with self._database.writing(content=False) as connection:
                 connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
 
-    def keep_only(self, model_digests: Collection[str], text_digests: Collection[str]) -> None:
-        """Drop all vectors except those of these encoders and texts, and free the space."""
+    def keep_only(self, model_digest: str | None, text_digests: Collection[str]) -> None:
+        """Drop all vectors except this encoder's of these texts, and free the space.
+
+        Args:
+            model_digest: of the encoder; None drops everything.
+            text_digests: of the texts.
+        """
         wanted = set(text_digests)
-        models = f"({', '.join('?' * len(model_digests))})"
         with self._database.writing(content=False) as connection:
-            connection.execute(
-                f"DELETE FROM journal WHERE model NOT IN {models}",
-                tuple(model_digests),
-            )
-            texts = connection.execute("SELECT DISTINCT text_digest FROM journal")
+            # IS NOT, since nothing differs from NULL by <>.
+            connection.execute("DELETE FROM journal WHERE model IS NOT ?", (model_digest,))
+            texts = connection.execute("SELECT text_digest FROM journal")  # of one model by now
             gone = [row for row in texts if row[0] not in wanted]
             connection.executemany("DELETE FROM journal WHERE text_digest = ?", gone)
         # A script is stepped to its end; execute() would stop after the first page.

@@ -290,30 +290,6 @@ class StatuteDocumentStore:
                 roll_back(connection)  # COMMIT would fail again on a damaged file
         return keys, matrix
 
-    def journalled_vectors(
-        self, model_digest: str, dim: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """As `vectors`, of an encoder whose vectors are in the journal.
-
-        Args:
-            model_digest: of the encoder.
-            dim: length of its vectors.
-
-        Raises:
-            StoreError: one of them is not a vector, or the file cannot be read.
-        """
-        sql = (
-            "SELECT key, id, vector FROM documents JOIN journal USING (text_digest) "
-            f"WHERE model = ? {_ORDER}"
-        )
-        keys: list[int] = []
-        vectors: list[NDArray[np.float32]] = []
-        for key, id_, blob in self.database.rows(sql, (model_digest,)):
-            keys.append(key)
-            vectors.append(check_vector(self.database.path, id_, blob, dim))
-        matrix = np.stack(vectors) if vectors else np.empty((0, dim), dtype=np.float32)
-        return np.array(keys, dtype=np.int64), matrix
-
     def _read_vectors(self, count: int, dim: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         keys = np.empty(count, dtype=np.int64)
         matrix = np.empty((count, dim), dtype=np.float32)

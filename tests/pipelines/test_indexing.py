@@ -15,6 +15,7 @@ from components.models.biencoder import BiEncoder
 from components.models.errors import ModelError
 from components.retrievers.citation import citation_index
 from components.retrievers.embedding import recorded_weight
+from components.retrievers.hybrid import StatuteHybridRetriever
 from components.statutes.sources.records import CorpusError
 from components.stores.database import OpenFile, open_store
 from components.stores.rows import StoreError
@@ -87,6 +88,19 @@ def test_a_corpus_is_indexed_with_vectors_in_the_files_order_and_once(
     assert encoded == []
     report = index([*articles, make_article(31)], model=None)
     assert (report.model, report.encoded) == (str(tiny_model), 1)
+
+
+def test_a_second_model_of_an_older_release_is_ignored_and_its_vectors_go(index, store, articles):
+    index(articles)
+    retriever = StatuteHybridRetriever(store, model=store.model.path)
+    before = retriever.run("Who pays for repairs?")
+    store.save_blob("second", "1" * 64, b'{"model": {"path": "gone"}, "weight": 0.5}')
+    store.journal.keep("1" * 64, {"0" * 64: np.ones(7, dtype=np.float32)})
+    again = StatuteHybridRetriever(store, model=store.model.path).run("Who pays for repairs?")
+    assert again["documents"] == before["documents"]
+    assert again["rankings"].keys() == before["rankings"].keys()
+    index(articles)
+    assert store.journal.known("1" * 64) == set()
 
 
 def test_texts_that_change_places_keep_their_vectors(index, store, tiny_model, make_article):
