@@ -19,9 +19,9 @@ _REPEALED = {
     "en": "repealed|omitted|revoked|rescinded|(?:intentionally )?reserved|spent|deleted|lapsed"
     r"|expired|superseded|renumbered|transferred|formerly|now (?=§|art|sec|s\.)"
     "|ceased to have effect",
-    "es": "derogad[oa]s?|suprimid[oa]s?|anulad[oa]s?|(?:dejad[oa]s? )?sin efecto|sin contenido"
-    "|sin vigencia",
-    "et": "kehtetu(?:ks tunnistatud)?|välja jäetud",
+    "es": "derogad[oa]s?|se derogan?|suprimid[oa]s?|anulad[oa]s?|(?:dejad[oa]s? )?sin efecto"
+    "|sin contenido|sin vigencia",
+    "et": "kehtetu(?:d|ks tunnistatud)?|välja jäetud",
     "fi": "kumot(?:tu|ut)",
     "fr": "abrogée?s?|supprimée?s?|sans objet|caducs?|caduques?|périmée?s?",
     "hu": "hatályon kívül helyez(?:ve|te|ték)|hatályát vesztette",
@@ -39,6 +39,7 @@ _REPEALED = {
     "ru": r"утратил[аои]? силу|исключен[аоы]?|признан\w* утративш\w+ силу|отменен[аоы]?",
     "sl": "črtan[aoi]?|brisan[aoi]?|ukinut[aoi]?|razveljavljen[aoi]?|prenehal[aoi]? veljati"
     r"|presta(?:o|l[aoi]?) (?:da važi|važiti|veljati)|брисан[аои]?|престал?[аои] да важи",
+    "sq": "shfuqizuar",
     "sv": "upphävd[at]?|upphävts?",
     "th": "ยกเลิก",
     "tr": "mülga|yürürlükten kaldırıl(?:mıştır|mış|dı)|iptal(?: edilmiştir)?",
@@ -81,7 +82,7 @@ _INSERTED = (
 _OPENED = r"[\s\[({（【〔<«*_\"'-]*"
 _NOTE = re.compile(
     rf"{_OPENED}{_INSERTED}(?:(?:{_ITSELF})\s+{_UNIT}\s+(?:(?:{_IS})\s+)?"
-    rf"|(?:(?:\d[\w.]*\s*)?(?:{_UNIT}\s*{_NUMBER})+)?(?:(?:{_WAS})\s+)?)[\s.:–—-]*{_OPENED}"
+    rf"|(?:(?:\d[\w.–-]*\s*)?(?:{_UNIT}\s*{_NUMBER})+)?(?:(?:{_WAS})\s+)?)[\s.:–—-]*{_OPENED}"
     rf"(?:{'|'.join(_REPEALED.values())})(?!\w)(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -27,6 +27,7 @@ import yaml
 
 from components.statutes.article import Article
 from components.statutes.languages import SAMPLE_CHARS, detected_language
+from components.statutes.repeal import is_repeal_note
 from components.statutes.sources.divisions import (
     ORDINALS,
     Division,
@@ -70,10 +71,12 @@ _LANGUAGES = {
     **dict.fromkeys(("fr", "lu", "mc"), "fr"),
     **dict.fromkeys(("br", "pt"), "pt"),
     **dict.fromkeys(("it", "sm"), "it"),
-    "ad": "ca", "bg": "bg", "cn": "zh", "cz": "cs", "dk": "da", "ee": "et", "fi": "fi", "gr": "el",
-    "hr": "hr", "hu": "hu", "is": "is", "jp": "ja", "kr": "ko", "lt": "lt", "lv": "lv", "nl": "nl",
-    "no": "no", "pl": "pl", "ro": "ro", "se": "sv", "si": "sl", "sk": "sk", "tr": "tr", "ua": "uk",
-    "vn": "vi",
+    "ad": "ca", "al": "sq", "am": "hy", "az": "az", "ba": "hr", "bg": "bg", "cn": "zh", "cy": "el",
+    "cz": "cs", "dk": "da", "ee": "et", "fi": "fi", "ge": "ka", "gr": "el", "hr": "hr", "hu": "hu",
+    "id": "id", "il": "he", "ir": "fa", "is": "is", "jp": "ja", "kr": "ko", "lt": "lt", "lv": "lv",
+    "md": "ro", "me": "sr", "mk": "mk", "mt": "mt", "nl": "nl", "no": "no", "pl": "pl", "ro": "ro",
+    "rs": "sr", "ru": "ru", "se": "sv", "si": "sl", "sk": "sk", "th": "th", "tr": "tr", "tw": "zh",
+    "ua": "uk", "vn": "vi",
 }  # fmt: skip
 
 # Fields with other names of a law.
@@ -95,10 +98,14 @@ _PROVISIONS = re.compile(
     | übergangsrecht | schlussteil | \w*bepaling(?:en)? | \w*bestemmelser? | \w*bestämmelser?
     | \w*säännökset | ustanoven\w+ | przepisy | določb\w+ | odredb\w+ | rendelkezés\w*
     | разпоредб\w+ | положени\w+ | положення | διατάξεις | hükümler\w* | nuostatos | noteikumi
-    | sätted | ketentuan | điều\ khoản)\b"""
+    | sätted | ketentuan | điều\ khoản | ákvæði | dispożizzjonijiet | 附則|附则)\b"""
 )
 _PLAIN_PROVISIONS = re.compile(
     r"DISPOSICI(?:[ÓO]N|ONES) (?:TRANSITORIA|FINAL|ADICIONAL|DEROGATORIA)(?:E?S)?"
+)
+_NUMBERED_PROVISION = re.compile(
+    r"(?P<number>(?i:disposici(?:ón|ó)|disposição)[ ](?i:add?icional|transit[oò]ri[ao]|final"
+    r"|derogat[oò]ri[ao])(?:[ ][^\W\d_]+){1,2})(?:\s*$|[.:]|[ ]?[–—-])\s*(?P<title>.*)"
 )
 _MOST_WORDS_OF_PROVISIONS = 10
 _ABOVE_ALL = -1  # rank of provisions that close a law, whatever its divisions are
@@ -299,6 +306,7 @@ class _Open:
     lines: list[str] = field(default_factory=list)
 
 
+_FARTHEST_NEXT = 5  # numbers between two articles that are lines, where some are gone
 _OF_LINE = 7  # level of an article that is a line, not a heading
 
 
@@ -317,6 +325,7 @@ class _Reading:
         self._in_notes = False
         self._fresh = False  # nothing has followed the innermost division yet
         self._by_lines = False  # no heading names an article: lines do
+        self._by_bare_numbers = False  # nothing names one by a unit: "**1. Short title**" does
         self._plain = False  # nor does one name a division
         self._by_sections = False  # sections are the law's articles, not its divisions
 
@@ -387,6 +396,10 @@ class _Reading:
             (level, text) for level, text in headings if level >= 5 or self._is_article(text)
         }
         self._by_lines, self._plain = not articles, not headings
+        if not articles and not any(self._line_of_article(each) for each in map(str.strip, lines)):
+            self._by_bare_numbers = True
+            articles = {each for each in headings if each[0] > 2 and self._is_article(each[1])}
+            self._by_lines = not articles
         if self._plain:
             divisions = [self._plain_division(line.strip()) for line in lines if line.strip()]
         else:
@@ -400,7 +413,9 @@ class _Reading:
     def _is_article(self, text: str) -> bool:
         """Whether a heading above the fifth level is an article's: "Art. 2.", "§ 5"."""
         found = numbered_heading(text, self._language)
-        if found is None or not (found.unit or found.number[0] in "第제"):
+        if found is None:
+            return False
+        if not (found.unit or found.number[0] in "第제" or self._by_bare_numbers):
             return False
         is_section = self._language == "en" and not _ARTICLE_WORD.match(found.unit + "§")
         return not is_section or self._by_sections
@@ -411,18 +426,35 @@ class _Reading:
         if self._in_notes or not (is_bold or self._by_lines):
             return None
         text = _cleaned(line.replace("**", ""))
+        if provision := _NUMBERED_PROVISION.match(text):
+            return NumberedHeading("", provision["number"], provision["title"], is_set_off=True)
         found = numbered_heading(text, self._language)
         if found is None or text[0].islower():
             return None
-        if found.unit[-1:] in ("s", "S") and text.startswith(found.unit):
-            return None  # "Arts. 12 a 20" of a table of contents
-        if not (found.unit or found.number[0] in "第제"):
+        is_repealed = is_repeal_note(found.title)
+        if found.unit[-1:] in ("s", "S") and text.startswith(found.unit) and not is_repealed:
+            return None  # "Artículos 12 a 20" of a table of contents
+        if not (found.unit or found.number[0] in "第제" or (self._by_bare_numbers and is_bold)):
             return None
-        if bold and (alone := numbered_heading(bold["words"], self._language)):
+        if bold and (alone := numbered_heading(_cleaned(bold["words"]), self._language)):
             is_set_off = found.is_set_off or alone.number == found.number
         else:
             is_set_off = found.is_set_off and (is_bold or not found.title[:1].islower())
+            is_set_off = is_set_off or self._is_titled_next(found, is_repealed=is_repealed)
         return found if is_set_off else None
+
+    def _is_titled_next(self, found: NumberedHeading, *, is_repealed: bool) -> bool:
+        """Whether a line that nothing sets off is the next article and its title: "§ 2 Ruder"."""
+        above, number = 0, _first_integer(found.number)
+        if self._open is not None:
+            open_ = numbered_heading(self._open.printed, self._language)
+            if open_ is None or open_.number == found.number:
+                return False  # the note of its repeal may name it again
+            above = _first_integer(open_.number) or 0
+        if is_repealed or not self._by_lines or number is None:
+            return is_repealed
+        is_sentence = found.title[:1].islower() or found.title.endswith((".", ",", ";", ":"))
+        return not is_sentence and above <= number <= above + _FARTHEST_NEXT
 
     def _heading(self, line: int, level: int, printed: str) -> Iterator[tuple[Place, Article]]:
         text = _cleaned(printed)
@@ -513,6 +545,8 @@ class _Reading:
             return None
         if _PLAIN_PROVISIONS.fullmatch(line):
             return Division(line, rank=_ABOVE_ALL)
+        if self._by_lines and _PROVISIONS.fullmatch(line.split(" ")[0]) and _is_heading(line):
+            return Division(line)
         found = numbered_division(_cleaned(line), self._law.language)
         if found is None:
             return None
@@ -647,6 +681,15 @@ def _whole_lines(body: str, first_line: int) -> Iterator[tuple[int, str]]:
                 yield number, part
 
 
+def _is_heading(line: str) -> bool:
+    """Whether a plain line may be a heading by its length and its end."""
+    return (
+        not line[0].islower()
+        and line[-1] not in ".,;:"
+        and len(line.split()) <= _MOST_WORDS_OF_PROVISIONS // 2
+    )
+
+
 def _holds_provisions(found: Division) -> bool:
     """Whether the text under a heading is law even where no article stands under it."""
     words = len(found.label.split())
@@ -660,7 +703,8 @@ def _may_be_title(above: _Open, level: int) -> bool:
 
 
 def _runs_on(article: NumberedHeading) -> bool:
-    return not article.is_set_off and article.title[:1].islower()
+    is_sentence = not article.is_set_off and article.title[:1].islower()
+    return is_sentence and not is_repeal_note(article.title)
 
 
 def _first_integer(number: str) -> int | None:

@@ -23,26 +23,34 @@ class UnitWords(NamedTuple):
 
 
 UNIT_WORDS = {
+    "ar": UnitWords("المادة مادة"),
+    "az": UnitWords("maddə"),
     "bg": UnitWords("член чл. §"),
     "ca": UnitWords("article art."),
     "cs": UnitWords("článek čl. §"),
     "da": UnitWords("§ artikel art."),
     "de": UnitWords("§ artikel art."),
-    "el": UnitWords("άρθρο άρθρου άρθρα αρ."),
+    "el": UnitWords("άρθρο άρθρου άρθρα αρθρο αρθρα αρ."),
     "en": UnitWords("article art. section sec. s. § rule regulation reg."),
     "es": UnitWords("artículo articulo art."),
     "et": UnitWords("§ artikkel", "artikkel"),
+    "fa": UnitWords("ماده"),
     "fi": UnitWords("pykälä", "§"),
     "fr": UnitWords("article art."),
-    "hr": UnitWords("članak čl."),
+    "he": UnitWords("סעיף"),
+    "hr": UnitWords("članak član čl."),
     "hu": UnitWords("", "§ cikk"),
+    "hy": UnitWords("հոդված"),
     "id": UnitWords("pasal"),
     "is": UnitWords("", "gr. grein"),
-    "it": UnitWords("articolo art."),
+    "it": UnitWords("articolo articoli art. artt."),
+    "ka": UnitWords("მუხლი"),
     "ko": UnitWords(),  # 제3조
     "lt": UnitWords("", "straipsnis straipsnio str."),
     "lv": UnitWords("", "pants panta p."),
-    "nl": UnitWords("artikel art."),
+    "mk": UnitWords("член чл."),
+    "mt": UnitWords("artikolu"),
+    "nl": UnitWords("artikel artikelen art."),
     "no": UnitWords("§ artikkel"),
     "pl": UnitWords("artykuł art. §"),
     "pt": UnitWords("artigo art."),
@@ -50,6 +58,8 @@ UNIT_WORDS = {
     "ru": UnitWords("статья статьи статьей статье ст."),
     "sk": UnitWords("článok čl. §"),
     "sl": UnitWords("", "člen člena čl."),
+    "sq": UnitWords("neni"),
+    "sr": UnitWords("члан чл. član čl."),
     "sv": UnitWords("artikel", "§"),
     "sw": UnitWords("ibara"),
     "th": UnitWords("มาตรา"),
@@ -84,12 +94,15 @@ LATIN_SUFFIX = (
 _SUFFIX = rf"""(?:
     \.?[⁰¹²³⁴-⁹]++ | \^\(?\d+\)?                   # § 12¹, 2^1
   | \.?[º°ª] | (?:er|[èe]re|o)(?!\w)               # 2.º, 1er
-  | \.?[ -]?(?i:{LATIN_SUFFIX})(?!\w)(?:[ .-]\d{{1,2}}(?!\w|\.\d))?   # 12 bis 1
+  | \.?[ -]?(?i:{LATIN_SUFFIX})(?!\w|[ ](?:§|\d{{3}}|\d+[a-z]))
+      (?:[ .-]\d{{1,2}}(?!\w|\.\d))?                # 12 bis 1, not §§ 12 bis 120
+  | [a-z](?=(?:bis|ter|quater|quinquies|sexies|septies|octies)(?!\w))  # 12abis
+  | [ ](?:ทวิ|ตรี|จัตวา|เบญจ|مكررا?|مکرر)(?!\w)
   | [-–/]\d+                                       # 2º-1, 28d-28
   | (?: [^\W\d_]{{1,3}} | [-–/](?:[A-ZΑ-ΩА-Я]{{1,4}}|[a-zα-ωа-я]{{1,3}})   # 5a, 304-AAB
-      | \.[a-z]{{1,2}} )(?![\w)'’])                  # 3.a
-  | [ ][a-xz](?=[ ]*(?:$|[.:(—–-]|§|[^\W\d_a-zß-ÿ]|{{after}}))      # § 7 c
-  | [ ][A-HJ-UWYZ](?=[.:]?[ ]*(?:$|[—–-])|[.:][ ])       # Artículo 15 A.
+      | \.[a-zčćđšžа-я]{{1,2}} )(?![\w)'’])          # 3.a
+  | [ ][a-xzа-д](?!\w)(?=[ ]*(?:$|[.:(—–-]|§|[^\W\d_a-zß-ÿ]|{{after}}))      # § 7 c
+  | [ ][A-HJ-UWYZΑ-ΗΚ-ΩА-Я](?=[.:]?[ ]*(?:$|[—–-])|[.:][ ])       # Artículo 15 A.
 )"""
 
 
@@ -102,8 +115,18 @@ def _core(after: str) -> str:
 
 
 _CJK = r"[\d一二三四五六七八九十百千〇零]+"
-_SIGNED = rf"제[ ]?\d+[ ]?조(?:의[ ]?\d+)*|第[ ]?{_CJK}[ ]?[条條](?:[之の]{_CJK})*"
-_AND = r"(?:a|al|y|e|à|et|und|bis|and|to|through|og|och|do|až|[-–])"
+_KOREAN = r"제[ ]?\d+[ ]?조(?:의[ ]?\d+)*"
+_CHINESE = rf"第[ ]?{_CJK}(?:[-–]\d+)?[ ]?[条條](?:[ ]?[之の][ ]?{_CJK})*"
+_SIGNED = (
+    rf"{_KOREAN}(?:(?:부터|내지|및|,|[-–~])[ ]?{_KOREAN}(?:까지)?)*"
+    rf"|{_CHINESE}(?:(?:から|及び|至|到|、|[-–~])[ ]?{_CHINESE}(?:まで)?)*"
+)
+_AND = (
+    r"(?:a|al|y|e|à|et|und|u\.|bis|and|to|through|og|och|i|do|až|till?|tot[ ]en[ ]met|t/m|[șş]i"
+    r"|и|і|по|до|[-–])"
+)
+# Provisions numbered on their own, so that their kind belongs to the number: "Ek Madde 2".
+_APART = r"(?i:ek|geçici|mükerrer)\s+(?i:madde)\s+"
 _IN_WORDS = r"\w+(?:[ ](?:y[ ])?\w+)?(?=\s*(?:$|[.:—–]|-\s))"  # "primero", "unique"
 # What sets a number off from the title behind it.
 _SET_OFF = re.compile(r"\s*(?:$|[.:;]+(?=[\s—–-]|$)|[.:]?\s*[—–-])")
@@ -144,7 +167,9 @@ def numbered_heading(text: str, language: str | None = None) -> NumberedHeading 
     unit, number = found["before"] or "", found["number"] or found["words"] or ""
     if found["words"] and (len(unit) < 3 or unit[-1] in "sS"):
         return None  # "Artículos transitorios" are a division
-    if found["signed"]:
+    if found["apart"]:
+        unit, number = "Madde", found["apart"]
+    elif found["signed"]:
         number = found["signed"].replace(" ", "")
     elif found["last"]:
         unit, number = found["after"], found["first"]
@@ -181,12 +206,15 @@ def _heading_pattern(language: str | None) -> re.Pattern[str]:
     core = _core(rf"(?i:{after})")
     return re.compile(
         rf"""
-        (?P<before>§§?|(?i:{before})s?(?![^\W\d_])\.?)\s*(?:(?i:n)[.º°]+\s*)?
-        (?:(?P<number>{core}(?:,[ ]{core})*(?:[ ]?{_AND}[ ]{core})?)|(?P<words>{_IN_WORDS}))
+        (?P<apart>{_APART}{core})
+        | (?P<before>§§?|(?i:{before})s?(?![^\W\d_])\.?)\s*(?:(?i:n)[.º°]+\s*)?
+        (?:(?P<number>{core}(?:,[ ]{core})*(?:[ ]?{_AND}[ ](?:§[ ])?{core})?)
+            |(?P<words>{_IN_WORDS}))
         | (?P<signed>{_SIGNED})
-        | (?P<last>(?P<first>{core}(?:\(\d+\))?)\.?\s*(?P<after>§|(?i:{after})(?!\w))
+        | (?P<last>(?P<first>(?:\d+[ ]?[a-z]?[ ](?:kap\.?|luku)[ ])?{core}(?:\(\d+\))?)
+            \.?\s*(?P<after>§§?|(?i:{after})(?!\w))
             (?P<letter>\.?[ ][a-z](?!\w))?)
-        | (?P<bare>{core})(?=\.(?:\s|$))
+        | (?P<bare>{core})(?=\.(?:\s|$|[—–-]))
         """,
         re.VERBOSE,
     )
