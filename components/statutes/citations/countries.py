@@ -19,7 +19,9 @@ from components.statutes.citations.hints import LawReference, chinese_law_hint
 from components.statutes.citations.patterns import (
     CHINESE_NUMERAL,
     chinese_integer,
+    longer_numbers,
     parse_number,
+    unread_after,
 )
 from components.statutes.sources.units import UNIT_WORDS, UnitWords
 
@@ -258,7 +260,7 @@ FORMS: dict[str, Forms] = {
     ),
     "tr": Forms(
         words="madde|m.|md.|mad.",
-        before=r"madde|md\.|mad\.|m\.",
+        before=r"(?:(?:ek|geçici|mükerrer) )?madde|md\.|mad\.|m\.",
         after=r"(?:['’]?\s?(?:inci|nci|ıncı|ncı|uncu|ncu|üncü|ncü)\s)?madde(?:si|ler|leri|nin"
         r"|sinin|sinde"
         r"|sine|sini|ye|de|den)?",
@@ -728,6 +730,12 @@ def _enumerations(text: str, language: str) -> Iterator[_Enumeration]:
         hint, reference, (reach_start, reach_end) = _law(
             patterns, text, language, (taken, start), position
         )
+        if unit and language not in _WITHOUT_BLANKS:
+            for item in items:
+                end = item["end"]
+                item["unread"] = unread_after(text, end, levels=item["paragraph"] is not None)
+                if item is not items[-1] and text[end : end + 1].isspace():
+                    item.pop("longer", None)  # "art. 5 i 6" is not article 5i
         if bare_law:
             hint, reference, reach_start = bare_law, "named", head.start()
         if not certain and (reach_start, reach_end) == (start, position):
@@ -784,10 +792,11 @@ def _items(
         number = groups.get("number") or groups.get("bare") or match[0]
         printed = [(match.start(), number)]
     chapter = f"{groups['chapter']} kap. " if groups.get("chapter") else ""
+    apart = f"{groups['unit']} " if (groups.get("unit") or "").lower().endswith(" madde") else ""
     letter = f" {groups['letter']}" if groups.get("letter") else ""
     item: dict[str, Any] = {}
     for start, number in printed:
-        parsed = parse_number(f"{chapter}{number}{letter}")
+        parsed = parse_number(f"{apart}{chapter}{number}{letter}")
         if parsed is None:
             break
         core = parsed.core
@@ -799,6 +808,9 @@ def _items(
         if item:
             yield item
         item = {"start": start, "end": end, "number": core, "paragraph": None}
+        item |= {"division": parsed.division or None}
+        if groups.get("number"):
+            item["longer"] = longer_numbers(text, match.start("number"), end)
         if (ends := _RANGE.fullmatch(core)) and not forms.dashed and int(ends[1]) < int(ends[2]):
             item["otherwise"] = (ends[1], ends[2])
         elif forms is FORMS["ro"] and _THOUSANDS.fullmatch(core):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import inf
@@ -45,7 +45,7 @@ _COUNTRY_NUMBER = re.compile(
     rf"(?:(?:{unit_pattern('before')})\s*)?"
     r"(?:(?P<chapter>\d+\s?[a-z]?)\s?(?:kap\.?|luku|luvun)\s)?"
     r"(?P<number>\d+(?:[.:/-]\d+)*)(?:\s?\^\s?(?P<inserted>\d+))?"
-    r"(?P<letter>\s?/[a-z]|\.?\s?[^\W\d_]|\s?(?:ทวิ|ตรี|จัตวา|เบญจ|สัตต|อัฏฐ|นว|ทศ))?"
+    r"(?P<letter>\s?/[a-z]|[.-]?\s?[^\W\d_]|\s?(?:ทวิ|ตรี|จัตวา|เบญจ|สัตต|อัฏฐ|นว|ทศ))?"
     rf"(?:\.?\s?(?:{unit_pattern('after')})(?:\s(?P<behind>[^\W\d_]))?)?\.?"
 )
 
@@ -73,12 +73,14 @@ _HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number'
 _UNIT = re.compile(
     rf"^(?:[\w.]{{1,12}}\s+)?(?:ss?\.|§§|{unit_pattern('before')}|điêu)\s*(?=\S*\d)", re.IGNORECASE
 )
+# Turkish laws end with provisions whose numbers start again.
+_TURKISH_DIVISION = re.compile(r"(ek|geçici|mükerrer)\s+madde\s+(?=\d)")
 _DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\s*[.,]\s*")
 _PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
 # A number's further parts: letters, Latin suffixes and numbers behind them, and a level in the
 # middle, "1.704(b)-2".
 _PARTS = (
-    rf"(?:[\s.-]?{LATIN_SUFFIX}\b(?:[\s.-]\d\b)?|er\b|[-/.:]\d+|-?[a-z]{{1,4}}(?![a-z])"
+    rf"(?:(?:[\s.-]|\.\s)?{LATIN_SUFFIX}\b(?:[\s.-]\d\b)?|er\b|[-/.:]\d+|-?[a-z]{{1,4}}(?![a-z])"
     r"|(?<=\d)\.[a-z](?!\w)|(?<=[a-z])\d+|\(\w{1,4}\)(?=-\d))"
 )
 _CORE = re.compile(rf"(?:[a-z]{{1,3}}[\s.*-]*)?\d+{_PARTS}{{0,12}}(?:\s[a-z]{{1,2}}$)?")
@@ -119,6 +121,9 @@ def parse_number(printed: str) -> ArticleNumber | None:
     if korean := _KOREAN_ARTICLE.fullmatch(printed.strip()):
         return ArticleNumber("-".join(str(int(n)) for n in korean.groups() if n))
     text = _plain(printed).strip()
+    if turkish := _TURKISH_DIVISION.match(text):
+        number = parse_number(text[turkish.end() :])
+        return replace(number, division=turkish[1]) if number else None
     if country := _COUNTRY_NUMBER.fullmatch(text):
         return ArticleNumber(_country_core(**country.groupdict(default="")))
     if re.fullmatch(FIRST, text):
@@ -168,7 +173,7 @@ def canonical_core(number: str) -> str:
     text = re.sub(r"^([a-z]{1,3})[\s.*-]+(?=\d)", r"\1", text)
     text = re.sub(r"(?<=\d)er\b", "", text)
     # Next to letters blanks, hyphens and dots distinguish nothing: "80-IA", "12 bis", "3.a".
-    text = re.sub(r"(?<=\d)[\s.-]+(?=[^\W\d_])|(?<=[^\W\d_])[\s-]+(?=\w)", "", text)
+    text = re.sub(r"(?<=\d)[\s.-]+(?=[^\W\d_])|(?<=[^\W\d_])(?:[\s-]+|\.\s+)(?=\w)", "", text)
     return re.sub(r"\s+", "", text)
 
 
@@ -180,13 +185,17 @@ _PLURAL_UNIT = (
 )
 _SINGULAR_UNIT = r"§|article|artikel|artículo|articolo|artigo|section|s\."
 _NUMBER_OF_RANGE = (
-    r"(?:第[^第条條]+[条條](?:[之の]\S+?)?|제\d+조(?:의\d+)?|\d+[º°]?\.?(?:\s?[a-z]{1,2}\b)?)"
+    r"(?:第[^第条條]+[条條](?:[之の]\S+?)?|제\d+조(?:의\d+)?"
+    r"|\d+(?:-\d+)?[º°]?\.?(?:\s?[a-z]{1,2}\b)?)"
 )
-_JOINED = r"\s*(?P<through>bis|to|through|à|au|al?|t/m|tot|до|по|から|至|내지|부터|–|-)\s*"
-_PAIRED = r"\s+(?P<pair>und|and|et|y|e|en|och|og|i|и)\s+"
+_JOINED = (
+    r"\s*(?P<through>bis|to|through|à|au|al?|t/m|tot(?: en met)?|till?|až|do|до|по|から|至|到"
+    r"|내지|부터|[–-])\s*"
+)
+_PAIRED = r"\s*(?P<pair>(?<=\s)(?:und|and|et|y|e|en|och|og|i|и)(?=\s)|,|及び)\s*"
 _RANGE = re.compile(
     rf"\[?(?:\(x+\)\s*)?(?:(?P<plural>{_PLURAL_UNIT})|(?P<singular>{_SINGULAR_UNIT}))?\s*"
-    rf"(?P<first>{_NUMBER_OF_RANGE})(?:{_JOINED}|{_PAIRED})(?:§\s*)?(?P<last>{_NUMBER_OF_RANGE})(?:まで|까지)?[\s.]*",
+    rf"(?P<first>{_NUMBER_OF_RANGE})(?:{_JOINED}|{_PAIRED})(?:§\s*)?(?P<last>{_NUMBER_OF_RANGE})(?:まで|까지)?[\s.]*(?:§§?)?",
     re.IGNORECASE,
 )
 
@@ -214,8 +223,9 @@ def number_order(core: str) -> tuple[float, str]:
     """The key by which canonical numbers are ordered: 9, 10, 10a, 10b, 11."""
     found = re.match(r"\d+", core)
     digits = found[0] if found else "0"
+    rest = re.sub(r"\d+", lambda more: more[0].zfill(4), core.removeprefix(digits))
     # Python refuses to convert thousands of digits.
-    return (int(digits) if len(digits) < 19 else inf), core.removeprefix(digits)
+    return (int(digits) if len(digits) < 19 else inf), rest
 
 
 def spellings(number: str) -> Iterator[str]:
@@ -225,8 +235,8 @@ def spellings(number: str) -> Iterator[str]:
     """
     if thousand := _THOUSAND.fullmatch(number):
         yield f"{thousand[1]}{'' if '.' in number else '.'}{thousand[2]}"
-    if re.fullmatch(r"\d+o", number):
-        yield number[:-1]
+    if ordinal := re.fullmatch(r"(\d+)o([a-z]*)", number):  # "3o", "2o-A", "3o. bis"
+        yield "".join(ordinal.groups())
     if not PART.fullmatch(number):
         for sign in "-./":
             yield _DIGITS_JOINED.sub(sign, number)
@@ -236,12 +246,12 @@ def _plain(number: str) -> str:
     number = _RAISED.sub(lambda raised: f"-{raised[1].translate(_FROM_RAISED)}", number)
     number = _ORDINAL_SIGN.sub("", number)
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
-    return _HYPHEN.sub("-", text.translate(DIGITS)).lower()
+    return _HYPHEN.sub("-", text.translate(DIGITS)).lower().replace("i\u0307", "i")
 
 
 def _country_core(chapter: str, number: str, inserted: str, letter: str, behind: str) -> str:
     core = f"{number}-{inserted}" if inserted else number
-    core += letter.strip(" .") + behind
+    core += letter.strip(" .-") + behind
     return re.sub(r"\s", "", f"{chapter}:{core}" if chapter else core)
 
 
@@ -408,7 +418,7 @@ MARKER = re.compile(
 )
 NUMBER = re.compile(
     rf"(?:{FIRST})\b(?!.{{0,20}}\balinéa)"
-    r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|[A-Z]{1,2}\.?)?"
+    r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|L\.?O\.?\s|[A-Z]{1,2}\.?)?"
     rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|°(?!\s?[CF]\b)"
     r"|(?:[A-Za-z]{1,2}|[A-Z]{3,4})\b)?"
     rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z]{{1,4}}(?!\w))?"
@@ -421,7 +431,8 @@ It is read as far as any law's numbers go; `longer_numbers` gives what a particu
 # What may continue a number: directly behind it, or letters and suffixes behind a blank.
 _CONTINUATION = re.compile(
     rf"[-–/.:^]?[^\W_\u2e80-\uffff]+|\(\w{{1,4}}\)|[°ºª]"
-    rf"|[^\S\n](?:{LATIN_SUFFIX}|[^\W\d_]{{1,2}}|(?-i:[A-Z]{{3}}))(?!\w)|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
+    rf"|\.?[^\S\n]{LATIN_SUFFIX}(?!\w)|[^\S\n](?:[^\W\d_]{{1,2}}|(?-i:[A-Z]{{3}}))(?!\w)"
+    r"|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
     re.IGNORECASE,
 )
 _MOST_CONTINUATIONS = 6
@@ -434,7 +445,7 @@ _LETTER_BEHIND = re.compile(
     r"|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b))"
 )
 _SUFFIXED = re.compile(
-    rf"[^\S\n]{LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?|(?<=bis|ter|ies)[^\S\n]\d(?!\w)"
+    rf"\.?[^\S\n]{LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?|(?<=bis|ter|ies)[^\S\n]\d(?!\w)"
 )
 # What is attached to a number or its paragraphs and was not read as a part of it.
 _ATTACHED = re.compile(r"[-–]?[^\W_\u2e80-\uffff][\w-]*|-\(|\([^\W_]{1,6}\)")

@@ -50,6 +50,8 @@ LONGEST_RANGE = 200
 
 _FOLLOWING = 5  # articles after "§ 535" that "§§ 535 ff." finds
 
+_ORDINAL = re.compile(r"[1-9]o[a-z]*")
+
 _Row = tuple[str, int]
 _Order = tuple[float, str]
 _PrintedRange = tuple[_Order, _Order, int]
@@ -133,6 +135,12 @@ class NumberIndex:
                 self._rows.setdefault((law, division, row), []).append((parts, position))
                 if "." in number.core:
                     self._dotted.add(law)
+        for law, numbers in self._numbers.items():
+            # "1o." to "9o." are ordinals: they are cited as 1 to 9 too.
+            for core in [each for each in numbers if _ORDINAL.fullmatch(each)]:
+                plain = core.replace("o", "", 1)
+                if numbers.setdefault(plain, numbers[core]) is numbers[core]:
+                    self._printing.setdefault(plain, set()).add(law)
         for of_row in self._rows.values():
             of_row.sort()
         for law, ranges in self._ranges.items():
@@ -238,6 +246,14 @@ class NumberIndex:
         for place, paragraphs, position in entries_of_number:
             if _reaches(citation, place, division):
                 places.setdefault(place, []).append((paragraphs, position))
+        if len(entries_of_number) > 1 and not citation.text[:1].isdigit():
+            # Bulgarian and Austrian laws count articles, and §§ of their own.
+            is_sign = "§" in citation.text
+            places = {
+                place: [each for each in entries if ("§" in self._printed[each[1]]) == is_sign]
+                or entries
+                for place, entries in places.items()
+            }
         levels = (*outer, *re.findall(r"\w+", citation.paragraph)) if citation.paragraph else outer
         return [p for entries in places.values() for p in _at_levels(entries, levels)]
 
@@ -313,7 +329,7 @@ def _without_numbers(ranges: list[_PrintedRange], numbers: Iterable[str]) -> lis
     kept: list[_PrintedRange] = []
     for first, last, position in sorted(ranges):
         within = printed[bisect_left(printed, first) : bisect_right(printed, last)]
-        own = (first[0], f"{first[1]}-{last[0]}{last[1]}")
+        own = (first[0], f"{first[1]}-{last[0]:04.0f}{last[1]}")
         if any(each != own for each in within) or (kept and first <= kept[-1][1]):
             continue
         kept.append((first, last, position))

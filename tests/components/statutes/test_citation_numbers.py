@@ -38,6 +38,8 @@ from components.statutes.citations.patterns import (
         ("Article IV", "4"),
         ("CXLVIII", "148"),
         ("artículo 5", "5"),
+        ("8-б", "8б"),
+        ("4o. Bis", "4obis"),
     ],
 )
 def test_a_number_has_one_form(printed, core):
@@ -57,6 +59,7 @@ def test_a_number_has_one_form(printed, core):
         ("APP2.A2.1.1.(2)", ArticleNumber("a2.1.1", ("2",))),
         ("8 SchlT", ArticleNumber("8", (), IN_FINAL_TITLE)),
         ("Art. 8 Tit. fin.", ArticleNumber("8", (), IN_FINAL_TITLE)),
+        ("GEÇİCİ MADDE 3", ArticleNumber("3", (), "geçici")),
         ("25)", ArticleNumber("25", (), LISTED_PARAGRAPH)),
     ],
 )

@@ -263,3 +263,30 @@ def test_the_articles_that_follow_are_a_hint(of_income):
     (found,) = of_income.resolve_question("§§ 5 ff. of the Income Act").citations
     assert found.ids == tuple(PRINTED[3:9])
     assert found.clear and not found.certain
+
+
+@pytest.mark.parametrize(
+    ("numbers", "question", "found"),
+    [
+        (["1o", "3o", "3o. Bis", "10"], "artículo 1", ["1o"]),
+        (["1o", "3o", "3o. Bis", "10"], "artículo 3o. Bis", ["3o. Bis"]),
+        (["1o", "2o-B"], "art. 2º-B", ["2o-B"]),
+        (["§ 1396", "§ 1396o"], "§ 1396", ["§ 1396"]),
+        (["4", "Ek Madde 4", "Geçici Madde 4"], "madde 4", ["4"]),
+        (["4", "Ek Madde 4", "Geçici Madde 4"], "geçici madde 4", ["Geçici Madde 4"]),
+        (["4", "§ 4"], "чл. 4", ["4"]),
+        (["4", "§ 4"], "§ 4", ["§ 4"]),
+        (["2", "2-а"], "член 2-а", ["2-а"]),
+        (["LO 8-2", "L8-2"], "article LO 8-2", ["LO 8-2"]),
+        (["§§ 1-4 til 1-6", "§ 1-7"], "§ 1-5", ["§§ 1-4 til 1-6"]),
+        (["3 §", "5–7 §"], "6 §", ["5–7 §"]),
+    ],
+)
+def test_a_number_finds_what_the_law_prints(numbers, question, found):
+    resolver = CitationResolver([(number, HOUSING, number) for number in numbers])
+    assert pins(resolver, question) == found
+
+
+@pytest.mark.parametrize("question", ["член 2-б", "ст. 2-б", "článek 2-b"])
+def test_a_letter_that_no_law_prints_pins_nothing(question):
+    assert pins(CitationResolver([("2", HOUSING, "2")]), question) == []

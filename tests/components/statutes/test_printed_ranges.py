@@ -28,7 +28,15 @@ from components.statutes.citations.patterns import number_order, printed_range
         ("第十条至第十二条", ("10", "12")),
         ("第38條至第40條", ("38", "40")),
         ("제3조부터 제5조까지", ("3", "5")),
+        ("§§ 3-2 til 3-11", ("3-2", "3-11")),
+        ("§ 21 až 23", ("21", "23")),
+        ("§ 21 bis § 23a", ("21", "23a")),
+        ("7–9 §", ("7", "9")),
+        ("7-9. §", ("7", "9")),
+        ("§§ 30, 31", ("30", "31")),
+        ("第八条及び第九条", ("8", "9")),
         ("§ 1-4", None),
+        ("§§ 5, 9", None),
         ("Article 10-12", None),
         ("L150-158", None),
         ("88-1", None),
@@ -50,3 +58,4 @@ def test_numbers_are_ordered_by_their_digits_then_by_their_letters():
     assert sorted(["10b", "11", "9", "10", "10a"], key=number_order) == [
         *("9", "10", "10a", "10b", "11")
     ]
+    assert number_order("3-2") < number_order("3-11")
