@@ -397,9 +397,9 @@ BNS = Bharatiya Nyaya Sanhita
 BNSS = Bharatiya Nagarik Suraksha Sanhita
 BSA = Bharatiya Sakshya Adhiniyam
 TPA = Transfer of Property Act
-NI Act = Negotiable Instruments Act
+NI Act, N.I. Act = Negotiable Instruments Act
 # United States
-FRCP, Fed. R. Civ. P. = Federal Rules of Civil Procedure
+FRCP, Fed. R. Civ. P., Federal Rules = Federal Rules of Civil Procedure
 FRCrP, Fed. R. Crim. P. = Federal Rules of Criminal Procedure
 FRAP, Fed. R. App. P. = Federal Rules of Appellate Procedure
 FRE, Fed. R. Evid. = Federal Rules of Evidence
@@ -418,6 +418,24 @@ ERA = Employment Rights Act
 TULRCA = Trade Union and Labour Relations (Consolidation) Act
 FSMA = Financial Services and Markets Act
 HRA = Human Rights Act
+FA = Finance Act
+EqA = Equality Act
+FW Act, FWA = Fair Work Act
+Charter = Canadian Charter of Rights and Freedoms; Charter of Fundamental Rights of the European \
+Union
+# The constitution, where a collection holds one
+Constitution = Constitution of India; Constitution of Ireland; Constitution of Kenya; \
+Constitution of the Republic of South Africa; Constitution of the United States; Constitution of \
+the United States of America; Constitution of the Republic of Singapore; Constitution of Pakistan; \
+Constitution of the Federal Republic of Nigeria; Federal Constitution; Commonwealth of Australia \
+Constitution Act; Constitution du 4 octobre 1958; Constitution de la République française; \
+Constitution fédérale de la Confédération suisse
+Constitución = Constitución Española; Constitución de la Nación Argentina; Constitución Política \
+de los Estados Unidos Mexicanos; Constitución Política de la República; Constitución Política de \
+Colombia; Constitución Política del Perú
+Constituição = Constituição da República Portuguesa; Constituição da República Federativa do Brasil
+Constituição Federal = Constituição da República Federativa do Brasil
+Costituzione = Costituzione della Repubblica Italiana
 CCQ, C.c.Q. = Code civil du Québec; Civil Code of Québec
 Cr. C. = Criminal Code
 # European Union and treaties

@@ -19,7 +19,6 @@ from components.statutes.citations.hints import LawReference, chinese_law_hint
 from components.statutes.citations.patterns import (
     CHINESE_NUMERAL,
     chinese_integer,
-    longer_numbers,
     parse_number,
     unread_after,
 )
@@ -78,7 +77,7 @@ class Forms(NamedTuple):
 
 
 _YEAR = r"(?:1[89]|20)\d\d"
-_SCANDINAVIAN_LETTER = r"\s(?:[a-hj-z](?![\w.)])|i(?=\s?(?:[,;)§]|$)))"
+_SCANDINAVIAN_LETTER = r"\s(?:[a-hj-z](?![\w.)])|(?-i:i)(?=\s?(?:[,;)§]|$)))"
 _CYRILLIC_CAPITALS = r"(?-i:[А-ЯІЇЄҐ]{2,5}|КоАП|КЗпП|КУпАП)(?!\w)"
 
 FORMS: dict[str, Forms] = {
@@ -105,6 +104,8 @@ FORMS: dict[str, Forms] = {
         words="k.|kc|kp|kk|kr|ks|ust|kodeks|pkt|konstyt|rodo|praw|ordyn|rozporz|artyku| i |oraz"
         "|lub|.p.|.a.",
         before=r"art\.?|artykuł\w*|§§?",
+        number=r"\d{1,4}(?:\[\d{1,2}[a-z]?\]|\s?\^\s?(?:\d{1,2}|\{\d{1,2}[a-z]?\})|[¹²³⁰⁴-⁹]{1,2})?"
+        r"(?:[^\W\d_]{1,2}(?!\w))?",
         level=r"§|ust\.|ustęp\w*|pkt\.?|punkt\w*|lit\.|lit(?=\s[a-z]\b)|tiret",
         small=r"(?:zd\.|zdanie) \w+|in fine",
         joins="i|oraz|lub|albo",
@@ -580,9 +581,9 @@ def _patterns(language: str) -> Patterns:
     level, level_after, law = (
         each or _NEVER for each in (forms.level, forms.level_after, forms.law)
     )
-    joins = rf"{blank}(?:{forms.joins or _NEVER}){blank}"
+    joins = rf"{blank}(?-i:{forms.joins or _NEVER}){blank}"  # Polish "i", but not "I"
     to = rf"\s?[–—]\s?|{blank}(?:{forms.to or _NEVER}){blank}"
-    join = rf"\s?[,;、，]\s?(?:(?:{forms.joins or _NEVER}){blank})?|{joins}"
+    join = rf"\s?[,;、，]\s?(?:(?-i:{forms.joins or _NEVER}){blank})?|{joins}"
     also = rf"(?:{join}|{to})"
     letter = rf"(?:{forms.letter})?" if forms.letter else ""
     number = rf"(?:{forms.number}{letter})" + ("" if dense else r"(?!\w|[.:^-]\d)")
@@ -809,8 +810,6 @@ def _items(
             yield item
         item = {"start": start, "end": end, "number": core, "paragraph": None}
         item |= {"division": parsed.division or None}
-        if groups.get("number"):
-            item["longer"] = longer_numbers(text, match.start("number"), end)
         if (ends := _RANGE.fullmatch(core)) and not forms.dashed and int(ends[1]) < int(ends[2]):
             item["otherwise"] = (ends[1], ends[2])
         elif forms is FORMS["ro"] and _THOUSANDS.fullmatch(core):

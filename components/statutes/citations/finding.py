@@ -28,6 +28,7 @@ from components.statutes.citations.patterns import (
     NUMBER,
     PLURAL,
     ROMANCE,
+    ROMANCE_LIST,
     CitationKind,
     any_language,
     canonical_core,
@@ -86,7 +87,8 @@ def next_marker(text: str, position: int) -> Marker | None:
             sign=match[name].startswith("§"),
             doubtful=short and LEADS_TO_SHORT.search(text, before, match.start()) is None,
             bracket="(" in between,
-            romance=ROMANCE.match(match[name]) is not None,
+            romance=ROMANCE.match(match[name]) is not None
+            or (kind == "article" and ROMANCE_LIST.match(text, match.end()) is not None),
         )
     return None
 
@@ -135,7 +137,7 @@ _LEVEL = re.compile(
     # "article 4, I, du Code": but in "Articles I, II" it is an article.
     r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVXLC]{1,6}))(?=\s?(?:,\s?)?(?:du|d[aeo]s?|del|della|of)\b)"
     # "§ 823 II BGB", "Art. 2 I 1 GG": German for Abs. 2, for Abs. 1 Satz 1.
-    r"|\s(?P<absatz>(?-i:[IVX]{1,4}))"
+    r"|\s(?P<absatz>(?-i:[IVX]{1,4}))(?:(?:\s\d)?(?:,| und| u\.)\s(?-i:[IVX]{1,4})){0,3}"
     rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW})"
     rf"|(?<=[IVX])\s(?P<sentence>\d)(?=\s{_ABBREVIATED_LAW})"
     r"|\s(?-i:S\.|HS\.?|Alt\.)\s?(?P<short>\d)\b",
@@ -183,7 +185,7 @@ class Item(NamedTuple):
 def _separator(words: str) -> re.Pattern[str]:
     return re.compile(
         rf"(?: ?(?:\([^()\n\d]{{3,80}}\)|[\[【][^\[\]【】\n]{{1,24}}[\]】]))?"
-        rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{words} +)?| {words} +)",
+        rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{words} +)?| {words} +|&(?=\d))",
         re.IGNORECASE,
     )
 
@@ -215,7 +217,7 @@ _ONWARD = re.compile(
     r"|e\s+(?:segg\.|seguenti|seguintes|ss\.)|and\s+following|(?:und\s)?fortfolgende|en\s+volgende)",
     re.IGNORECASE,
 )
-_HYPHENED = re.compile(r"(\d+[A-Za-z]?)-(\d+[A-Za-z]?)")
+_HYPHENED = re.compile(r"(\d+[A-Za-z]?)[-/](\d+[A-Za-z]?)")
 _QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)", re.IGNORECASE)
 _SIGN = re.compile(r"§§?\s?")
 # An editor's note of an article's earlier number.
@@ -484,12 +486,13 @@ _FURTHER = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _SCHEDULE = re.compile(
     r"\s*,?\s*(?:of|in|to)\s+(?:the\s+)?(?:(?:part|chapter)\s+\w+\s+of\s+)*"
-    r"(?:(?P<unit>schedule|annex|app(?:endix)?)\s*(?P<number>\d+[A-Z]?)\b"
+    r"(?:(?P<unit>schedule|sch\b\.?|annex|app(?:endix)?)\s*(?P<number>\d+[A-Z]?)\b"
     r"|(?:that|the same|the said)\s+(?P<same>schedule|annex|appendix)\b)",
     re.IGNORECASE,
 )
 _SCHEDULE_NUMBER = re.compile(
-    r"\b(?P<unit>schedule|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b", re.IGNORECASE
+    r"\b(?P<unit>schedule|sch\b\.?|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b(?P<next>,?\s?$)?",
+    re.IGNORECASE,
 )
 _BEFORE = 400  # characters that are searched for what "that Schedule" means
 # "paragraph 25 above" is an item of the same list.
@@ -533,8 +536,8 @@ def read_citations(
     plain = _without(plain, american, "\n")  # nothing around them belongs to them
     others = islice(find_in_forms_of_countries(plain), limit + 1)
     of_countries = [_with_continuation(Citation(**fields), plain) for fields in others]
-    plain = _without(plain, of_countries, "\ufffc")  # they are not read twice
     found += of_countries
+    plain = _without(plain, of_countries, "\ufffc")  # they are not read twice
     read_end = len(plain)
     tried = 0
     french = (language or "").lower().startswith("fr")
@@ -630,7 +633,7 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
     division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
     if final := FINAL_TITLE.match(text, end):
         division, end = IN_FINAL_TITLE, final.end()
-        group = (start, end)
+    group = (start, end)
     hint, reference = law_hint(text, start, end, taken)
     if marker.doubtful and reference == "none" and items[0].paragraph is None:
         return
@@ -668,7 +671,10 @@ def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
     if _NEARBY.match(text, end):
         return LISTED_PARAGRAPH, end
     named = _SCHEDULE.match(text, end, end + 80)
-    if named is None:
+    if named is None:  # "Schedule 2, paragraph 3"
+        for last in _SCHEDULE_NUMBER.finditer(text, max(0, start - _NEAR), start):
+            if last["next"] is not None:
+                return f"{last['unit'][:3].lower()} {last['number'].lower()}", end
         return None, end
     if named["unit"]:
         return f"{named['unit'][:3].lower()} {named['number'].lower()}", named.end()

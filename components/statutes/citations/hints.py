@@ -66,13 +66,18 @@ _NAMED_AFTER = re.compile(
     rf"(?:\s+{_TITLE})?(?:\s+(?:(?:of|de la|des|de|du|n°)\s+|de l['’]|(?=[A-Z\d])){_TITLE}){{0,4}})"
     rf"|\s*,?\s*\(?(?P<short>(?:{_TITLE}\s+){{1,3}}(?:code|act|law)\b"
     rf"|code\s+{_TITLE}(?:\s+{_TITLE})?"
+    r"|(?:codice|c[óo]digo|(?-i:Ley|Legge|Lei|E?[Ss]tatuto))\s+"
+    r"(?:de(?:l|i|lla)?\s+|dell['’]|de l[ao]s?\s+)?"
+    r"(?:(?-i:[A-ZÁÉÍÓÚ]\w+)|(?:civile?|penale?|lavoro|trabajo|comercio|consumo)\b)"
+    r"(?:\sy\s(?-i:[A-Z]\w+))?"
     r"|(?-i:[A-ZÄÖÜ])\w+(?:gesetz(?:buch)?|ordnung|verfassung)\b"
     r"|(?:regulation|directive|règlement|verordnung|richtlinie)\s+(?:\([A-Z]{2,3}\)\s+)?"
     r"(?:n[°o]\.?\s*)?\d+/\d+"
     rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
     re.IGNORECASE,
 )
-_DOTTED = r"(?-i:[^\W\d_]\.(?:\s?[^\W\d_]\.)+)"
+# "i.V.m." leads to another provision, not to a law.
+_DOTTED = r"(?-i:(?!i\.\s?V\.\s?m\.)[^\W\d_]\.(?:\s?[^\W\d_]\.)+)"
 _INITIALS = re.compile(_DOTTED)
 _ABBREVIATION = "|".join(map(re.escape, sorted(abbreviations(), key=len, reverse=True)))
 _ABBREVIATION = rf"(?-i:{_DOTTED}|(?:{_ABBREVIATION})(?!\w|\. ?[A-Z]))"

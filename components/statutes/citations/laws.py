@@ -43,7 +43,7 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
-    rf"|from|[ld](?!\.\s?\w\.)|et suivants|ff?|{LEADS_TO_LAW})\b\.?|แห่ง)*",
+    rf"|from|to|[ld](?!\.\s?\w\.)|et suivants|ff?|{LEADS_TO_LAW})\b\.?|แห่ง)*",
     re.IGNORECASE,
 )
 _TRAIL = re.compile(
@@ -75,7 +75,8 @@ _BRACKET_AFTER = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
 BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
 # How a longer name continues: the "Code pénal" is not the "Code pénal social".
 _CONTINUES = re.compile(
-    r"\s+(?:(?i:social|militaire|maritime|local|international|amendment|regulations?)\b"
+    r"\s+(?:(?i:social|militaire|maritime|local|nacional|provincial|y comercial|international"
+    r"|amendment|regulations?)\b"
     # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
     r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
     r"|Law|Ordinance)\b(?!\s+\d)"
@@ -116,7 +117,7 @@ KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "lu
 _WORD = re.compile(
     rf"(?:{COMMUNITY}\s*)?(?:\b{NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
     rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{COMMUNITY})?"
-    r"|\b(?P<dotted>[^\W\d_](?:\.\s?[^\W\d_])+\b\.?)|\w+|&",
+    r"|\b(?P<dotted>[^\W\d_](?:\.[^\W\d_](?!\w)|\.\s[^\W\d_](?=\.))+\.?)|\w+|&",
     re.IGNORECASE,
 )
 # Enough for case and number: Gesetzbuchs, Bürgerlichen, Regulations; kodeksu cywilnego,
@@ -155,6 +156,8 @@ _ENACTS = re.compile(
     r"((?:ley|c[óo]digo|codice)\b.+)",
     re.IGNORECASE,
 )
+# They end a name, but not as the place of a law does: "California Code of Civil Procedure".
+_SUBJECTS = ("Procedure", "Evidence", "Practice", "Conduct", "Regulations", "Rights", "Obligations")
 _KIND_OF_IDENTIFIER = re.compile(r"(?:[a-z]{2}/)?(LEY|LEI|LOI)-\d")
 _GERMAN_COMPOUND = re.compile(r"\w{3,}(?:gesetz|gesetzbuch|ordnung|verfassung)")
 
@@ -252,8 +255,9 @@ class LawNames:
                 bare = short.removesuffix(".")
                 if _SHORT.fullmatch(bare) and bare != bare.lower():
                     self._initials.setdefault(bare, named)
-                else:
-                    self._words.setdefault(words_of(short), named)
+                else:  # "C.c." and "c.c." of two countries are compared alike
+                    for law in laws:
+                        _keep(self._words, words_of(short), _OF_ABBREVIATIONS, law)
         for initials, named in self._initials.items():
             if (
                 _UNMISTAKABLE.fullmatch(initials.upper())
@@ -550,6 +554,8 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     yield 1, re.sub(r" (?:Российской Федерации|РФ|України)$", "", bare)
     undated = _DATE.sub("", bare)
     yield 1, undated
+    if (finnish := bare.removeprefix("Laki ")) != bare:
+        yield from ((1, f"{finnish} {form}") for form in ("annetun lain", "annettu laki"))
     if dated := _DATED.match(law):
         yield 1, f"{dated[1]} {dated[2]}"
     if numbered := _NUMBERED_TITLE.match(bare):
@@ -557,7 +563,8 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     if enacts := _ENACTS.search(bare):
         yield 1, enacts[1]
     name, of, place = undated.rpartition(" of ")
-    if of and place.removeprefix("the ")[:1].isupper() and len(words_of(name)) > 1:
+    of_a_place = place.removeprefix("the ")[:1].isupper() and not place.endswith(_SUBJECTS)
+    if of and of_a_place and len(words_of(name)) > 1:
         yield 1, name
     elif (name := without_place(undated)) and (
         len(words_of(name)) > 1 or _GERMAN_COMPOUND.fullmatch(name)

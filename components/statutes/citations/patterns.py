@@ -63,8 +63,10 @@ NUMERAL = re.compile(rf"[\d{CHINESE_DIGITS}]|\b[IVXLC]+\b|(?i:{FIRST})")
 """What every citation has: digits, a Chinese or Roman numeral, or the first in words."""
 
 _ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª°]")  # "1.º", "5º", "5°"
-# "§ 12¹", "art. 2^1" and "art. 2<sup>1</sup>" come between 12 and 13, 2 and 3.
-_RAISED = re.compile(r"(?<=\d)(?:\^\(?(?=\d)|\.?(?=[⁰¹²³⁴-⁹]))([\d⁰¹²³⁴-⁹]+)\)?")
+# "§ 12¹", "art. 2^1", "art. 2^{1}" and Polish "art. 2[1]" come between 12 and 13, 2 and 3.
+_RAISED = re.compile(
+    r"(?<=\d)(?:\^[({]?(?=\d)|\[(?=\d+[a-z]?\])|\.?(?=[⁰¹²³⁴-⁹]))([\d⁰¹²³⁴-⁹]+[a-z]?)[)}\]]?"
+)
 _FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -302,7 +304,7 @@ CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
 #   stop        cannot begin a word of a law's name
 WORDS: dict[str, dict[str, str]] = {
     "en": {
-        "and": "and|or",
+        "and": r"and|or|and/or|read with|r/w",
         "to": "to|through",
         "level": r"paragraphe?s?|paras?\b\.?|sub-?sections?|subs(?:ecs?)?\.|sub-?paragraphs?|nos?\."
         r"|points?|items?",
@@ -336,10 +338,10 @@ WORDS: dict[str, dict[str, str]] = {
         "|portant",
     },
     "de": {
-        "and": "und|oder|sowie",
+        "and": r"und|oder|sowie|i\. ?V\. ?m\.|in verbindung mit",
         "to": "bis",
         "level": r"abs(?:atz|\.|(?= ?\d))|u(?:nter)?abs(?:atz|\.)|satz|nr\.|nummer|litt?\."
-        r"|buchst(?:abe|\.)",
+        r"|buchst(?:abe|\.)|ziff(?:er|\.)",
         "small": "halbs(?:atz|ätze)|spiegelstrich",
         "counted": "tage?n?|wochen?|monate?n?|jahre?n?|stunden",
         "of": "der|im|vom|von|aus",
@@ -399,7 +401,7 @@ def any_language(kind: str) -> str:
 # "of this article." a paragraph "II." begins.
 _ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
 MARKER = re.compile(
-    r"(?=[adđlprs§])(?<![\w-])(?:"
+    r"(?=[adđlprs§\d])(?<![\w-])(?:"
     r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo|t)?[sn]?\b\.?|điều)"
     r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
     r"|(?P<rule>rules?\b)"
@@ -407,8 +409,11 @@ MARKER = re.compile(
     r"|(?P<paragraph>(?<!sub-)(?<!sub )paragraphs?\b|paras?\b\.?)"
     # "10 s 5" is a time, "Housing Act 1988 s 21" is not.
     r"|(?<!['’])(?:(?<!\d )|(?<=\b1[5-9]\d\d )|(?<=\b20\d\d ))"
-    r"(?:(?P<short_section>(?-i:ss?|secs?)(?=\s?\d))|(?P<short_regulation>(?-i:regs?)(?=\s\d)))"
+    r"(?:(?P<short_section>(?-i:ss?|secs?|(?<=U/)S)(?=\.?\s?\d))|(?P<short_regulation>(?-i:regs?)(?=\s\d))"
+    r"|(?P<short_rule>(?-i:rr?)(?=\.?\s\d)))\.?"
     # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
+    # "CPR 3.4(2)", "FPR 9.12": the rules have no other marker.
+    r"|(?P<bare_rule>(?<=\bCPR )(?=\d+\.\d)|(?<=\bFPR )(?=\d+\.\d))"
     r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
     # "No. 5", "n° 5", "#5", ": 5", "(5)": of a unit's number.
     r")\s*(?:(?:(?:nos?\.?|n\.?\s?[°º]?|n[uú]m(?:ber|éro|ero|\.)s?)(?=[\s\d])|dal?(?=\s\d)|[#№])\s*|:[^\S\n]*"
@@ -420,7 +425,7 @@ NUMBER = re.compile(
     rf"(?:{FIRST})\b(?!.{{0,20}}\balinéa)"
     r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|L\.?O\.?\s|[A-Z]{1,2}\.?)?"
     rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|°(?!\s?[CF]\b)"
-    r"|(?:[A-Za-z]{1,2}|[A-Z]{3,4})\b)?"
+    r"|(?!ff\b)(?:[A-Za-z]{1,2}|[A-Z]{3,4})\b)?"
     rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z]{{1,4}}(?!\w))?"
     rf"|{_ROMAN}"
 )
@@ -428,9 +433,10 @@ NUMBER = re.compile(
 
 It is read as far as any law's numbers go; `longer_numbers` gives what a particular law may add.
 """
+_CJK = r"\u2e80-\ufeff"
 # What may continue a number: directly behind it, or letters and suffixes behind a blank.
 _CONTINUATION = re.compile(
-    rf"[-–/.:^]?[^\W_\u2e80-\uffff]+|\(\w{{1,4}}\)|[°ºª]"
+    rf"[-–/.:^]?[^\W_{_CJK}]+|\(\w{{1,4}}\)|\^\{{\w{{1,4}}\}}|[°ºª]"
     rf"|\.?[^\S\n]{LATIN_SUFFIX}(?!\w)|[^\S\n](?:[^\W\d_]{{1,2}}|(?-i:[A-Z]{{3}}))(?!\w)"
     r"|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
     re.IGNORECASE,
@@ -445,10 +451,14 @@ _LETTER_BEHIND = re.compile(
     r"|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b))"
 )
 _SUFFIXED = re.compile(
-    rf"\.?[^\S\n]{LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?|(?<=bis|ter|ies)[^\S\n]\d(?!\w)"
+    rf"[^\S\n]\({LATIN_SUFFIX}\)|(?:\.?[^\S\n]|\.){LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?"
+    r"|(?<=bis|ter|ies)[^\S\n]\d(?!\w)|[^\S\n]ze\szn\w*\.?[^\S\n]?\d+"
 )
 # What is attached to a number or its paragraphs and was not read as a part of it.
-_ATTACHED = re.compile(r"[-–]?[^\W_\u2e80-\uffff][\w-]*|-\(|\([^\W_]{1,6}\)")
+_ATTACHED = re.compile(
+    rf"[-–/+=]?[^\W_{_CJK}][\w-]*|-\(|\([^\W_]{{1,6}}\)|\[(?:[a-z]{{1,3}}|\d+[a-z])\]|\{{\w+\}}"
+    r"|\^\S+|<su[pb]>\w*"
+)
 
 
 def longer_numbers(text: str, number: str, end: int) -> tuple[tuple[str, int], ...]:
@@ -492,12 +502,16 @@ KINDS_BY_MARKER: dict[str, CitationKind] = {
     "code": "article",
     "short_section": "section",
     "short_regulation": "regulation",
+    "short_rule": "rule",
+    "bare_rule": "rule",
 }
 PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
 ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
+ROMANCE_LIST = re.compile(r"\d[\d.]*[ºª]?\s(?:a|e|o)\s(?=\d)")
+"""A list behind "art." that only Spanish, Italian and Portuguese join like this: "12 a 14"."""
 # What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
 LEADS_TO_SHORT = re.compile(
-    r"(?:^|[\n(,;:]\s?|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
+    r"(?:^|[\n(,;:]\s?|\b[uU]/|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
     r"|says?|breach)\s)$",
     re.IGNORECASE,
 )

@@ -198,6 +198,13 @@ class NumberIndex:
             for number in spellings(citation.number):
                 if number in self._printing:
                     return replace(citation, number=number)
+            if citation.number.endswith("f") and citation.number[:-1] in self._printing:
+                return replace(citation, number=citation.number[:-1], onward=True)  # "§ 535f."
+            first, *further = citation.number.split("/")
+            if further and all(number in self._printing for number in (first, *further)):
+                end = text.index("/", citation.start)  # "ss 302/34" may be two
+                cited, unread = text[citation.start : end], text[end : citation.end]
+                return replace(citation, end=end, text=cited, number=first, unread=unread)
         return citation
 
     def is_range(self, citation: Citation) -> bool:
@@ -323,17 +330,20 @@ class NumberIndex:
 def _without_numbers(ranges: list[_PrintedRange], numbers: Iterable[str]) -> list[_PrintedRange]:
     """The ranges in order, without those that are numbers with a hyphen: "1-2" between 1 and 3.
 
-    No other article has a number in a true range.
+    No other article has a number in a true range. Where one "9-12" is a number, all are.
     """
     printed = sorted(map(number_order, numbers))
-    kept: list[_PrintedRange] = []
+    known = set(printed)
+    kept: list[tuple[_PrintedRange, bool]] = []
+    dashed = False
     for first, last, position in sorted(ranges):
         within = printed[bisect_left(printed, first) : bisect_right(printed, last)]
         own = (first[0], f"{first[1]}-{last[0]:04.0f}{last[1]}")
-        if any(each != own for each in within) or (kept and first <= kept[-1][1]):
+        if any(each != own for each in within) or (kept and first <= kept[-1][0][1]):
+            dashed = dashed or own in known
             continue
-        kept.append((first, last, position))
-    return kept
+        kept.append(((first, last, position), own in known))
+    return [each for each, has_dash in kept if not (dashed and has_dash)]
 
 
 @lru_cache(maxsize=4096)  # most laws have the same numbers

@@ -122,6 +122,18 @@ _INITIALS: dict[str, tuple[str, str]] = {
     "Internal Revenue Code": ("Title 26, United States Code", ""),
     "Treas. Reg.": ("Title 26, Code of Federal Regulations", _DOTTED),
     "UCC": ("Uniform Commercial Code", r"\d\w?-\d"),
+    "FRCP": ("Federal Rules of Civil Procedure", ""),
+    "Fed. R. Civ. P.": ("Federal Rules of Civil Procedure", ""),
+    "Fed. R. Crim. P.": ("Federal Rules of Criminal Procedure", ""),
+    "Fed. R. App. P.": ("Federal Rules of Appellate Procedure", ""),
+    "Fed. R. Bankr. P.": ("Federal Rules of Bankruptcy Procedure", ""),
+    "Fed. R. Evid.": ("Federal Rules of Evidence", ""),
+}
+_INITIALS |= {  # "Federal Rule of Evidence 403"
+    code.replace("Rules", rules): (code, "")
+    for code, _ in [*_INITIALS.values()]
+    if code.startswith("Federal Rules")
+    for rules in ("Rule", "Rules")
 }
 # A title, or in Illinois a chapter, stands in front of them: "9 V.S.A. § 4461".
 _NUMBERED = re.compile("Delaware|Illinois|Maine|Oklahoma|Pennsylvania|Puerto Rico|Vermont")
@@ -188,7 +200,8 @@ _NUMBER_HERE = re.compile(
     r"(?:(?<=-\d\d),\d{3}(?!\d))?"
 )
 _LEVEL = r"\((?:\d{1,3}[A-Za-z]?|[ivxlIVXL]{1,6}|[a-z]{1,2}|[A-Z]|AA|BB|CC|DD)\)"
-_LEVELS_HERE = re.compile(rf"(?:\s?{_LEVEL}){{0,8}}")
+# New York's courts print "[a] [7]" within brackets; "[7]" alone is a note.
+_LEVELS_HERE = re.compile(rf"\s?\[[a-z]\](?:\s?\[\w{{1,4}}\]){{0,5}}|(?:\s?{_LEVEL}){{0,8}}")
 _MORE_LEVELS = re.compile(
     rf"\s?(?:,\s?(?:(?:and|or)\b)?|\b(?:and|or|to|through)\b|&|{_DASH})\s?(?P<levels>(?:{_LEVEL}){{1,8}})"
 )
@@ -217,6 +230,13 @@ _TO_NUMBER = re.compile(
     r"(?:,?\s(?P<unit>(?i:tit|ch|c))(?i:le|apter|ap)?\.?\s(?P<value>\d++[A-Za-z]?),?)?"
     rf",?\s?(?:at\s)?(?:{_MARK}\s?)?(?P<act>\d+/)?(?=\d)"
 )
+# "ORS chapter 90", "CPLR article 3": a division, unless a section follows
+_TO_DIVISION = re.compile(
+    r",?\s(?i:ch(?:apter|s?\.)|c\.|pts?\.|parts?|(?<=CPLR\s)art(?:icle|\.))\s\d[\w-]*+(?!\.\d|,?\s?(?:§|[Ss]ec))"
+)
+_PROPOSED = re.compile(r"\bProp(?:osed|\.)\s$")
+_TITLED = re.compile(r"^Title \w+, ")
+_ET_SEQ = re.compile(r",?\set\sseq\b\.?")
 _TO_NAME = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?|(?P<apart>,\s)")
 # "section 14 of chapter 186 of the Massachusetts General Laws"
 _TO_WHOLE = re.compile(
@@ -268,12 +288,16 @@ def _behind(text: str, name: re.Match[str]) -> American | int:
     """The numbers behind the name of a code, or where to read on."""
     if name["union"] or name["place"]:
         return _of_constitution(text, name)
+    if division := _TO_DIVISION.match(text, name.end()):
+        return American(name.start(), division.end(), [])
     to = _TO_NUMBER.match(text, name.end())
     code = _code_of(name, to)
     if to and code and _leads(text, name, to):
         kind: CitationKind = "article" if to["article"] else "rule" if to["rule"] else "section"
         if to["act"]:
             code = f"{code}, Act {to['act'][:-1]}"
+        if _PROPOSED.search(text, max(0, name.start() - 9), name.start()):
+            code = f"Proposed {_TITLED.sub('', code)}"
         items = _items(text, to.end(), _is_plural(to), code)
         if items:
             return _american(text, (name.start(), items[-1].end), items, code, kind)
@@ -302,7 +326,8 @@ def _before(text: str, mark: re.Match[str]) -> American | int:
     items = _items(text, mark.end(), _is_plural(mark), code)
     if not _fits(name, text[items[0].start : items[0].end]):
         return end
-    return _american(text, (mark.start(), name.end()), items, code, "section")
+    kind: CitationKind = "rule" if mark["rule"] else "section"
+    return _american(text, (mark.start(), name.end()), items, code, kind)
 
 
 def _leads(text: str, name: re.Match[str], to: re.Match[str]) -> bool:
@@ -316,7 +341,12 @@ def _leads(text: str, name: re.Match[str], to: re.Match[str]) -> bool:
     number = text[to.end() : to.end() + 40]
     if not _fits(name, number):
         return False
-    if to["mark"] or to["act"] or not (name["initials"] or name["state"]):
+    if (
+        (_code_of(name) or "").startswith("Federal Rules")
+        or to["mark"]
+        or to["act"]
+        or not (name["initials"] or name["state"])
+    ):
         return True
     digits = re.match(r"\d+", number)
     whole = _NUMBER_HERE.match(number)
@@ -447,6 +477,7 @@ class _Item(NamedTuple):
     paragraph: str | None
     through: str | None = None
     otherwise: tuple[str, str | None] | None = None
+    onward: bool = False
 
 
 def _is_plural(match: re.Match[str]) -> bool:
@@ -478,6 +509,8 @@ def _items(text: str, position: int, plural: bool, code: str) -> list[_Item]:
             break
         plural = plural or "§" in following[0]
         position = following.end()
+    if items and not items[-1].through and (more := _ET_SEQ.match(text, items[-1].end)):
+        items[-1] = items[-1]._replace(end=more.end(), onward=True)
     return items
 
 

@@ -70,6 +70,9 @@ _DECISION = re.compile(
 # A number at the word for an article.
 _UNIT_AND_NUMBER = re.compile(
     rf"(?<!\w)(?:§§?|{unit_pattern('before')})\s?[A-Z]{{0,3}}[-.]?\d[\w./-]*"
+    # "art. XII-A", "O. 15 r. 3"
+    rf"|(?<!\w)(?:{unit_pattern('before')})\s?(?-i:[IVXLC]{{2,}}(?:-[A-Z]|[a-z]))(?!\w)"
+    r"|(?<!\w)(?-i:O\.|Ord(?:er|\.)?)\s?\d+,?\s(?-i:rr?|rules?)\b\.?\s?\d[\w./-]*"
     rf"|(?<![\w.,/-])\d[\w./-]*\s(?:{unit_pattern('after')})(?!\w)",
     re.IGNORECASE,
 )

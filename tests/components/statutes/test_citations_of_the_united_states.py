@@ -134,6 +134,8 @@ def test_the_code_decides(resolver, text, found):
         ("765 ILCS 705/1", False),
         ("Pub. L. 111-148, § 101", False),
         ("H.R. 12, § 101", False),
+        ("Fed. R. Civ. P. 12", False),
+        ("Prop. Treas. Reg. § 1.61-1", False),
         ("U.S. Const. art. V, § 1", False),
     ],
 )
@@ -167,6 +169,7 @@ def test_a_title_by_itself_is_of_the_code_in_whose_text_it_stands(resolver):
         ("A California court applied 11 U.S.C. § 362, not 29 CFR part 825.", "verified"),
         ("Rent is due under RCW 59.18.060.", "verified"),
         ("See section 101 of title 11.", "verified"),
+        ("See 5 U.S.C. §§ 551 et seq.", "not checked"),
         ("See 11 U.S.C. § 363.", "does not exist"),
         ("Under title 11, 15 U.S.C. § 362 is void.", "does not exist"),
         ("See 7 U.S.C. § 362.", "unknown law"),

@@ -75,6 +75,19 @@ def test_another_year_is_another_law(text, laws):
         ("Canada Act 1982", " of the Act 1982", False),
         ("Income Tax Act 1961 (India)", " of the Income Tax Act 1962", False),
         ("Swiss Charter", " of the Charter", False),
+        ("California Code of Civil Procedure", " of the Code of Civil Procedure", True),
+        ("California Code of Civil Procedure", " of the California Code", False),
+        ("Kodeks cywilny", " k.c. w zw. z art. 5", True),
+        ("Codice civile", " c.c. e art. 5", True),
+        ("Laki veneiden vuokrauksesta", " veneiden vuokrauksesta annetun lain", True),
+        ("Constitution of Kenya", " of the Constitution", True),
+        ("Constitution of Kenya", " of the Constitution of Ireland", False),
+        ("Constitution of Kenya", " of the Ohio Constitution", False),
+        ("Constitución Española", " de la Constitución Nacional", False),
+        ("Código Civil", " del Código Civil y Comercial", False),
+        ("Código Civil", " del Código Civil y el Código Penal", True),
+        ("Finance Act 2004", " FA 2004", True),
+        ("Finance Act 2004", " FA 2006", False),
     ],
 )
 def test_a_law_by_its_shorter_names_and_another_by_a_like_one(law, text, named):
@@ -157,6 +170,8 @@ def test_a_name_of_several_laws_finds_them_all_and_a_given_one_wins_over_a_deriv
     names = LawNames(["Rafts Act 1990", "Rafts Act 2004"], {"Rafts Act 2004": ["RA", "Rafts Law"]})
     assert names.after(" Rafts Act", 0).laws == ("Rafts Act 1990", "Rafts Act 2004")
     assert names.after(" Rafts Law", 0).laws == names.after(" RA", 0).laws == ("Rafts Act 2004",)
+    civil = LawNames(["Code civil", "Codice civile"])  # "C.c." and "c.c."
+    assert civil.after(" c.c.", 0).laws == ("Code civil", "Codice civile")
     civil = LawNames(["Code civil", "Código Civil", "Ley de Balsas"], {"Ley de Balsas": ["CC"]})
     assert civil.after(" CC", 0).laws == ("Ley de Balsas",)
 

@@ -195,6 +195,7 @@ def of_income():
         ("art. 1.350", "1350"),
         ("§ 7 Satz 1", "7"),
         ("Section 7.The tenant", "7"),
+        ("§ ５ａ", "5a"),
     ],
 )
 def test_a_law_decides_how_far_its_number_reaches(of_income, text, number):
@@ -217,6 +218,15 @@ def test_a_law_decides_how_far_its_number_reaches(of_income, text, number):
         ("section 7(2)1", "section 7(2)1"),
         ("art. 7 bis 2", "art. 7 bis 2"),
         ("article 5 a été abrogé", "article 5 a"),
+        ("§ 7/A", "§ 7/A"),
+        ("§ 7[c]", "§ 7[c]"),
+        ("section 7+3", "section 7+3"),
+        ("art. 7<sup>2</sup>", "art. 7<sup>2"),
+        ("art. 7.bis", "art. 7.bis"),
+        ("art. 7 (bis)", "art. 7 (bis)"),
+        ("art. 7 ze zn. 2", "art. 7 ze zn. 2"),
+        ("ст. 7-а", "ст. 7-а"),
+        ("s. 7/11", "s. 7/11"),
     ],
 )
 def test_a_number_that_is_not_read_whole_names_nothing(of_income, text, unread):
@@ -236,6 +246,14 @@ def test_the_longest_number_that_any_law_prints_is_meant():
     assert [each.ids for each in resolver.resolve("§ 7 c")] == [("b7c",)]
     (of_the_first,) = resolver.resolve("§ 7 c of the First Act")
     assert (of_the_first.ids, of_the_first.unfollowed) == ((), "§ 7 c")
+
+
+def test_a_number_with_a_hyphen_is_no_range_where_others_are_none():
+    numbers = ["1-3", "2-207", "2-314", "9-109"]
+    resolver = CitationResolver((number, "Uniform Code", number) for number in numbers)
+    for text in ("Rule 12", "section 100 of the Uniform Code"):
+        (found,) = resolver.resolve(text)
+        assert found.ids == ()
 
 
 def test_articles_printed_as_one_are_found_by_each_of_their_numbers():
