@@ -138,7 +138,8 @@ _LEVEL = re.compile(
     r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVXLC]{1,6}))(?=\s?(?:,\s?)?(?:du|d[aeo]s?|del|della|of)\b)"
     # "§ 823 II BGB", "Art. 2 I 1 GG": German for Abs. 2, for Abs. 1 Satz 1.
     r"|\s(?P<absatz>(?-i:[IVX]{1,4}))(?:(?:\s\d)?(?:,| und| u\.)\s(?-i:[IVX]{1,4})){0,3}"
-    rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW})"
+    rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW}"
+    rf"|,\s\d[^.;\n]{{0,40}}\s{_ABBREVIATED_LAW})"
     rf"|(?<=[IVX])\s(?P<sentence>\d)(?=\s{_ABBREVIATED_LAW})"
     r"|\s(?-i:S\.|HS\.?|Alt\.)\s?(?P<short>\d)\b",
     re.IGNORECASE,
@@ -225,7 +226,7 @@ _RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
 # "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
 _YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
 _LIST_CONTINUES = re.compile(
-    rf"\s*(?:$|[,;.:?!)\]\"”»—–]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
+    rf"\s*(?:$|[,;.:?!)\]\"”»—–&]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
     r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
     re.IGNORECASE,
 )

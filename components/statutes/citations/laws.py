@@ -156,6 +156,9 @@ _ENACTS = re.compile(
     r"((?:ley|c[óo]digo|codice)\b.+)",
     re.IGNORECASE,
 )
+_OF_THE_NATION = re.compile(
+    r" (?:Российской Федерации|РФ|України|de la naci[óo]n(?: argentina)?)$", re.IGNORECASE
+)
 # They end a name, but not as the place of a law does: "California Code of Civil Procedure".
 _SUBJECTS = ("Procedure", "Evidence", "Practice", "Conduct", "Regulations", "Rights", "Obligations")
 _KIND_OF_IDENTIFIER = re.compile(r"(?:[a-z]{2}/)?(LEY|LEI|LOI)-\d")
@@ -551,7 +554,7 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     yield 1, _DATE.sub("", law)
     bare = bare.removesuffix(" für die Bundesrepublik Deutschland")
     yield 1, bare
-    yield 1, re.sub(r" (?:Российской Федерации|РФ|України)$", "", bare)
+    yield 1, _OF_THE_NATION.sub("", bare)
     undated = _DATE.sub("", bare)
     yield 1, undated
     if (finnish := bare.removeprefix("Laki ")) != bare:

@@ -368,8 +368,8 @@ WORDS: dict[str, dict[str, str]] = {
         "short and": "e|o",
         "short to": "a",
         "level": r"comm[ai]|co\.|c\.(?= ?\d)|apartados?|apdos?\.|p[áa]rrafos?|par[áa]grafos?|par\."
-        r"|letras?|lettera|lett?\.|incisos?|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)|n\.?\s?º"
-        r"|numeral",
+        r"|letras?|lettera|lett?\.|incisos?|inc\.(?= ?\d)|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)"
+        r"|n\.?\s?º|numeral",
         "of": "del|de los|dell[ao]|d[ao]s?",
         "the": "el|los|las",
         "law": r"c[óo]digo|codice|ley|lei|legge|reglamento|regolamento|regulamento"

@@ -60,7 +60,7 @@ _MARK = re.compile(
     r"\((?P<bracket>\d{1,4}[a-z]{0,2}|[a-zđ]{1,2}|[ivxlc]{1,5})\)"
     rf"|[(（](?P<chinese>{CHINESE_NUMERAL})[)）]"
     r"|(?<!\S)§ ?(?P<sign>\d{1,4}(?:er|[a-z]{1,3})?)\b"
-    r"|(?<!\S)(?P<figure>\d{1,3}[a-z]{0,3})(?:[.)](?=\s)|°(?! ?[CF]\b))"
+    r"|(?<!\S)(?P<figure>\d{1,3}[a-z]{0,3})(?:[.)](?=\s|[-–])|°(?! ?[CF]\b))"
     r"|(?<!\S)(?P<letter>[a-zđ]|[ivxl]{1,5})\)(?=\s)"
     r"|(?m:^)[ \t]*(?P<lettered>[a-zđ])\.(?=\s)"
     r"|(?m:^)[ \t]*(?P<bare>\d{1,3}) (?-i:(?=[A-ZÀ-ÝĐ]))",  # "1 Der Vermieter", in Swiss laws

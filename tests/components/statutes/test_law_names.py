@@ -85,6 +85,7 @@ def test_another_year_is_another_law(text, laws):
         ("Constitution of Kenya", " of the Ohio Constitution", False),
         ("Constitución Española", " de la Constitución Nacional", False),
         ("Código Civil", " del Código Civil y Comercial", False),
+        ("CODIGO DE BALSAS DE LA NACION", " del Código de Balsas", True),
         ("Código Civil", " del Código Civil y el Código Penal", True),
         ("Finance Act 2004", " FA 2004", True),
         ("Finance Act 2004", " FA 2006", False),
