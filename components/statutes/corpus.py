@@ -134,22 +134,25 @@ def question_faults(
     ]
 
 
-def repeated_numbers(placed: Sequence[tuple[Place, Article]]) -> list[Problem]:
-    """A notice if a number occurs more than once in its law, placed at the first repeat."""
-    seen: set[tuple[str, str]] = set()
-    repeats: dict[tuple[str, str], Place] = {}
+def with_repeats_noticed(
+    placed: Iterable[tuple[Place, Article]], problems: list[Problem]
+) -> Iterator[tuple[Place, Article]]:
+    """The articles; at their end a notice if a number occurs more than once in its law."""
+    seen: set[tuple[str, str | None, str]] = set()
+    repeats: dict[tuple[str, str | None, str], Place] = {}
     for place, article in placed:
-        key = (article.law, article.number)
+        key = (article.law, article.law_id, article.number)
         if key in seen:
             repeats.setdefault(key, place)
         seen.add(key)
+        yield place, article
     if not repeats:
-        return []
-    (law, number), place = next(iter(repeats.items()))
+        return
+    (law, _, number), place = next(iter(repeats.items()))
     what = "1 number stands" if len(repeats) == 1 else f"{len(repeats):,} numbers stand"
     message = f"{what} more than once in the same law (here first: {number!r} of {law!r})"
     repair = "Nothing to fix if the law is so: a citation of such a number finds each of them."
-    return [place.problem(message, repair, "number", left_out=0, notice=True)]
+    problems.append(place.problem(message, repair, "number", left_out=0, notice=True))
 
 
 def shared_titles(file: str, renamed: Sequence[str]) -> list[Problem]:
@@ -233,9 +236,9 @@ class StatuteCorpus(Sequence[Article]):
         """
         problems: list[Problem] = []
         read = _read_articles(source, problems, skip_bad=skip_bad, format=format, laws=laws)
-        placed = list(with_languages(read, source, problems))
-        problems.extend(repeated_numbers(placed))
-        return cls((article for _, article in placed), problems)
+        placed = with_repeats_noticed(with_languages(read, source, problems), problems)
+        articles = [article for _, article in placed]  # the last one brings the notices
+        return cls(articles, problems)
 
     @property
     def left_out(self) -> int:
@@ -351,7 +354,7 @@ def iter_articles(
     format: str | None = None,
     laws: DistinctLaws | None = None,
 ) -> Iterator[tuple[int, Article]]:
-    """Yield (line, article) in the file's order, with one record and the seen ids in memory.
+    """Yield (line, article) in the file's order, with one record, ids and numbers in memory.
 
     Args:
         source: As for `StatuteCorpus.read`.
@@ -366,9 +369,8 @@ def iter_articles(
             could be read, or the file breaks off before its end.
     """
     found = [] if problems is None else problems
-    for place, article in _read_articles(
-        source, found, skip_bad=skip_bad, format=format, laws=laws
-    ):
+    read = _read_articles(source, found, skip_bad=skip_bad, format=format, laws=laws)
+    for place, article in with_repeats_noticed(read, found):
         yield place.line, article
 
 

@@ -53,6 +53,13 @@ def test_a_folder_becomes_a_native_file(laws, tmp_path, capsys, name):
     assert (output.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
 
 
+def test_a_repeated_number_is_reported(laws, tmp_path, capsys):
+    (laws / "barques.md").write_text(f"{LAW}\n##### Article 2\n\nEncore.\n", encoding="utf-8")
+    output = tmp_path / "articles.jsonl"
+    assert convert.main(["--corpus", str(laws), "--output", str(output)]) == 0
+    assert "1 number stands more than once" in capsys.readouterr().err
+
+
 def test_the_same_law_gives_the_same_bytes(laws, tmp_path):
     outputs = [tmp_path / f"{n}.jsonl.gz" for n in range(2)]
     for output in outputs:
