@@ -275,8 +275,8 @@ def outputs(
         "left_out": left_out_of(barred, fitting),
         "missing": absent,
         "not_followed": too_much,
-        "unanswerable": not (fitting or too_much)
-        and bool(barred or absent)
+        "unanswerable": not (fitting or unread)
+        and bool(barred or absent or too_much)
         and only_cites(question, citations),
         "query": question,
     }

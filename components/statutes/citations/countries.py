@@ -206,7 +206,7 @@ FORMS: dict[str, Forms] = {
     ),
     "ru": Forms(
         words="ст|п.|§",
-        before=r"ст\.\s?ст\.|ст\.|стать(?:я|и|е|ю|ей|ям|ями|ях)|статей",
+        before=r"ст\.\s?ст\.|ст\.|стать(?:я|и|е|ю|ей|ёй|ям|ями|ях)|статей",
         level=r"ч\.|част[ьиюях]+|п\.|пп\.|подп\.|пункт\w{0,3}|подпункт\w{0,3}|абз\.|абзац\w{0,3}"
         r"|лит\.",
         ordinals="перв втор трет четв пят шест седьм восьм девят десят",
@@ -357,7 +357,7 @@ FORMS: dict[str, Forms] = {
     "ko": Forms(
         words="조",
         before=r"제|(?<=[법률령칙])|(?<=[법률령칙]\s)",
-        number=r"\d{1,4}\s?조(?:의\s?\d{1,3})?",
+        number=r"\d{1,4}\s?조(?:\s?의\s?\d{1,3}){0,2}",
         mark="제",
         level_after="항|호|목",
         joins="및|또는|와|과|·",
@@ -691,7 +691,8 @@ def _enumerations(text: str, language: str) -> Iterator[_Enumeration]:
     position = taken = 0  # where to search on, and what belongs to the last citation
     while head := patterns.head.search(text, position):
         bare_law = head.groupdict().get("bare_law")
-        start = head.start("bare") if bare_law else head.start()
+        blanks = len(head[0]) - len(head[0].lstrip())
+        start = head.start("bare") if bare_law else head.start() + blanks
         leading: list[re.Match[str]] = []
         if forms.leading:
             leading, start = _levels_before(patterns, text, max(taken, start - _NEAR), start)
@@ -810,7 +811,9 @@ def _items(
             yield item
         item = {"start": start, "end": end, "number": core, "paragraph": None}
         item |= {"division": parsed.division or None}
-        if (ends := _RANGE.fullmatch(core)) and not forms.dashed and int(ends[1]) < int(ends[2]):
+        # "제3조의22" is no range, though its canonical form has a hyphen.
+        ends = _RANGE.search(number)
+        if ends and not forms.dashed and core == ends[0] and int(ends[1]) < int(ends[2]):
             item["otherwise"] = (ends[1], ends[2])
         elif forms is FORMS["ro"] and _THOUSANDS.fullmatch(core):
             item["otherwise"] = (core.replace(".", ""), None)

@@ -135,7 +135,7 @@ _LEVEL = re.compile(
     r"(?!\s(?:of|de|du)\s(?:the\s|l['’]\s?|même\s|cet\s)?(?:art|sec|rule))"
     rf"|,?\s?(?P<part>{_SMALL}\s\d{{1,2}}\b|in\sfine\b)"
     # "article 4, I, du Code": but in "Articles I, II" it is an article.
-    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVXLC]{1,6}))(?=\s?(?:,\s?)?(?:du|d[aeo]s?|del|della|of)\b)"
+    r"|(?<![IVXLC]),?\s(?P<roman>(?-i:[IVXLC]{1,6}))(?=,\s?\d+°|\s?(?:,\s?)?(?:du|d[aeo]s?|del|della|of)\b)"
     # "§ 823 II BGB", "Art. 2 I 1 GG": German for Abs. 2, for Abs. 1 Satz 1.
     r"|\s(?P<absatz>(?-i:[IVX]{1,4}))(?:(?:\s\d)?(?:,| und| u\.)\s(?-i:[IVX]{1,4})){0,3}"
     rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW}"
@@ -149,7 +149,7 @@ _MORE_BRACKETS = re.compile(
     rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|[-–])\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
 )
 _MORE_LEVELS = re.compile(
-    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
+    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?P<again>(?i:{_NOUN_LEVEL})\s?)?(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
 )
 _PLURAL_LEVEL = re.compile(
     r"§§|alinéas|paragraphe?s\b|paras\b|subs|points|items|nos\b|absätze|lines|lignes|phrases"
@@ -214,7 +214,7 @@ _UNIT_AGAIN = {
 }
 # "§§ 535 ff.", "art. 5 et suivants": the article and those that follow it.
 _ONWARD = re.compile(
-    r"[^\S\n]*(?:(?<=[\d\s])ff?\.|ff\b|et\s+seq\b\.?|et\s+(?:suivants?|suiv\.|s\.)|y\s+(?:siguientes|ss\.)"
+    r",?[^\S\n]*(?:(?<=[\d\s])ff?\.|ff\b|et\s+seq\b\.?|et\s+(?:suivants?|suiv\.|s\.)|y\s+(?:siguientes|ss\.)"
     r"|e\s+(?:segg\.|seguenti|seguintes|ss\.)|and\s+following|(?:und\s)?fortfolgende|en\s+volgende)",
     re.IGNORECASE,
 )
@@ -364,7 +364,10 @@ def levels_after(
                 bracket_end = more.end()
         elif not (ordinal or level["closed"]):
             while more := _MORE_LEVELS.match(text, position):
-                if ("°" in more[0]) != bool(level["degree"]) or not _many(level, plural):
+                again, word = more["again"], level[0].strip(" ,")
+                if again and not word.startswith(again.strip()):
+                    break
+                if ("°" in more[0]) != bool(level["degree"]) or not (again or _many(level, plural)):
                     break
                 position = more.end()
     named = "".join(f"({level})" for level in levels)
@@ -572,12 +575,20 @@ def read_citations(
 
 
 def _with_continuation(citation: Citation, text: str) -> Citation:
-    """A citation with what is attached to it; a unit behind the number ends it: "12. §-a"."""
-    end, whole = citation.end, citation.paragraph is not None or citation.through is not None
+    """A citation with what is attached to it, or with the "et seq." behind it.
+
+    A unit behind the number ends it: "12. §-a".
+    """
+    end, levels = citation.end, citation.paragraph is not None
+    if citation.through is not None:
+        return citation
+    if onward := _ONWARD.match(text, end):
+        words = text[citation.start : onward.end()]
+        return replace(citation, end=onward.end(), text=words, onward=True)
     if not (text[end - 1].isalnum() or text[end - 1] == ")"):
         return citation
-    longer = () if whole else longer_numbers(text, citation.number, end)
-    return replace(citation, longer=longer, unread=unread_after(text, end, levels=whole))
+    longer = () if levels else longer_numbers(text, citation.number, end)
+    return replace(citation, longer=longer, unread=unread_after(text, end, levels=levels))
 
 
 def _without(text: str, spans: Sequence[American | Citation], sign: str) -> str:

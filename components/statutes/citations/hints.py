@@ -76,8 +76,11 @@ _NAMED_AFTER = re.compile(
     rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
     re.IGNORECASE,
 )
-# "i.V.m." leads to another provision, not to a law.
-_DOTTED = r"(?-i:(?!i\.\s?V\.\s?m\.)[^\W\d_]\.(?:\s?[^\W\d_]\.)+)"
+# "i.V.m.", "e.g." and the like join sentences and name no law.
+_DOTTED = (
+    r"(?-i:(?!(?:[iI]\.\s?(?:[VS]\.|d\.\s?[FRS]\.|e\.)|[zZ]\.\s?B\.|d\.\s?h\.|u\.\s?a\.|[as]\.\s?[FOo]\."
+    r"|n\.\s?F\.|m\.\s?w\.|e\.\s?g\.|p\.\s?ex\.|[vV]\.\s?m\.))[^\W\d_]\.(?:\s?[^\W\d_]\.)+)"
+)
 _INITIALS = re.compile(_DOTTED)
 _ABBREVIATION = "|".join(map(re.escape, sorted(abbreviations(), key=len, reverse=True)))
 _ABBREVIATION = rf"(?-i:{_DOTTED}|(?:{_ABBREVIATION})(?!\w|\. ?[A-Z]))"

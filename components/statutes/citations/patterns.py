@@ -368,7 +368,7 @@ WORDS: dict[str, dict[str, str]] = {
         "short and": "e|o",
         "short to": "a",
         "level": r"comm[ai]|co\.|c\.(?= ?\d)|apartados?|apdos?\.|p[áa]rrafos?|par[áa]grafos?|par\."
-        r"|letras?|lettera|lett?\.|incisos?|inc\.(?= ?\d)|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)"
+        r"|letras?|lettera|lett?\.|inc(?:isos?\b|\.)|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)"
         r"|n\.?\s?º|numeral",
         "of": "del|de los|dell[ao]|d[ao]s?",
         "the": "el|los|las",
@@ -446,18 +446,21 @@ _MOST_CONTINUATIONS = 6
 # or a law follows: "§ 7 c.", "art. 12 a Abs. 2", "§ 19 b BGB", but not "article 12 a été abrogé".
 # "art. 415 k.c." is the name of a law.
 _LETTER_BEHIND = re.compile(
-    r"[^\S\n](?:[a-z](?!\.\s[a-z])|[A-Z](?!\.\s[^\W\d_]))(?!\w|\.[^\W\d_])(?=\s*(?:$|[,;:)\]\n]|\.\s*(?:$|[A-ZÀ-Ý\n])"
+    r"[^\S\n](?:(?P<twice>[a-z])(?P=twice)|[a-z](?!\.\s(?:[a-z]|[A-Z]\.))|[A-Z](?!\.\s[^\W\d_]))"
+    r"(?!\w|\.[^\W\d_])(?=\s*(?:$|[,;:)\]\n]|\.\s*(?:$|[A-ZÀ-Ý\n])"
     r"|(?i:abs|satz|nr|stk|ust|odst|lid|al)\b|(?:und|oder|and|or|et|ou|og|eller|och|en)\s(?:\d|[a-z]\b)"
-    r"|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b))"
+    r"|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b|(?<=[A-Z])\sde\b))"
 )
 _SUFFIXED = re.compile(
     rf"[^\S\n]\({LATIN_SUFFIX}\)|(?:\.?[^\S\n]|\.){LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?"
     r"|(?<=bis|ter|ies)[^\S\n]\d(?!\w)|[^\S\n]ze\szn\w*\.?[^\S\n]?\d+"
+    # "§ 1395 note" is not in the section, "ст. 158 прим. 1" is another article.
+    r"|(?<=\w)[^\S\n](?:note\b(?=[.,;)]|$)|прим(?:\.|ечани\w+)?[^\S\n]?\d*)"
 )
 # What is attached to a number or its paragraphs and was not read as a part of it.
 _ATTACHED = re.compile(
-    rf"[-–/+=]?[^\W_{_CJK}][\w-]*|-\(|\([^\W_]{{1,6}}\)|\[(?:[a-z]{{1,3}}|\d+[a-z])\]|\{{\w+\}}"
-    r"|\^\S+|<su[pb]>\w*"
+    rf"[-–/+=]?[^\W_\u0e00-\u0e7f{_CJK}][\w-]*|-\(|\([^\W_]{{1,6}}\)"
+    r"|\[(?:[a-z]{1,3}|\d+[a-z])\]|\{\w+\}|\^\S+|<su[pb]>\w*"
 )
 
 

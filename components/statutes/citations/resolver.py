@@ -834,7 +834,8 @@ def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
         return False  # "What does article 5 of the will say?"
     rest = question
     for resolved in sorted(citations, key=lambda each: -each.citation.start):
-        rest = rest[: resolved.citation.start] + rest[resolved.citation.end :]
+        citation = resolved.citation
+        rest = rest[: citation.start] + rest[citation.end + len(citation.unread) :]
     known = _EMPTY.union(*(_words_of_names(each) for each in citations))
     return all(word in known or folded(word) in _EMPTY for word in _words(rest))
 

@@ -45,6 +45,7 @@ _NEARBY = 3_000  # characters of a paragraph that are read for the law of a cita
 _MOST_IN_A_STATEMENT = 4  # citations; a sentence with more is a list of them
 _WHICH_LAW = "it does not say of which law"
 _OTHERWISE = "it names the law otherwise"
+_OF_A_PRIVATE_PAPER = "it is of a private paper, not of a law"
 _PRIVATE = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议", re.IGNORECASE)
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 # A list item, a heading, a table or a quotation begins.
@@ -66,18 +67,31 @@ _DECISION = re.compile(
     r"|\b[IVX]{1,5} Z[BR] \d+/\d\d|\b\d [ABC] ?R? \d+/\d\d|\bn[°o] ?\d\d-\d\d\.\d{3}"
     r"|\bFallos:? \d+:\d+|\b[SAT]?T[SC] \d+/\d{4}"
     r"|\bCass\. ?(?:civ|crim|soc|com|pen)\.[^.;\n]{0,40}?\d{4}"
+    r"|\((?:1[89]|20)\d\d\) \d+ [A-Z][A-Za-z]+(?: [A-Z][a-z]*)? \d+"
+    r"|\b\d{1,4} (?:[A-Z][\w.]{0,7} ){1,3}(?:[234]d|4th|5th) \d+"
+    r"|\b(?:NJW|NZM|NVwZ|MDR|WM|NStZ|JZ)(?:-RR)? (?:19|20)\d\d, \d+|\bNJ (?:19|20)\d\d/\d+"
+    r"|\bLJN:? [A-Z]{2}\d{4}|\b(?:NJA|RÅ|HFD|Rt\.|U\.)[ .]?(?:19|20)\d\d[ .]s?[. ]*\d+"
+    r"|\b(?:19|20)\d\d(?:헌[가-힣]|[가-힣]{1,2})\d+|[（(](?:19|20)\d\d[）)]\S{1,8}号"
+    r"|\b(?:CE|Cons\. const\.|Cass\. [a-z]+),[^;\n]{0,30}? n[°o] ?[\d-]+"
 )
-# A number at the word for an article.
+# A number, also in words, at the word for an article or a clause.
 _UNIT_AND_NUMBER = re.compile(
-    rf"(?<!\w)(?:§§?|{unit_pattern('before')})\s?[A-Z]{{0,3}}[-.]?\d[\w./-]*"
+    rf"(?<!\w)(?:§§?|{unit_pattern('before')}|paragra[fp]h?|član|clauses?|cl[áa]usulas?|klausel"
+    r"|المادة|ماده|סעיף|धारा)\s?[A-Z]{0,3}[-.]?\d[\w./:-]*"
     # "art. XII-A", "O. 15 r. 3"
     rf"|(?<!\w)(?:{unit_pattern('before')})\s?(?-i:[IVXLC]{{2,}}(?:-[A-Z]|[a-z]))(?!\w)"
     r"|(?<!\w)(?-i:O\.|Ord(?:er|\.)?)\s?\d+,?\s(?-i:rr?|rules?)\b\.?\s?\d[\w./-]*"
-    rf"|(?<![\w.,/-])\d[\w./-]*\s(?:{unit_pattern('after')})(?!\w)",
+    rf"|(?<![\w.,/-])\d[\w./-]*\s(?:{unit_pattern('after')})(?!\w)"
+    r"|(?<!\w)(?:art[íi]culo|artigo|articolo|article)\s(?:segund|secondo|deuxième|tercer|terzo|cuart"
+    r"|quart[oa]|quint|sext|s[ée]ptim|octav|oitav|noven|nono|d[ée]cim|únic|unique|unico)\w*"
+    r"|(?<![\w.:])\d{1,2}:\d{3}[a-z]{0,2}(?=(?:,? lid \d+)? [A-Z]\w*[A-Z])",
     re.IGNORECASE,
 )
 _NUMBERED_PARAGRAPH = re.compile(r"^\s*\((\d{1,3})\)", re.MULTILINE)
 _FIRST_LEVEL = re.compile(r"\((\d{1,3})\)")
+# "Abs. 1 und 7", "paras 1 to 3": the paragraphs that follow the first.
+_JOINED = r"\s?(?:,|[–-]|\s[^\W\d_]{1,5}(?=\s))\s?(?:[^\W\d_]+\.?\s)?"
+_FURTHER_PARAGRAPHS = re.compile(rf"(?<=\d)(?:{_JOINED}\d{{1,3}})+$")
 
 
 @dataclass(frozen=True)
@@ -186,7 +200,10 @@ class _Audit:
             start, end = found.span()
             place = bisect_left(covered, (end,))  # the last span that begins before its end
             if not place or covered[place - 1][1] <= start:
-                words, why = self._text[start:end], "its form is not read"
+                end = start + len(found[0].rstrip(".,:;/-"))
+                clause = re.match(r"cl|klausel", found[0], re.IGNORECASE)
+                why = _OF_A_PRIVATE_PAPER if clause else "its form is not read"
+                words = self._text[start:end]
                 yield AuditedCitation(start, end, words, "not checked", (), None, why)
 
     def _judged(
@@ -197,7 +214,7 @@ class _Audit:
         if citation.reference == "named" and not resolved.laws:
             hint = " ".join((citation.law_hint or "").split())
             if _PRIVATE.search(hint):
-                return "not checked", "it is of a private paper, not of a law", (), None
+                return "not checked", _OF_A_PRIVATE_PAPER, (), None
             the = "" if citation.code else "the "  # "Title 15, United States Code"
             return "unknown law", f"this collection does not hold {the}{hint}", (), None
         law, why, is_near = self._law(resolved)
@@ -290,9 +307,9 @@ class _Audit:
             return "not checked", "it names several articles", ids[:1]
         if citation.through is None and not resolved.certain and not self._are_one_section(ids):
             return "not checked", "it fits several articles of the law", ids
-        if citation.through is None:
-            why = lacks(self._laws.articles[ids[0]], citation, self._plain)
-            if why == NO_PARAGRAPH and (last := self._last_paragraph(ids[0], citation)):
+        for each in _by_paragraph(citation):
+            why = lacks(self._laws.articles[ids[0]], each, self._plain)
+            if why == NO_PARAGRAPH and (last := self._last_paragraph(ids[0], each)):
                 lacked = f"({last[0]}); its last is ({last[1]})"
                 return "does not exist", f"the article has no paragraph {lacked}", ids
             if why:
@@ -387,6 +404,17 @@ class _Named:
         if law not in self._names.anywhere(name) or not is_name(name, law, self._names):
             return False
         return not doubt_of_name(self._text, start, end, law)
+
+
+def _by_paragraph(citation: Citation) -> Iterator[Citation]:
+    """A citation, and again with each further paragraph that its words name: "Abs. 1 und 7"."""
+    if citation.through is not None:
+        return
+    yield citation
+    further = _FURTHER_PARAGRAPHS.search(citation.text)
+    if further and _FIRST_LEVEL.fullmatch(citation.paragraph or ""):
+        for number in re.findall(r"\d+", further[0]):
+            yield replace(citation, paragraph=f"({number})")
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

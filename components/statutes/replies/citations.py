@@ -414,12 +414,16 @@ def lacks(source: Article, citation: Citation, plain: str) -> str:
 # What makes another text of a citation than the article of that number: "former section 12",
 # "§ 573 BGB a.F.".
 _FORMER = re.compile(
-    r"\b(?:former|previous|earlier|old|original|repealed|anciens?|anciennes?|frühere[nmrs]?|alte[nmrs]?"
-    r"|vroegere|oude|antiguos?|antiguas?|vecchi[oa]|cũ)\s+$",
+    r"\b(?:(?:former|previous|earlier|old|original|repealed|anciens?|anciennes?|frühere[nmrs]?"
+    r"|alte[nmrs]?|vroegere|oude|antiguos?|antiguas?|vecchi[oa]|cũ|tidligere|прежн\w+)\s+"
+    r"|구\s+\S+\s*|[旧舊]\w{1,12})$",
     re.IGNORECASE,
 )
 _FORMER_BEHIND = re.compile(
-    r"[^.;\n]{0,60}?(?:\ba\.\s?F\.|\(old|\bas it (?:then )?(?:was|stood)\b|\bancienne version\b)"
+    r"[^.;\n]{0,60}?(?:\ba\.\s?F\.|\((?:old|oud)\b|\bas it (?:then )?(?:was|stood)\b"
+    r"|\bancienne version\b|\bin der (?:bis|vor|alten|damals|früheren)\b"
+    r"|\bdans sa (?:rédaction|version)\b|\ben su (?:anterior )?redacción\b"
+    r"|\bв (?:прежней|старой|первоначальной) ред)"
 )
 _SCHEDULE = r"(?:schedule|annexe?|appendix|anlage|anhang|bijlage|anexo|allegato|phụ lục)"
 _IN_A_SCHEDULE = re.compile(

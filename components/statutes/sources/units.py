@@ -55,7 +55,7 @@ UNIT_WORDS = {
     "pl": UnitWords("artykuł art. §"),
     "pt": UnitWords("artigo art."),
     "ro": UnitWords("articolul articol art."),
-    "ru": UnitWords("статья статьи статьей статье ст."),
+    "ru": UnitWords("статья статьи статьей статьёй статье ст."),
     "sk": UnitWords("článok čl. §"),
     "sl": UnitWords("", "člen člena čl."),
     "sq": UnitWords("neni"),

@@ -257,6 +257,7 @@ HOUSING, WORK = "Housing Code", "Work Code"
         (f"Articles 14 to 16 of the {HOUSING}.", "v"),
         (f"Articles 50 to 90 of the {HOUSING}.", "e"),
         (f"Article 14(6) and article 14(7) of the {HOUSING}.", "v e"),
+        (f"Article 14, paras 1 and 2, and article 14, paras 1 to 9, of the {HOUSING}.", "v e"),
         (f"Article 14(2)(c) of the {HOUSING}, article 14(2)(z) of the {HOUSING}.", "v n"),
         # Papers and documents are not law; a mark is not a citation in words.
         (f"Section 5 of my lease. Under the {HOUSING}, section 12 binds [1].", "n v"),
@@ -381,7 +382,8 @@ def test_nothing_that_looks_like_a_citation_is_left_out(auditor):
     text = (
         "Section 12 of the Housing Code, § 7 q of it. Ibara 5, art. XII-A and O. 15 r. 3 say so. "
         "See BGE 131 III 535, 512 U.S. 218, [2011] UKSC 13, Case C-212/04 and BGHZ 71, 9. "
-        "The § is a sign; Pub. L. 98-7 is an act; 12 days are a term."
+        "The § is a sign; Pub. L. 98-7 is an act; 12 days are a term. "
+        "Clause 7.3 of the lease, artículo quinto, Paragraf 9; 7:199a XWB, المادة 5."
     )
     found = auditor.run(text)["citations"]
     decisions = ("BGE 131 III 535", "512 U.S. 218", "[2011] UKSC 13", "C-212/04", "BGHZ 71, 9")
@@ -392,6 +394,11 @@ def test_nothing_that_looks_like_a_citation_is_left_out(auditor):
         ("O. 15 r. 3", "not checked", "its form is not read"),
         *((each, "not checked", "it is a decision of a court") for each in decisions),
         ("Pub. L. 98-7", "not checked", "it names no section"),
+        ("Clause 7.3", "not checked", "it is of a private paper, not of a law"),
+        *(
+            (each, "not checked", "its form is not read")
+            for each in ("artículo quinto", "Paragraf 9", "7:199a", "المادة 5")
+        ),
     ]
 
 

@@ -199,6 +199,10 @@ def test_what_exceeds_the_limits_of_one_question_is_named(store):
     found = retriever.run(f"articles {cited} of the Long Code")
     assert found["not_followed"] == ["9 to 10, Long Code"]
     assert retriever.run("art. 1, " * 50)["not_followed"] == ["art. 1, " * 10 + "…"]
+    # A number that is not read whole is all that is asked for: no other article answers.
+    found = retriever.run("What does § 7 q Long Code say?")
+    assert (found["not_followed"], found["unanswerable"]) == (["§ 7 q, Long Code"], True)
+    assert not retriever.run("How is § 7 q Long Code read in winter?")["unanswerable"]
     # Of the articles that filters leave out, ten are named.
     other = {**HOUSING, "value": "Other"}
     found = retriever.run("Long Code articles 2 to 25", filters=other)
