@@ -79,7 +79,7 @@ def _ask(options: argparse.Namespace) -> int:
     question = clean_question(options.question)  # before a model is loaded
     name, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     check_model_is_read([name], options.model)
-    store = store_to_ask(options.store, name, say, options.model)
+    store = store_to_ask(options.store, name, say)
     if name is None:
         from pipelines.binding import default_pipeline
 

@@ -206,12 +206,6 @@ def bind(
     components: dict[str, dict[str, Any]] = definition["components"]
     bind_engines(definition, where, store, model)
     writes = fills_a_store(definition)
-    # Whoever brings a model asks the demo law under the untrained one.
-    open_model = model is None and not any(
-        fields.get("init_parameters", {}).get("model")
-        for fields in components.values()
-        if fields["type"] in _EMBEDDERS
-    )
     paths: list[Path] = []
     for _, parameters in _stores(components):
         if store is not None:
@@ -219,7 +213,7 @@ def bind(
         elif parameters.get("path") is None:
             if writes:
                 raise LoadingError(f"{where} writes into a store: name it, as store=FILE.")
-            parameters["path"] = str(demo_store_path(trained=open_model))
+            parameters["path"] = str(demo_store_path())
         path = Path(parameters["path"]).expanduser()
         if path not in paths:
             paths.append(path)

@@ -68,7 +68,7 @@ def _calibrate(options: argparse.Namespace) -> int:
             "FILE), and name the threshold that is printed in the pipeline's file."
         )
     check_model_is_read([options.pipeline], options.model)
-    path = store_to_ask(options.store, options.pipeline, say, options.model)
+    path = store_to_ask(options.store, options.pipeline, say)
     questions = read_questions(
         options.questions, corpus_ids=article_ids(path), skip_bad=options.skip_bad
     )

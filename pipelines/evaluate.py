@@ -106,7 +106,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.plot:
         check_target(Path(options.plot), "--plot")
     check_model_is_read(names, options.model)
-    store = store_to_ask(options.store, options.pipeline, say, options.model)
+    store = store_to_ask(options.store, options.pipeline, say)
     # Do not ask an engine for all its ids: it may hold more than this machine can.
     in_engine = engine_address(options.pipeline, options.store) is not None
     ids = None if in_engine else article_ids(store)

@@ -47,7 +47,7 @@ def _serve(options: argparse.Namespace) -> int:
     from pipelines.loading import load_pipeline
 
     check_model_is_read([options.pipeline], options.model)
-    store = store_to_ask(options.store, options.pipeline, say, options.model)
+    store = store_to_ask(options.store, options.pipeline, say)
     name = options.pipeline
     if name is None:
         from pipelines.binding import default_pipeline

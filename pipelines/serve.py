@@ -174,7 +174,7 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
     check_model_is_read(asked_for, options.model)
     for requested in asked_for:
         file, overrides = with_generator(requested, options.generator, options.generator_model)
-        store = store_to_ask(options.store, file, say, options.model)
+        store = store_to_ask(options.store, file, say)
         if file is None:
             from pipelines.binding import default_pipeline
 

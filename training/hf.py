@@ -1,4 +1,4 @@
-"""What the two Hugging Face trainers share: progress, checks, complete checkpoints."""
+"""What the two Hugging Face trainers share: a progress bar, checks, complete checkpoints."""
 
 # ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 from __future__ import annotations
@@ -28,7 +28,6 @@ from training.checkpoint import (
     work_folder_of,
 )
 from training.command_line import SettingsError, TrainingError
-from training.records import Progress
 from training.settings import TrainerSettings
 
 _STEPS_BETWEEN_LOGS = 10
@@ -159,16 +158,13 @@ def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
 
 
 class RunWatch(TrainerCallback):
-    """Reports a run's progress and checks it.
+    """Shows a run's progress and checks it.
 
     Losses and weights are checked before each checkpoint: broken weights never replace good ones.
 
     Args:
         work: Folder of the checkpoints.
         label: Label of the progress bar.
-        examples_per_step: Examples in a step.
-        n_examples: Examples in an epoch.
-        steps: Steps of the whole run.
         measured: Called after each measurement, with the whole log.
     """
 
@@ -177,18 +173,11 @@ class RunWatch(TrainerCallback):
         work: Path,
         *,
         label: str,
-        examples_per_step: int,
-        n_examples: int,
-        steps: int,
         measured: Callable[[list[dict[str, float]]], object],
     ) -> None:
         self._work = work
         self._label = label
-        self._examples_per_step = examples_per_step
-        self._n_examples = n_examples
         self._measured = measured
-        epochs = max(1, round(steps * examples_per_step / n_examples))
-        self._progress = Progress(work, steps=steps, epochs=epochs)
         self._bar: tqdm[Any] | None = None
 
     def on_train_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
@@ -198,10 +187,9 @@ class RunWatch(TrainerCallback):
         )
 
     def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Report the step; log the loss where it is needed."""
+        """Count the step; log the loss where it is needed."""
         if self._bar is not None:
             self._bar.update()
-        self._say("saving" if control.should_save else "training", state)
         # The Trainer logs before it measures and saves.
         control.should_log |= control.should_save or control.should_evaluate
 
@@ -227,7 +215,6 @@ class RunWatch(TrainerCallback):
     def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Mark the checkpoint as complete."""
         seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
-        self._say("training", state)
 
     def on_train_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Close the bar."""
@@ -239,8 +226,3 @@ class RunWatch(TrainerCallback):
             raise TrainingError(
                 f"up to step {state.global_step}: {name} is {value}. {after_no_number(self._work)}"
             )
-
-    def _say(self, stage: Any, state: TrainerState) -> None:
-        step = state.global_step
-        epoch = max(0, step * self._examples_per_step - 1) // self._n_examples
-        self._progress(stage, step=step, epoch=epoch)

@@ -58,8 +58,6 @@ from training.objective import (
 )
 from training.records import (
     METRICS_FILE,
-    Length,
-    Progress,
     environment,
     own_mass_warning,
     plot_run,
@@ -360,7 +358,6 @@ class TrainingLoop:
         accelerator: Device and processes.
         work: Folder of the checkpoints.
         dev_weight: Chooses the best model's weight in a fusion; without it none is chosen.
-        progress: Where progress is written; None writes this training's own into `work`.
         stop_after: Epoch to stop after, before the settings' last one; learning rate and curriculum
             run as if it did not stop.
         deadline: When to stop (`time.monotonic`), with a checkpoint after the step that passes it.
@@ -376,7 +373,6 @@ class TrainingLoop:
         work: Path,
         *,
         dev_weight: DevWeight | None = None,
-        progress: Progress | None = None,
         stop_after: int | None = None,
         deadline: float | None = None,
     ) -> None:
@@ -390,8 +386,8 @@ class TrainingLoop:
         self._work = work
         self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
         self._steps = settings.total_steps(self._epoch_steps)
-        length = Length.of(settings, len(data.pairs), stop_after=stop_after)
-        self._last_epoch = length.epochs
+        epochs = -(-self._steps // self._epoch_steps)  # max_steps may cut the last one short
+        self._last_epoch = epochs if stop_after is None else min(stop_after, epochs)
         self._optimizer = learner.optimizer(self._steps)
         fixed = {
             **settings.to_dict(),
@@ -403,7 +399,6 @@ class TrainingLoop:
             "processes": accelerator.num_processes,
         }
         self._resuming = Resuming(work, fixed, self._optimizer)
-        self._progress = progress or Progress(work, steps=length.steps, epochs=length.epochs)
         self._state = RunState()
 
     def run(self) -> RunState:
@@ -464,7 +459,6 @@ class TrainingLoop:
         )
         vectors = None
         if measured or (due and self._negatives.needs_vectors):
-            self._say("encoding")
             vectors = self._learner.encode()
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
@@ -566,7 +560,6 @@ class TrainingLoop:
                 self._step(step, pairs)
                 bar.update()
                 bar.set_postfix(loss=f"{state.losses[-1]:.3f}", refresh=False)
-                self._say("training")
                 if state.step == stop:
                     break
                 if self._late or state.step % settings.checkpoint_every == 0:
@@ -625,14 +618,9 @@ class TrainingLoop:
         torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
 
     def _save(self) -> None:
-        self._say("saving")
         if self._accelerator.is_main_process:
             self._resuming.save(self._state, self._learner.state())
         self._accelerator.wait_for_everyone()
-
-    def _say(self, stage: Any) -> None:
-        if self._accelerator.is_main_process:
-            self._progress(stage, step=self._state.step, epoch=self._state.epoch)
 
 
 S = TypeVar("S", bound=RunSettings)
@@ -739,7 +727,7 @@ def fit(
         work: Folder of the checkpoints.
         make_learner: Opens the learner that is trained.
         negatives: Default: those that the settings describe.
-        of_loop: `dev_weight`, `progress`, `stop_after` and `deadline`, as for `TrainingLoop`.
+        of_loop: `dev_weight`, `stop_after` and `deadline`, as for `TrainingLoop`.
 
     Returns:
         The learner with its best weights, and the state at the end.
@@ -775,26 +763,18 @@ def _fit_twice(
     chosen, whole = (
         curriculum_negatives(settings, each, str(accelerator.device)) for each in (data, joined)
     )
-    # The best epoch is not known yet; the second training is at most as long.
-    one, two = (Length.of(settings, len(each.pairs)) for each in (data, joined))
-    both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs)
     state = fit(
         *(settings, data, accelerator, work, make_learner),
         negatives=chosen,
         dev_weight=dev_weight,
-        progress=both,
         deadline=deadline,
     )[1]
     assert state.best is not None
     epoch = state.best["epoch"]
     say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
-    one = Length(state.step, state.epoch)
-    two = Length.of(settings, len(joined.pairs), stop_after=epoch)
-    both = Progress(work, steps=one.steps + two.steps, epochs=one.epochs + two.epochs, before=one)
     learner, final = fit(
         *(settings, joined, accelerator, work / "final", make_learner),
         negatives=whole,
-        progress=both,
         stop_after=epoch,
         deadline=deadline,
     )

@@ -643,7 +643,7 @@ def _reader(folder: Path) -> Path:
 
 
 class ReadingWatch(RunWatch):
-    """Reports a run's progress and the perplexity on held-out blocks. Its examples are blocks."""
+    """Shows a run's progress and reports the perplexity on held-out blocks."""
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Report the perplexity on the held-out blocks."""
@@ -688,9 +688,6 @@ def train_masked(
     watch = ReadingWatch(
         work,
         label="Reading",
-        examples_per_step=settings.batch_size,
-        n_examples=n_blocks,
-        steps=steps,
         measured=lambda history: write_metrics(work / METRICS_FILE, records_of(history)),
     )
     trainer = Trainer(

@@ -507,16 +507,23 @@ class RankerWatch(RunWatch):
 
     Args:
         work: Folder of the checkpoints.
+        epoch_steps: Steps of an epoch.
         select_by: Metric on dev; higher is better.
         measuring: The evaluator, which has the logits of dev.
-        run: As for `RunWatch`.
+        measured: As for `RunWatch`.
     """
 
     def __init__(
-        self, work: Path, *, select_by: str, measuring: RankerMeasuring, **run: Any
+        self,
+        work: Path,
+        *,
+        epoch_steps: int,
+        select_by: str,
+        measuring: RankerMeasuring,
+        measured: Callable[[list[dict[str, float]]], object],
     ) -> None:
-        super().__init__(work, label="Training", **run)
-        self._epoch_steps = -(-run["n_examples"] // run["examples_per_step"])
+        super().__init__(work, label="Training", measured=measured)
+        self._epoch_steps = epoch_steps
         self._select_by = select_by
         self._measuring = measuring
 
@@ -607,9 +614,7 @@ def train_ranker(
         say(f"Resuming from {checkpoint.name} of {steps:,} steps")
     watch = RankerWatch(
         work,
-        examples_per_step=settings.batch_size,
-        n_examples=len(examples),
-        steps=steps,
+        epoch_steps=epoch_steps,
         select_by=settings.select_by,
         measuring=prepared.measuring,
         measured=lambda history: write_metrics(work / METRICS_FILE, make_records(history)),

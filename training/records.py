@@ -1,95 +1,32 @@
-"""What a run records: metrics by epoch, progress, its environment, and figures."""
+"""What a run records: metrics by epoch, its environment, and figures."""
 
 from __future__ import annotations
 
 import json
 import platform
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from components.models.folder import whole_file
-from training.data import steps_in_epoch
-from training.settings import RunSettings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 METRICS_FILE = "metrics.jsonl"
-PROGRESS_FILE = "progress.json"
-
-Stage = Literal["encoding", "training", "saving"]
 
 _PACKAGES = ("torch", "transformers", "sentence-transformers", "accelerate", "numpy", "lexarbor")
-_SECONDS_BETWEEN = 0.5
 
 
 def write_metrics(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Write the records of all epochs so far, one JSON object per line, replacing the file."""
-    _replace(path, "".join(json.dumps(record) + "\n" for record in records), synced=True)
-
-
-@dataclass(frozen=True)
-class Length:
-    """How long a training is; max_steps may cut the last epoch short."""
-
-    steps: int
-    epochs: int
-
-    @classmethod
-    def of(cls, settings: RunSettings, n_pairs: int, *, stop_after: int | None = None) -> Length:
-        """The length of a training on `n_pairs` pairs; `stop_after` as for `TrainingLoop`."""
-        epoch_steps = steps_in_epoch(n_pairs, settings.batch_size)
-        steps = settings.total_steps(epoch_steps)
-        epochs = -(-steps // epoch_steps)
-        if stop_after is not None:
-            epochs = min(stop_after, epochs)
-        return cls(min(steps, epochs * epoch_steps), epochs)
-
-
-class Progress:
-    """`progress.json`: how far a run is, for those who wait for it.
-
-    Args:
-        folder: Where the file goes.
-        steps: Steps of the whole run.
-        epochs: Epochs of the whole run.
-        before: Length of an earlier training in this run; added to the steps and epochs of this
-            one.
-    """
-
-    def __init__(
-        self, folder: Path, *, steps: int, epochs: int, before: Length = Length(0, 0)
-    ) -> None:
-        self._path = folder / PROGRESS_FILE
-        self._steps = steps
-        self._epochs = epochs
-        self._before = before
-        self._last = 0.0
-        self._stage = ""
-
-    def __call__(self, stage: Stage, *, step: int, epoch: int) -> None:
-        """Record how far the run is; written at most twice a second, and at each new stage."""
-        now = time.monotonic()
-        if stage == self._stage and now - self._last < _SECONDS_BETWEEN:
-            return
-        self._last, self._stage = now, stage
-        where = {
-            "stage": stage,
-            "step": self._before.steps + step,
-            "steps": self._steps,
-            "epoch": min(self._before.epochs + epoch + 1, self._epochs),
-            "epochs": self._epochs,
-        }
-        # Not synced: a slow disk must not hold up training twice a second.
-        _replace(self._path, json.dumps(where), synced=False)
+    with whole_file(path) as partial:
+        partial.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
 
 
 def refresh_shares(record: Mapping[str, Any], n_articles: int, n_pairs: int) -> dict[str, float]:
@@ -161,11 +98,6 @@ def numbers_of(record: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
         elif isinstance(value, int | float):
             numbers[prefix + name] = value
     return numbers
-
-
-def _replace(path: Path, text: str, *, synced: bool) -> None:
-    with whole_file(path, synced=synced) as partial:
-        partial.write_text(text, encoding="utf-8")
 
 
 # The same results give the same files, and a law's name is not parsed as a formula.

@@ -246,7 +246,7 @@ class _Written:
         from components.models.locks import file_lock
 
         with file_lock(path, wait=False) as ours:
-            if ours is None:
+            if not ours:
                 raise SettingsError(f"output: another process is writing {path}.")
             whole, end, cut_off = path.read_bytes().rpartition(b"\n")
             first, *lines = map(json.loads, whole.splitlines()) if end else (None,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import os
 import signal
@@ -12,16 +11,11 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
 from pipelines.files import LoadingError
 from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
-
-if TYPE_CHECKING:
-    from ui.learning import Learning
-    from ui.serving import Serving
 
 _PORT = 7860
 
@@ -33,10 +27,9 @@ _GRADIO = {
 }
 
 _EPILOG = """\
-Without --store, the first start builds a store of the invented Statutes of Aldermere, opens the
-page, and trains a model on that law in the background: once, for some minutes. Both are kept in
-LEXARBOR_HOME (default: lexarbor in your cache folder). Nothing leaves this machine. If you name
-a model or a store, nothing is trained.
+Without --store, the first start builds a store of the invented Statutes of Aldermere and opens the
+page; the demo's answered questions join the store in the background. It is kept in LEXARBOR_HOME
+(default: lexarbor in your cache folder). Nothing leaves this machine.
 
   python -m ui
   python -m ui --store adgm.db --port 8000 --open"""
@@ -107,19 +100,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="without a password, allow a --host that other machines can reach, and any host "
         "name (behind a proxy)",
     )
-    parser.add_argument(
-        "--runs",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="folder of trainings to show; may be repeated",
-    )
     parser.add_argument("--open", action="store_true", help="open the page in your browser")
     options = parser.parse_args(arguments)
     command_line.check_generator(parser, options)
-    for folder in options.runs:
-        if not Path(folder).is_dir():
-            parser.error(f"--runs {folder}: there is no such folder")
     return options
 
 
@@ -131,7 +114,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     from pipelines.binding import default_pipeline
     from pipelines.calibration import calibrate_demo
     from pipelines.generators import with_generator
-    from pipelines.home import check_model_is_read, demo_to_train, store_to_ask
+    from pipelines.home import check_model_is_read, demo_store_path, store_to_ask
     from pipelines.serving.limits import LOOPBACK, share_cores
     from ui.server import build_site, make_server
     from ui.serving import AT_ONCE, Searched, Serving
@@ -139,21 +122,16 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     share_cores(AT_ONCE)
     named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
     check_model_is_read([named], options.model)
-    demo = demo_to_train(options.store, options.pipeline, options.model)
     # The demo's answered questions take the longest; they are kept while the page is open.
-    store = store_to_ask(options.store, named, say, options.model, answered=demo is None)
+    store = store_to_ask(options.store, named, say, answered=False)
     pipeline = named or default_pipeline(store, options.model)
     serving = Serving(pipeline, store, options.model, overrides)
-    if demo is not None:
+    if options.store is None and store == demo_store_path():
         serving.calibrate(lambda: calibrate_demo(store, say))
-    searched = Searched(lambda: serving.store)
-    learning = _learning(options, serving, store)
+    searched = Searched(serving.store)
     app = build_site(
         serving,
         searched,
-        standing=None if learning is None else learning.standing,
-        runs=[Path(folder) for folder in options.runs],
-        demo=demo,
         passwords=passwords,
         names=None if passwords or options.insecure else LOOPBACK | {options.host.lower()},
     )
@@ -169,48 +147,23 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
     if options.open:
         webbrowser.open(url)
     server = make_server(app)
-    if learning is None:
-        # What is loaded now stays to the end. Exclude it from Python's full garbage collections,
-        # which would pause everything for some tenths of a second.
-        gc.collect()
-        gc.freeze()
+    # What is loaded now stays to the end. Exclude it from Python's full garbage collections, which
+    # would pause everything for some tenths of a second.
+    gc.collect()
+    gc.freeze()
 
     def end(*_: object) -> None:
         server.should_exit = True
 
-    # However it is asked to end, the page first ends what it has started. No exception is raised:
-    # one that comes while Python runs a finalizer is lost, and the page would never end.
+    # No exception is raised: one that comes while Python runs a finalizer is lost, and the page
+    # would never end.
     before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with learning or contextlib.nullcontext():
-            server.run(sockets=[listening])
+        server.run(sockets=[listening])
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
     return DONE
-
-
-def _learning(options: argparse.Namespace, serving: Serving, store: Path) -> Learning | None:
-    """What trains the demo law's model in the background; None if there is nothing to train."""
-    from components.embedders.text import StatuteTextEmbedder
-    from pipelines.calibration import calibrate_demo
-    from pipelines.home import demo_to_train, ensure_demo_store
-    from pipelines.stages import parts_of
-    from ui.learning import Learning
-
-    demo = demo_to_train(options.store, options.pipeline, options.model)
-    embeds = any(isinstance(part, StatuteTextEmbedder) for part in parts_of(serving.pipeline))
-    if demo is None or store == demo.store or not embeds:
-        return None
-
-    def take_over() -> None:
-        trained = ensure_demo_store(say)
-        if trained == store:
-            raise RuntimeError("the demo store of the trained model cannot be built")
-        calibrate_demo(trained, say)
-        serving.switch(trained)
-
-    return Learning(demo, take_over, say)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""HTML of what is searched, of how to read a result, and of how far the search has learnt."""
+"""HTML of what is searched, and of how to read a result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from starlette.routing import Route
 
 from ui.frame import Collection, document, notice, render
 from ui.language import LANGUAGES, Language, address, language_of
-from ui.learning import Standing
 from ui.texts import ABOUT_TEXTS, FRAME_TEXTS, STAGE_TEXTS
 
 if TYPE_CHECKING:
@@ -59,31 +58,6 @@ def _where_it_goes(texts: SimpleNamespace, sent_to: Set[Recipient]) -> str:
         return texts.kept_here
     searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
     return f"{searched} {texts.sent_on}" if "generator" in sent_to else searched
-
-
-def learning() -> Markup:
-    """Where the page shows how far the search has learnt the law."""
-    return render("learning.html")
-
-
-def standing_texts(standing: Standing, language: Language) -> dict[str, str]:
-    """A standing for the page's script: `state`, `told` in words, and `share` while it learns."""
-    texts = ABOUT_TEXTS[language]
-    if standing.state == "learnt":
-        message = texts.learnt
-    elif standing.state == "failed":
-        message = texts.learning_failed
-    else:
-        message = texts.learning.format(time=_time_left(standing.minutes_left, texts))
-    share = f"{standing.share:.0%}" if standing.state == "learning" else ""
-    return {"state": standing.state, "told": message, "share": share}
-
-
-def _time_left(minutes: tuple[int, int] | None, texts: SimpleNamespace) -> str:
-    if minutes is None:
-        return texts.some_minutes
-    least, most = minutes
-    return texts.minutes.format(least=least, most=most) if least else texts.no_minute
 
 
 def about_routes(searched: Callable[[], Collection]) -> list[Route]:

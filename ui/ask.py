@@ -16,7 +16,7 @@ import gradio as gr
 
 from components.statutes.question import QuestionError, clean_question
 from ui import results
-from ui.about import about, learning
+from ui.about import about
 from ui.annotations import NO_GLOSSARY, Glossary
 from ui.article import BINARY, FILE_SUFFIX, MEDIA_TYPES, export, plain_law, short_law
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
@@ -316,7 +316,6 @@ def build_page(
     stages: Sequence[str],
     language: Language = "en",
     *,
-    learns: bool = False,
     sent_to: Set[Recipient] = frozenset(),
     glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
 ) -> Following:
@@ -328,7 +327,6 @@ def build_page(
             first answer decides whether there are examples and a list of laws.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
-        learns: whether the page shows how far the search has learnt the law.
         sent_to: who else gets a question; the page says so.
         glossary: gives the words that the laws define.
     """
@@ -350,8 +348,6 @@ def build_page(
                 )
                 search = gr.Button(texts.search, variant="primary", elem_id="search")
             filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
-        if learns:
-            html(learning(), "learning")
         status, answer = html("", "status"), html("", "written")
         shown = [status, html("", "results"), _unseen_box("taken"), answer]
         if page.shown.is_aldermere:

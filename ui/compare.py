@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -220,12 +219,10 @@ _FIRST_QUESTION = "law"
 class Compared:
     """Asks pipelines by name; each is loaded once, at its first question.
 
-    They search the current store. When it is replaced, they are loaded again, and those over the
-    old store are dropped. They share models and indexes with each other and the rest of the
-    process.
+    They share models and indexes with each other and the rest of the process.
 
     Args:
-        store: gives what is searched now.
+        store: what is searched.
         model: in place of the one that the store records; None for that one.
         own: name or file of the pipeline that the page was started with. It is compared too where
             it is a file of the reader's own that retrieves.
@@ -235,7 +232,7 @@ class Compared:
     """
 
     def __init__(
-        self, store: Callable[[], ReadableStore], model: str | None = None, own: str | None = None
+        self, store: ReadableStore, model: str | None = None, own: str | None = None
     ) -> None:
         self._store = store
         self._model = model
@@ -245,7 +242,6 @@ class Compared:
             files[f"{Path(own).stem}.yaml"] = own
         # One thread: the times are shown, and two comparisons at once would slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
-        self._over: str | None = None
         self._ready: dict[str, Pipeline] = {}
         self._files = {name: file for name, file in files.items() if self._can_serve(file)}
         self.names = tuple(self._files)
@@ -267,18 +263,12 @@ class Compared:
         return self._thread.submit(self._compared, question, left, right).result()
 
     def _compared(self, question: str, left: str, right: str) -> Comparison:
-        path = self._path()
-        if path != self._over:
-            self._ready.clear()
-            # Pipelines refer to themselves: until they are collected, all that they hold stays.
-            gc.collect()
-            self._over = path
-        pipelines = [self._loaded(name, path) for name in (left, right)]
+        pipelines = [self._loaded(name) for name in (left, right)]
         return compare(*(find(pipeline, question) for pipeline in pipelines))
 
-    def _loaded(self, name: str, path: str) -> Pipeline:
+    def _loaded(self, name: str) -> Pipeline:
         if name not in self._ready:
-            pipeline = load_pipeline(self._files[name], path, self._model)
+            pipeline = load_pipeline(self._files[name], self._path(), self._model)
             pipeline.metadata["name"] = name
             pipeline.warm_up()
             time_components(pipeline)
@@ -294,13 +284,12 @@ class Compared:
         return "answers" not in pipeline.metadata.get("outputs", {})
 
     def _path(self) -> str:
-        store = self._store()
-        if not isinstance(store, StatuteDocumentStore):
+        if not isinstance(self._store, StatuteDocumentStore):
             raise LoadingError(
                 "Pipelines are compared over a store of Lexarbor's own; this page searches an "
                 "engine. Index the law with python -m pipelines.index --store FILE."
             )
-        return str(store.database.path)
+        return str(self._store.database.path)
 
 
 Compare = Callable[[str, str, str], Comparison]

@@ -154,19 +154,18 @@ try:
 except PackageNotFoundError:  # run from its sources
     _VERSION = ""
 
-View = Literal["ask", "law", "compare", "training"]
+View = Literal["ask", "law", "compare"]
 
 # Each view and its address in English.
 VIEWS: dict[View, str] = {
     "ask": "/",
     "law": "/law",
     "compare": "/compare",
-    "training": "/training",
 }
 
 # In this order: what readers come for, and what shows how it works.
 READERS: tuple[View, ...] = ("ask", "law")
-DEVELOPERS: tuple[View, ...] = ("compare", "training")
+DEVELOPERS: tuple[View, ...] = ("compare",)
 
 STYLES = (
     "frame.css",
@@ -177,7 +176,6 @@ STYLES = (
     "answer.css",
     "law.css",
     "compare.css",
-    "training.css",
     "print.css",
 )
 # In this order: the second uses what the first declares.

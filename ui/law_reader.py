@@ -336,11 +336,11 @@ class Places:
     then the citations. It is safe to use from many threads.
 
     Args:
-        store: returns what the page shows now; a different one at a later call means another law.
+        store: what the page shows.
     """
 
-    def __init__(self, store: Callable[[], ReadableStore]) -> None:
-        self._current_store = store
+    def __init__(self, store: ReadableStore) -> None:
+        self._store = store
         self._lock = threading.Lock()
         self._reading: _Reading | None = None
 
@@ -351,10 +351,9 @@ class Places:
         Raises:
             StoreError: the store cannot be read.
         """
-        store = self._current_store()
         # This reads, or rereads, a store that is not Lexarbor's.
-        store.content_version()
-        return store
+        self._store.content_version()
+        return self._store
 
     def prepare(self) -> None:
         """Begin to read, if that has not begun.
@@ -384,20 +383,19 @@ class Places:
         return self._started().law(patience)
 
     def _started(self) -> _Reading:
-        store = self._current_store()
         with self._lock:
             # Taken before the content is read: content newer than its version is read once more.
-            version = store.content_version()
+            version = self._store.content_version()
             reading = self._reading
-            if reading is None or not reading.is_of(store, version):
+            if reading is None or not reading.is_of(version):
                 if reading is not None:
                     reading.stop.set()
-                reading = self._reading = _Reading(store, version)
+                reading = self._reading = _Reading(self._store, version)
             return reading
 
 
 class _Reading:
-    """The reading of one version of one store's content."""
+    """The reading of one version of the store's content."""
 
     def __init__(self, store: ReadableStore, version: int) -> None:
         self._store = store
@@ -407,9 +405,9 @@ class _Reading:
         self._error: Exception | None = None
         self.stop = begin(self._read, "law")
 
-    def is_of(self, store: ReadableStore, version: int) -> bool:
+    def is_of(self, version: int) -> bool:
         """Whether it is the reading of this version; False if it failed."""
-        return self._store is store and self._version == version and self._error is None
+        return self._version == version and self._error is None
 
     def law(self, patience: float) -> Law | None:
         self._ready.wait(patience)

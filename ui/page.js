@@ -1,42 +1,9 @@
 // What Gradio's components cannot say or do of themselves: which part of the page announces changes,
-// how far the search has learnt its law, where reading goes on after a search, and what a reader takes
-// away. Which question is asked, and asked again, is in asked.js.
+// where reading goes on after a search, and what a reader takes away. Which question is asked, and
+// asked again, is in asked.js.
 "use strict";
 
-const secondsBetweenLooks = 2;
 const words = document.querySelector("header.masthead").dataset;
-
-/* How far the search has learnt the law */
-
-// Null where no answer came. A site that was started anew with its model learns nothing any more.
-async function learningNow() {
-  try {
-    const answer = await fetch(words.learning);
-    if (answer.status === 404) return { state: "over", told: "", share: "" };
-    return answer.ok ? await answer.json() : null;
-  } catch {
-    return null;
-  }
-}
-
-async function followLearning(line) {
-  const told = line.querySelector(".told");
-  const share = line.querySelector(".share");
-  // Words that change with the minutes are announced, the share is only seen.
-  told.setAttribute("role", "status");
-  for (let seen = false; ; await pause(secondsBetweenLooks * 1000)) {
-    const now = await learningNow();
-    // No answer is no end: a phone that slept has no network for a while, and asks again.
-    if (!now) continue;
-    // That it has learnt is news only to those who saw it learn.
-    const news = now.state === "learnt" && !seen ? "" : now.told;
-    seen = true;
-    if (told.textContent !== news) told.textContent = news;
-    share.textContent = now.share;
-    line.style.setProperty("--share", now.share || "0%");
-    if (now.state !== "learning") return;
-  }
-}
 
 /* What a reader takes away */
 
@@ -314,7 +281,6 @@ if (document.querySelector("gradio-app")) {
     for (const example of document.querySelectorAll(".example")) example.lang = "en";
   });
   whenDrawn("#narrow > button", nameFold);
-  whenDrawn("#learning .learning", followLearning);
   whenDrawn("#day input", (day) => (day.type = "date"));
   const named = { attributes: true, attributeFilter: ["name"] };
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });

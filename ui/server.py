@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
 
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
-from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from pipelines.home import TrainedDemo
 from pipelines.serving.protocol import prompt_server
-from ui.about import about_routes, standing_texts
+from ui.about import about_routes
 from ui.ask import build_page
 from ui.compare import Compared, build_compare
 from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
 from ui.guard import Guard, limit_sessions
-from ui.language import LANGUAGES, address, language_of
+from ui.language import LANGUAGES, address
 from ui.law import law_routes
 from ui.law_reader import Places
-from ui.learning import Standing
 from ui.serving import Serving
 from ui.shell import Shell
-from ui.training import Sources, training_routes
 
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
@@ -110,9 +104,6 @@ def build_site(
     serving: Serving,
     searched: Callable[[], Collection],
     *,
-    standing: Callable[[], Standing] | None = None,
-    runs: Sequence[Path] = (),
-    demo: TrainedDemo | None = None,
     passwords: Sequence[str] = (),
     names: frozenset[str] | None = None,
 ) -> FastAPI:
@@ -121,16 +112,13 @@ def build_site(
     Args:
         serving: what answers.
         searched: describes what is searched now.
-        standing: how far the search has learnt the law, where it learns.
-        runs: folders of training runs to show, in addition to the served model's.
-        demo: the training on the demo law, where that is what is served.
         passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
     """
-    places = Places(lambda: serving.store)
+    places = Places(serving.store)
     places.prepare()
     serving.prepare()
-    compared = Compared(lambda: serving.store, serving.model, serving.name)
+    compared = Compared(serving.store, serving.model, serving.name)
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
@@ -138,27 +126,9 @@ def build_site(
             searched,
             serving.stages,
             language,
-            learns=standing is not None,
             sent_to=serving.sent_to,
             glossary=places.glossary,
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
-    folders = [folder.expanduser().resolve() for folder in runs]
-    sources = Sources(lambda: serving.store, folders, demo)
-    routes = [
-        *law_routes(places, searched),
-        *training_routes(sources, searched),
-        *about_routes(searched),
-        *(standing_routes(standing) if standing is not None else []),
-    ]
+    routes = [*law_routes(places, searched), *about_routes(searched)]
     return build_server(pages, routes, passwords, names)
-
-
-def standing_routes(standing: Callable[[], Standing]) -> list[Route]:
-    """`/learning`, where a page asks how far the search has learnt the law."""
-
-    def report(request: Request) -> JSONResponse:
-        content = standing_texts(standing(), language_of(request.url.path))
-        return JSONResponse(content, headers={"Cache-Control": "no-store"})
-
-    return [Route(address("/learning", each), report, methods=["GET"]) for each in LANGUAGES]

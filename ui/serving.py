@@ -194,17 +194,16 @@ class Searched:
     The laws are read once for each version of the content. It is safe to use from many threads.
 
     Args:
-        store: returns what the page searches now; a different one at a later call means another
-            collection.
+        store: what the page searches.
 
     Raises:
         StoreError: it cannot be read at first.
     """
 
-    def __init__(self, store: Callable[[], ReadableStore]) -> None:
-        self._current_store = store
+    def __init__(self, store: ReadableStore) -> None:
+        self._store = store
         self._lock = threading.Lock()
-        self._read = _read(store())
+        self._read = _read(store)
 
     def __call__(self) -> Collection:
         """What is searched now, or what was before while that cannot be read or is being read."""
@@ -219,12 +218,11 @@ class Searched:
         return self._read[1]
 
     def _followed(self) -> tuple[int, Collection]:
-        store = self._current_store()
         version, collection = self._read
-        if version != store.content_version():
-            return _read(store)
+        if version != self._store.content_version():
+            return _read(self._store)
         # The day of the law can be recorded without any other change.
-        snapshot, indexed = recorded_days(store)
+        snapshot, indexed = recorded_days(self._store)
         return version, replace(collection, snapshot=snapshot, indexed=indexed)
 
 
@@ -290,11 +288,11 @@ class _ProvisionVectors:
 
 
 class Serving:
-    """Answers questions with a pipeline that can be replaced at any moment.
+    """Answers questions with a pipeline.
 
     Args:
         pipeline: name or file.
-        store: what is searched at first.
+        store: what is searched.
         model: in place of the one that the store records; None for that one.
         overrides: as for `load_pipeline`.
 
@@ -317,7 +315,6 @@ class Serving:
     ) -> None:
         self.name = pipeline
         self.model = model
-        self._overrides = overrides
         # Own threads: memory that a model frees is kept for its thread, and the web server has
         # forty. A thread that starts while another reads a question would see one core, and keep
         # to it, unless the number of torch's threads is set.
@@ -328,22 +325,27 @@ class Serving:
             initargs=(torch.get_num_threads(),),
         )
         self._vectors = _ProvisionVectors()
-        self._threshold: AnswerThreshold | None = None
-        self._pipeline = self._loaded(store)
+        self._pipeline = load_pipeline(pipeline, store, model, overrides)
+        # Models and indexes are loaded now, so that the first reader does not wait for them.
+        self._pipeline.warm_up()
+        for _, part in self._pipeline.walk():
+            if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
+                part.time_budget_ms = _RANKING_MS
+        self._threshold = _calibrated(self._pipeline)
 
     @property
     def pipeline(self) -> Pipeline:
-        """The one that answers now."""
+        """The one that answers."""
         return self._pipeline
 
     @property
     def stages(self) -> list[str]:
-        """Names of the stages that find articles now, as `pipelines.stages` has them."""
+        """Names of the stages that find articles, as `pipelines.stages` has them."""
         return _stages(self._pipeline)
 
     @property
     def store(self) -> ReadableStore:
-        """What the current pipeline searches."""
+        """What the pipeline searches."""
         stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
         return readable(next(each for each in stores if each))
 
@@ -359,7 +361,7 @@ class Serving:
         return frozenset(found)
 
     def answer(self, question: str, narrowing: Narrowing = OF_TODAY) -> PageAnswer:
-        """Ask the current pipeline, in turn.
+        """Ask the pipeline, in turn.
 
         A question that is nothing but citations gets the articles that it names at once, and no
         model runs.
@@ -470,25 +472,6 @@ class Serving:
         if vector is not None and documents and not named and self._threshold is not None:
             score = _nearness(pipeline, self._threshold.stage, question, vector)
             answer["doubtful"] = score < self._threshold.threshold
-
-    def switch(self, store: Path) -> None:
-        """Search another store from the next question on; nobody waits while it is loaded.
-
-        Raises:
-            LoadingError, StoreError, ModelError: as in the constructor; the old store keeps
-                answering.
-        """
-        self._pipeline = self._loaded(store)
-
-    def _loaded(self, store: Path) -> Pipeline:
-        pipeline = load_pipeline(self.name, store, self.model, self._overrides)
-        # Models and indexes are loaded now, so that the first reader does not wait for them.
-        pipeline.warm_up()
-        for _, part in pipeline.walk():
-            if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
-                part.time_budget_ms = _RANKING_MS
-        self._threshold = _calibrated(pipeline)
-        return pipeline
 
     def calibrate(self, choose: Callable[[], object]) -> None:
         """Choose the store's threshold in the background, and doubt by it from then on.

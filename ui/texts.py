@@ -64,7 +64,6 @@ PICTURE_TEXTS = {each: _catalogue(each)["picture"] for each in LANGUAGES}
 REFUSAL_TEXTS = _texts("refusal")
 STATE_TEXTS = _texts("states")
 TAKEAWAY_TEXTS = _texts("takeaway")
-TRAINING_TEXTS = _texts("training")
 
 
 class StageTexts(NamedTuple):

@@ -318,7 +318,7 @@ def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
+def whole_file(path: Path) -> Iterator[Path]:
     """Write a file that appears complete, and on the disk, once the block has ended.
 
     It is written next to its final path, synced and renamed over an older one. If the block raises,
@@ -326,7 +326,6 @@ def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
 
     Args:
         path: File to write, in a folder that exists.
-        synced: False for files that need not survive a crash of the machine.
 
     Yields:
         The file to write.
@@ -334,11 +333,9 @@ def whole_file(path: Path, *, synced: bool = True) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}.partial")
     try:
         yield partial
-        if synced:
-            sync(partial)
+        sync(partial)
         partial.replace(path)
-        if synced:
-            sync(path.parent)
+        sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
 

@@ -12,26 +12,23 @@ from filelock import lock_descriptor
 
 
 @contextmanager
-def file_lock(path: Path, *, wait: bool) -> Iterator[int | None]:
+def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
     """Hold the lock on a file, which is created if absent and stays.
-
-    A child process that inherits the descriptor holds the lock too, until both have ended.
 
     Args:
         path: the file; its folder exists.
         wait: until the current holder releases the lock.
 
     Yields:
-        The file's descriptor, or None when another process holds the lock.
+        Whether the lock is held; False when another process holds it.
 
     Raises:
         OSError: the file cannot be created.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        yield descriptor if _lock(descriptor, wait) else None
+        yield _lock(descriptor, wait)
     finally:
-        # Closed but not unlocked: a child that is still alive keeps the lock.
         os.close(descriptor)
 
 

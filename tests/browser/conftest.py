@@ -15,7 +15,7 @@ from serving import served
 from components.statutes.corpus import StatuteCorpus
 from ui.ask import build_page
 from ui.frame import Collection
-from ui.server import build_server, build_site, make_server, standing_routes
+from ui.server import build_server, build_site, make_server
 from ui.serving import Serving
 
 CHROMIUM_ARGS = [
@@ -48,17 +48,11 @@ def serve_site() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="module")
 def serve_page(serve_site: Callable[..., str]) -> Callable[..., str]:
-    """Serve the English view "Ask" over `ask(question)` and a collection, with a standing to show
-    if one is given; gives its address."""
+    """Serve the English view "Ask" over `ask(question)` and a collection; gives its address."""
 
-    def start(ask: Any, searched: Any, standing: Callable[[], Any] | None = None) -> str:
-        page = build_page(
-            lambda question, _: [ask(question)],
-            searched,
-            ["citation", "bm25"],
-            learns=standing is not None,
-        )
-        return serve_site(build_server({"/": page}, standing_routes(standing) if standing else ()))
+    def start(ask: Any, searched: Any) -> str:
+        page = build_page(lambda question, _: [ask(question)], searched, ["citation", "bm25"])
+        return serve_site(build_server({"/": page}))
 
     return start
 

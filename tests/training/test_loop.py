@@ -20,7 +20,6 @@ from training.command_line import TrainingError
 from training.data import TrainingData
 from training.loop import Optimizer, TrainingLoop, validate
 from training.negatives.sampling import CurriculumNegatives
-from training.records import PROGRESS_FILE, Progress
 
 Weights = dict[str, torch.Tensor]
 
@@ -364,16 +363,3 @@ def test_a_weight_that_is_not_finite_after_an_epoch_is_noticed(
         train(**({} if dev else no_dev))
     kept = [path.name for path in (tmp_path / "work").glob("step-*")]
     assert kept == ["step-0"]
-
-
-# Records
-
-
-def test_progress_says_where_a_run_is(tmp_path):
-    progress = Progress(tmp_path, steps=120, epochs=3)
-    progress("encoding", step=0, epoch=0)
-    where = json.loads((tmp_path / PROGRESS_FILE).read_text())
-    assert where == {"stage": "encoding", "step": 0, "steps": 120, "epoch": 1, "epochs": 3}
-    progress("saving", step=120, epoch=3)
-    where = json.loads((tmp_path / PROGRESS_FILE).read_text())
-    assert (where["stage"], where["step"], where["epoch"]) == ("saving", 120, 3)

@@ -75,8 +75,7 @@ def comparison() -> Comparison:
 
 
 def over(store: Path, **options: Any) -> Compared:
-    opened = StatuteDocumentStore(str(store))
-    return Compared(lambda: opened, **options)
+    return Compared(StatuteDocumentStore(str(store)), **options)
 
 
 @pytest.fixture
@@ -116,18 +115,6 @@ def test_nothing_is_loaded_before_it_is_asked_nor_twice(vector_store, loads):
     assert loads == ["lexical", "hybrid"]
     compared.compare("deposit", "hybrid", "dense")
     assert loads == ["lexical", "hybrid", "dense"]
-
-
-def test_another_store_is_searched_from_the_next_question_on(make_store, text_store, tmp_path):
-    own = tmp_path / "mine.yaml"
-    own.write_text((FOLDER / "lexical.yaml").read_text())
-    stores = [StatuteDocumentStore(str(path)) for path in (text_store, make_store("kept"))]
-    compared = Compared(lambda: stores[0], own=str(own))
-    for word in ("owed", "kept"):
-        both = compared.compare("deposit", "lexical", "mine.yaml")
-        sides = (both.left.articles, both.right.articles)
-        assert {str(each["id"])[:4] for side in sides for each in side} == {word}
-        stores.reverse()
 
 
 def test_only_known_names_are_asked(text_store):

@@ -279,7 +279,7 @@ def test_while_the_law_is_read_articles_are_shown_and_the_rest_asked_for_later(m
         def law(self, patience: float = 0) -> None:
             return None
 
-    client = client_of(Waiting(lambda: store), 7)
+    client = client_of(Waiting(store), 7)
     page = client.get(article_link("h3", "fr"))
     assert page.status_code == 200
     assert "As article 1" in page.text

@@ -30,7 +30,7 @@ def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
         return keys(self, filters)
 
     monkeypatch.setattr(type(store), "keys_matching", slowly)
-    places = Places(lambda: store)
+    places = Places(store)
     with ThreadPoolExecutor(16) as pool:
         laws = [pool.submit(places.law, 30) for _ in range(16)]
         may.set()
@@ -49,7 +49,7 @@ def test_citations_come_after_the_tree(make_store, monkeypatch):
 
     monkeypatch.setattr(Law, "read_citations", late)
     store = make_store(small_law())
-    law = Places(lambda: store).law(30)
+    law = Places(store).law(30)
     assert law is not None and law.citations is None
     assert law.neighbourhood(2, 5).cites == ()
     may.set()
@@ -59,7 +59,7 @@ def test_citations_come_after_the_tree(make_store, monkeypatch):
 
 def test_a_change_of_the_content_is_read(make_store):
     store = make_store(small_law())
-    places = Places(lambda: store)
+    places = Places(store)
     before = places.law(30)
     target = store if isinstance(store, StatuteDocumentStore) else store._store  # type: ignore[attr-defined]
     target.write_documents([document(8, ("Book III",), position=7)])
@@ -70,7 +70,7 @@ def test_a_change_of_the_content_is_read(make_store):
 
 def test_what_cannot_be_read_is_reported_and_tried_again(make_store, monkeypatch):
     store = make_store(small_law())
-    places = Places(lambda: store)
+    places = Places(store)
 
     def broken(*_: object) -> None:
         raise StoreError("the file is broken")
@@ -93,7 +93,7 @@ def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypa
     monkeypatch.setattr("ui.law_reader.Law.read_citations", endless)
     monkeypatch.setattr(atexit, "register", lambda *given: ending.append(given))
     store = make_store(small_law())
-    Places(lambda: store).prepare()
+    Places(store).prepare()
     assert begun.wait(30)
     ((end, stop, thread),) = ending
     assert thread.is_alive()

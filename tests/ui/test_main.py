@@ -7,12 +7,10 @@ from datetime import date
 import pytest
 from small_law import told as text_of
 
-from pipelines.indexing import index_corpus
 from pipelines.serving.limits import listen
-from ui.__main__ import _learning, _parse, main
+from ui.__main__ import main
 from ui.about import about
 from ui.frame import Collection, beyond, notice
-from ui.serving import Serving
 
 
 def test_a_port_in_use_or_invalid_ends_with_2(capsys):
@@ -52,15 +50,6 @@ def test_help_waits_for_no_model():
     assert not {"torch", "gradio", "haystack"} & {
         line.split("|")[-1].strip() for line in done.stderr.splitlines()
     }
-
-
-def test_a_page_that_asks_no_model_trains_none(tmp_path, monkeypatch):
-    monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path))
-    index_corpus("aldermere", tmp_path / "demo.db", model="none")
-    serving = Serving("lexical", tmp_path / "demo.db")
-    for arguments in ([], ["--pipeline", "lexical"]):
-        assert _learning(_parse(arguments), serving, tmp_path / "demo.db") is None
-    assert list(tmp_path.glob("demo-*")) == []
 
 
 def test_the_notice_names_invented_law_only_where_it_is():

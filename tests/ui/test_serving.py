@@ -1,9 +1,7 @@
 """Serving: who is asked, how many at once, and what happens when the store changes."""
 
 import re
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from indexed import indexed
 from law_files import article
 from starlette.routing import Mount
 from tiny_site import DATA, JOIN, call_of
-from waiting import until
 
 from components.generators.tolerant import TolerantChatGenerator
 from components.models.biencoder import BiEncoder
@@ -33,21 +30,15 @@ from ui.serving import OF_TODAY, Narrowing, Searched, Serving
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory) -> list[Path]:
-    """Two stores of ten articles that all have one word."""
-    return [
-        indexed(
-            tmp_path_factory.mktemp(word),
-            [article(f"{word}{n}", text=f"A deposit is {word}.", language="en") for n in range(10)],
-        )
-        for word in ("owed", "kept")
-    ]
+def store(tmp_path_factory) -> Path:
+    """A store of one article."""
+    return indexed(tmp_path_factory.mktemp("store"), [article("a0", text="A deposit is owed.")])
 
 
 @pytest.mark.parametrize("written", [True, False])
 @pytest.mark.parametrize("engine", [True, False])
-def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, stores, monkeypatch):
-    serving = Serving("lexical", stores[0])
+def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, store, monkeypatch):
+    serving = Serving("lexical", store)
     assert serving.sent_to == frozenset()
     pipeline = Pipeline()
     # As the pipeline's own file may name it, without any flag.
@@ -57,44 +48,11 @@ def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, stor
         "citation",
         EngineCitationRetriever(QdrantDocumentStore(":memory:"))
         if engine
-        else CitationRetriever(StatuteDocumentStore(stores[0])),
+        else CitationRetriever(StatuteDocumentStore(store)),
     )
     monkeypatch.setattr(serving, "_pipeline", pipeline)
     expected = {name for name, told in (("generator", written), ("engine", engine)) if told}
     assert serving.sent_to == expected
-
-
-def test_the_next_question_is_answered_from_the_other_store(stores):
-    serving = Serving("lexical", stores[0])
-    assert serving.answer("deposit")["documents"][0]["id"] == "owed0"
-    serving.switch(stores[1])
-    assert serving.answer("deposit")["documents"][0]["id"] == "kept0"
-    assert serving.pipeline.metadata["name"] == "lexical"
-
-
-def test_no_question_fails_or_waits_for_the_other_store_while_it_is_loaded(stores):
-    serving = Serving("lexical", stores[0])
-    ending = threading.Event()
-    answers: list[set[str]] = []
-
-    def keep_asking() -> None:
-        while not ending.is_set():
-            documents = serving.answer("deposit")["documents"]
-            answers.append({document["id"][:4] for document in documents})
-
-    with ThreadPoolExecutor(3) as pool:
-        askers = [pool.submit(keep_asking) for _ in range(3)]
-        try:
-            for store in [*reversed(stores)] * 5:
-                count = len(answers)
-                serving.switch(store)
-                until(lambda count=count: len(answers) >= count + 5)
-        finally:
-            ending.set()
-    assert [each.exception() for each in askers] == [None] * 3
-    # Each answer is of one store as a whole, and both have answered.
-    assert all(len(answer) == 1 for answer in answers)
-    assert set.union(*answers) == {"owed", "kept"}
 
 
 def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
@@ -162,7 +120,7 @@ def index_laws(folder: Path, laws: Sequence[str], snapshot: date | None) -> Path
 @pytest.fixture
 def site(tmp_path) -> Any:
     serving = Serving("lexical", index_laws(tmp_path, ["Housing Code", "Work Code"], BEFORE))
-    return build_site(serving, Searched(lambda: serving.store))
+    return build_site(serving, Searched(serving.store))
 
 
 @pytest.fixture
@@ -183,9 +141,7 @@ def years(document: str) -> set[str]:
 
 def test_the_next_reader_sees_the_law_as_it_is_now(client, tmp_path):
     views = [
-        address(path, language)
-        for path in ("/", "/compare", "/law", "/training")
-        for language in LANGUAGES
+        address(path, language) for path in ("/", "/compare", "/law") for language in LANGUAGES
     ]
     for view in views:
         assert years(client.get(view).text) == {"2025"}, view

@@ -237,7 +237,7 @@ import sys, time
 from pathlib import Path
 from components.models.locks import file_lock
 with file_lock(Path(sys.argv[1]), wait=False) as lock:
-    print(lock is not None, flush=True)
+    print(lock, flush=True)
     time.sleep(60)
 """
 
@@ -248,11 +248,11 @@ def test_one_process_holds_a_lock_until_it_is_killed(tmp_path):
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "True\n"
     with file_lock(path, wait=False) as lock:
-        assert lock is None
+        assert not lock
     process.kill()
     process.communicate()
     with file_lock(path, wait=False) as lock:
-        assert lock is not None
+        assert lock
 
 
 def test_who_waits_gets_it_next(tmp_path):
