@@ -239,7 +239,7 @@ ON_EIGHT_LAWS = (
     ("Art. 7:201a VWB; artikel 7:201 lid 2 Veerwetboek.", "Art. 7:201a|v artikel 7:201 lid 2|v"),
     ("Art. 7:201b VWB; art. 7:205 VWB; art. 7:201 BW.", "Art. 7:201b|e art. 7:205|f art. 7:201|u"),
     ("Færgelovens § 19 b, stk. 2. § 19 i færgeloven.", "§ 19 b, stk. 2|v § 19|v"),
-    ("Færgelovens § 19 bb, færgelovens § 19-b, færgelovens § 22.", "§ 19 bb|c § 19-b|c § 22|f"),
+    ("Færgelovens § 19 bb, færgelovens § 19-c, færgelovens § 22.", "§ 19 bb|c § 19-c|c § 22|f"),
     ("Ст. 159.1 Кодекса о паромах, ч. 2 ст. 159 Кодекса о паромах.", "Ст. 159.1|v ч. 2 ст. 159|v"),
     (
         "Ст. 159.2 Кодекса о паромах, статья 159 прим. 3 Кодекса о паромах.",

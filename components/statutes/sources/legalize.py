@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -179,7 +179,27 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     law = _law(path, front["fields"], text[front.end() :], problems)
     if law is not None:
         first_line = text.count("\n", 0, front.end()) + 1
-        yield from _Reading(law, tally).articles(text[front.end() :], first_line, problems)
+        found = _Reading(law, tally).articles(text[front.end() :], first_line, problems)
+        yield from _numbered_by_chapter(found, law) if law.language in ("fi", "sv") else found
+
+
+_CHAPTER = re.compile(r"\d+\s?[a-z]? (?:kap\.|luku\b)", re.IGNORECASE)
+
+
+def _numbered_by_chapter(
+    found: Iterable[tuple[Place, Article]], law: _Law
+) -> Iterator[tuple[Place, Article]]:
+    """The articles, those whose numbers start again in each chapter as "2 kap. 1 §"."""
+    placed = list(found)
+    if len({article.number for _, article in placed}) == len(placed):
+        yield from placed
+        return
+    ids = ArticleIds(law.identifier)
+    for place, article in placed:
+        chapters = (_CHAPTER.match(heading) for heading in reversed(article.headings))
+        chapter = next(filter(None, chapters), None)
+        number = f"{chapter[0]} {article.number}" if chapter else article.number
+        yield place, replace(article, id=ids.of(number), number=number)
 
 
 # Of Windows-1252, whose signs lie at them; no text has others, and YAML refuses them.

@@ -609,3 +609,14 @@ def test_text_that_is_not_utf8_names_its_line(tmp_path):
     problems = []
     assert list(legalize.read(path, problems)) == []
     assert problems[0].line == 5
+
+
+def test_numbers_that_start_again_in_each_chapter_have_the_chapter(read):
+    body = "".join(
+        f"## {chapter} kap. Om båtar\n\n" + "".join(f"##### {n} §\n\nOrd.\n\n" for n in (1, "2 a"))
+        for chapter in (1, 2)
+    )
+    numbers = [article.number for _, article in read(body, country="se")[0]]
+    assert numbers == ["1 kap. 1 §", "1 kap. 2 a §", "2 kap. 1 §", "2 kap. 2 a §"]
+    running = body.partition("## 2 kap.")[0]
+    assert [article.number for _, article in read(running, country="se")[0]] == ["1 §", "2 a §"]
