@@ -179,8 +179,9 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
     law = _law(path, front["fields"], text[front.end() :], problems)
     if law is not None:
         first_line = text.count("\n", 0, front.end()) + 1
-        found = _Reading(law, tally).articles(text[front.end() :], first_line, problems)
-        yield from _numbered_by_chapter(found, law) if law.language in ("fi", "sv") else found
+        articles = _Reading(law, tally).articles(text[front.end() :], first_line, problems)
+        by_chapter = law.language in ("fi", "sv")
+        yield from _numbered_by_chapter(articles, law) if by_chapter else articles
 
 
 _CHAPTER = re.compile(r"\d+\s?[a-z]? (?:kap\.|luku\b)", re.IGNORECASE)
