@@ -22,6 +22,11 @@ _MORE_NAMES = {
     "swiss": "CH",
     "scottish": "scotland",
     **dict.fromkeys(("usa", "america"), "US"),
+    # Romance adjectives that are not formed from the country's name.
+    **dict.fromkeys(("tedesco", "tedesca", "aleman", "alemana", "alemao", "alema"), "DE"),
+    **dict.fromkeys(("francese", "francesa", "frances"), "FR"),
+    **dict.fromkeys(("svizzero", "svizzera", "suizo", "suiza", "suico", "suica"), "CH"),
+    **dict.fromkeys(("spagnolo", "spagnola"), "ES"),
     "uae": "AE",
     "cth": "AU",
     "holland": "NL",

@@ -57,6 +57,9 @@ def test_another_year_is_another_law(text, laws):
     [
         ("Housing (Scotland) Act 1987", " of the Housing (Scotland) Act 1987", True),
         ("Housing (Scotland) Act 1987", " Housing (Scotland) Act", True),
+        ("Codice civile", " del codice civile", True),
+        ("Codice civile", " del codice civile tedesco", False),
+        ("Código Civil", " del Código Civil alemán", False),
         ("Regulation (EU) 2016/679", " of Regulation (EU) 2016/679", True),
         ("Landlord and Tenant Act 1985", " Landlord & Tenant Act 1985", True),
         ("Labor Code of the Philippines", " of the Labor Code", True),
