@@ -201,7 +201,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
     ) -> dict[str, str] | None:
         """The article in the place of a repealed one; None where the law shows none.
 
-        It stands in the same division, begins the day after, and its number goes on from the other
+        It is in the same division, begins the day after, and its number goes on from the other
         one: 25-1, or 25a, for 25.
         """
         last, number = day_of(document.meta.get("valid_to")), parse_number(number_of(document.meta))

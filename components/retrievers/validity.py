@@ -3,7 +3,7 @@
 A retriever's `as_of` is "today", a day as YYYY-MM-DD, or "any" for all there is. An article without
 dates always stays: whether it was in force is unknown, and results say so.
 
-A stub ("(repealed)", an article without a text of its own) stands in no list, whatever the day: it
+A stub ("(repealed)", an article without a text of its own) appears in no list, whatever the day: it
 is found by its citation only.
 
 There are three ways to leave out what was not in force, one for each kind of retriever:

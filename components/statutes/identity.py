@@ -17,7 +17,7 @@ from components.statutes.article import Article
 _YEAR = re.compile(r"(?:(?<=\d[-/])|(?<!\d)(?=\d{4}[-/]\d))(?:1[5-9]|20)\d\d(?!\d)")
 
 
-class _OfLaw(Protocol):
+class _LawRecord(Protocol):
     """An article, or a law itself."""
 
     @property
@@ -57,7 +57,7 @@ def title_of(law: str, law_id: str) -> str:
     return law
 
 
-def names_of_laws(laws: Iterable[_OfLaw]) -> dict[str, tuple[str, ...]]:
+def names_of_laws(laws: Iterable[_LawRecord]) -> dict[str, tuple[str, ...]]:
     """The further names of each law: its bare title, identifier, and those of its source.
 
     Args:

@@ -811,7 +811,7 @@ def _items(
             yield item
         item = {"start": start, "end": end, "number": core, "paragraph": None}
         item |= {"division": parsed.division or None}
-        # "제3조의22" is no range, though its canonical form has a hyphen.
+        # "제3조의22" is not a range, though its canonical form has a hyphen.
         ends = _RANGE.search(number)
         if ends and not forms.dashed and core == ends[0] and int(ends[1]) < int(ends[2]):
             item["otherwise"] = (ends[1], ends[2])

@@ -318,7 +318,7 @@ class LawNames:
     def rest_of_name(self, text: str, law: str) -> str:
         """What follows a name of a law in a text that begins with it; the text without one."""
         tokens = list(tokens_of(text, 0, len(text)))
-        begin = tokens[0][1] if tokens else 0  # "d" of "D.Lgs. 79/2011" is no word of a name
+        begin = tokens[0][1] if tokens else 0  # "d" of "D.Lgs. 79/2011" is an ignored word
         laws, end = self._beginning(text, begin, tokens)
         return text[end:] if law in laws else text
 

@@ -135,7 +135,7 @@ _INITIALS |= {  # "Federal Rule of Evidence 403"
     if code.startswith("Federal Rules")
     for rules in ("Rule", "Rules")
 }
-# A title, or in Illinois a chapter, stands in front of them: "9 V.S.A. § 4461".
+# A title, or in Illinois a chapter, comes before them: "9 V.S.A. § 4461".
 _NUMBERED = re.compile("Delaware|Illinois|Maine|Oklahoma|Pennsylvania|Puerto Rico|Vermont")
 
 

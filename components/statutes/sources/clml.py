@@ -1,7 +1,7 @@
 """Legislation of the United Kingdom in CLML, the XML of legislation.gov.uk.
 
 Units are the `P1` of the body: sections of acts, regulations, articles or rules of instruments. In
-old instruments they are `P2` that stand in no `P1`. The word stands in their ids ("section-82A")
+old instruments they are `P2` without a `P1`. The word is in their ids ("section-82A")
 and in front of their numbers: "Section 82A".
 
 What becomes of the rest:

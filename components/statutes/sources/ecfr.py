@@ -1,6 +1,6 @@
 """The Electronic Code of Federal Regulations (eCFR): bulk XML (`DLPSTEXTCLASS`), or the API's.
 
-The API gives a part of a title: its root is a `DIV`, and the number of the title stands in the
+The API gives a part of a title: its root is a `DIV`, and the number of the title is in the
 citation of an attribute, `hierarchy_metadata`.
 
 Levels are `DIV1` to `DIV9`, told apart by their `TYPE`; some are skipped. A heading and its number

@@ -487,7 +487,7 @@ class Law(NamedTuple):
     id: str | None = None
 
 
-# What stands in the key of one version of a law, which is not another law.
+# What marks the key of one version of a law, which is not another law.
 _VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)(?=[/@]|$)")
 
 
