@@ -177,7 +177,8 @@ _HINT_WITHIN = 200  # characters after a citation, in which its law is named
 # names a part of the article does not belong to it.
 _NAME_GOES_ON = re.compile(
     r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
-    r"(?!(?:Abs|Satz|Nr|Num|Para|Sub|Al\b|Alin|Ziff|Buchst|Art|Sec|Cl|Part|Ch)\w*)"
+    r"(?!(?:Abs(?:atz)?|Satz|Nr|Num\w*|Para(?:graph\w*)?|Sub(?:sec|para)\w*|Al(?:in\w*)?|Ziff(?:er)?"
+    r"|Buchst\w*|Art(?:icles?|ikel\w*)?|Secs?|Sections?|Cl(?:auses?)?|Parts?|Ch(?:ap\w*)?)\b)"
     r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
 )
 _CHINESE = re.compile(r"[\u3400-\u9fff]")

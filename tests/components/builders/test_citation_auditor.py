@@ -327,6 +327,8 @@ def test_of_several_wordings_the_one_of_the_day_is_meant():
         ("art. 5 de la Ley N° 20.999 (Ley de Balsas)", ["verified"]),
         ("art. 5 de la Ley 20", ["unknown law: Ley 20"]),
         ("art. 5 del D.Lgs. 12/2031", ["verified"]),
+        ("l'article 5 du Code des bacs et Chalands", ["not checked"]),
+        ("l'article 5 du Code des bacs et le chaland", ["verified"]),
         ("11 U.S.C. § 5; section 5 of title 11", ["verified", "verified"]),
         ("29 CFR 82.1; section 5 of title 11", ["unknown law: 29 CFR", "verified"]),
         ("section 5 of the Bankruptcy Code", ["verified"]),
@@ -340,6 +342,7 @@ def test_a_law_named_next_to_a_number_is_the_one_that_is_meant(text, found):
         ("REGIMEN DE BALSAS", ["Ley 20.999", "Ley de Balsas"]),
         ("Decreto legislativo 3 maggio 2031, n. 12. Codice delle zattere", []),
         ("Title 11, United States Code", []),
+        ("Code des bacs", []),
     ):
         meta = {"law": law, "number": "5", "law_names": names}
         store.write_documents([Document(id=law, content="Vorrang.", meta=meta)])
