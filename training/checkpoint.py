@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from components.models.devices import BF16, LINEAR, settle_way
+from components.models.devices import BF16, settle_way
 from components.models.folder import (
     MANIFEST_FILE,
     check_target,
@@ -32,6 +32,7 @@ from components.models.folder import (
     whole_folder,
 )
 from components.models.locks import folder_lock
+from components.models.onednn import LINEAR
 from training.command_line import SettingsError, TrainingError, say
 from training.negatives.gold import DrawnNegatives
 from training.records import METRICS_FILE

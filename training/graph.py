@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import LINEAR, DtypeName
+from components.models.devices import DtypeName
 from components.models.encoding import scaled
 from components.models.folder import (
     FUSION_PART,
@@ -34,6 +34,7 @@ from components.models.folder import (
 )
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.models.locks import folder_lock
+from components.models.onednn import LINEAR
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from

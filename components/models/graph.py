@@ -12,13 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import dropout, elu, leaky_relu
+from torch.nn.functional import dropout, elu, one_hot
 
-from components.models.devices import fast_linear
 from components.models.encoding import scaled
 from components.models.errors import ModelError
 from components.models.graph_ops import (
-    NEGATIVE_SLOPE,
     EdgeBlock,
     GraphTensors,
     ReceptiveField,
@@ -28,6 +26,7 @@ from components.models.graph_ops import (
     weighted_sum,
 )
 from components.models.head import Init
+from components.models.onednn import fast_linear
 from components.models.similarity import Similarity
 from components.models.weights import SavedModule, check_arguments
 from components.statutes.article import Article, TextRule, indexed_text
@@ -45,15 +44,14 @@ def graph_layer(
 
     Its `forward(states, own, edges)` takes the states of the sources `[n_sources, entering]`, those
     of the targets `[n_targets, entering]` and the edges between them, and returns
-    `[n_targets, leaving]`, without an activation. Layers with attention have
-    `attention(states, own, edges)` too, which returns `[n_edges, heads]`.
+    `[n_targets, leaving]`, without an activation. "gatv2" has `attention(states, own, edges)` too,
+    which returns `[n_edges, heads]`.
     """
     if kind == "gatv2":
         return _GATv2(entering, leaving, heads, edge_kinds)
-    if kind == "gat":
-        return _GAT(entering, leaving, heads, edge_kinds)
-    layers = {"gcn": _GCN, "sage": _SAGE, "kgnn": _KGNN, "mlp": _MLP}
-    return layers[kind](entering, leaving)
+    if kind == "mlp":
+        return _MLP(entering, leaving)
+    return _Published(kind, entering, leaving, heads)
 
 
 class _GATv2(nn.Module):
@@ -86,82 +84,49 @@ class _GATv2(nn.Module):
         return segment_softmax(pair_scores(sources, targets, self.score, kinds, edges), edges)
 
 
-class _GAT(nn.Module):
-    """Attention that ranks sources in the same order for all targets (Velickovic et al. 2018).
+class _Published(nn.Module):
+    """A layer of torch_geometric, by the names of G-DSR's Table 4.
 
-    e_ij = LeakyReLU(a_t^T W h_i + a_s^T W h_j + w_e), with a number w_e per kind of edge and head.
+    "gat": attention that ranks sources in the same order for all targets (Velickovic et al. 2018).
+    "gcn": neighbours weighed by 1 / sqrt(d_i d_j), their degrees (Kipf and Welling 2017).
+    "sage" and "kgnn": the neighbours' mean or sum next to the node itself (Hamilton et al. 2017;
+    Morris et al. 2019).
     """
 
-    def __init__(
-        self, entering: int, leaving: int, heads: int, edge_kinds: tuple[str, ...]
-    ) -> None:
+    def __init__(self, kind: GraphKind, entering: int, leaving: int, heads: int) -> None:
         super().__init__()
-        self.source = _glorot(entering, leaving, bias=False)
-        self.source_score = nn.Parameter(torch.empty(heads, leaving // heads))
-        self.target_score = nn.Parameter(torch.empty(heads, leaving // heads))
-        nn.init.xavier_uniform_(self.source_score)
-        nn.init.xavier_uniform_(self.target_score)
-        self.kinds = _KindVectors(edge_kinds, heads) if len(edge_kinds) > 1 else None
-        self.bias = nn.Parameter(torch.zeros(leaving))
+        try:
+            from torch_geometric import nn as geometric
+        except ImportError as error:
+            raise ModelError(
+                f"a graph network of kind {kind!r} needs torch_geometric. Run `pip install "
+                "torch_geometric`, or take 'gatv2'."
+            ) from error
+        self.kind = kind
+        self.conv: nn.Module
+        if kind == "gat":
+            options = {"add_self_loops": False, "edge_dim": len(EDGE_KINDS)}
+            self.conv = geometric.GATConv(entering, leaving // heads, heads, **options)
+        elif kind == "gcn":
+            self.conv = geometric.GCNConv(entering, leaving, normalize=False)
+        else:
+            conv = geometric.SAGEConv if kind == "sage" else geometric.GraphConv
+            self.conv = conv(entering, leaving)
 
     def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:  # noqa: ARG002
-        sources = _linear(self.source, states)
-        return weighted_sum(sources, self._shares(sources, edges), edges) + self.bias
+        message: Tensor = self.conv(states, *self._edges(edges, states.dtype))
+        return message if edges.own is None else take_rows(message, edges.own)
 
-    def attention(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:  # noqa: ARG002
-        return self._shares(_linear(self.source, states), edges)
-
-    def _shares(self, sources: Tensor, edges: EdgeBlock) -> Tensor:
-        by_head = sources.view(len(sources), *self.source_score.shape)
-        of_sources = torch.einsum("nhd,hd->nh", by_head, self.source_score)
-        of_targets = torch.einsum("nhd,hd->nh", by_head, self.target_score)
-        if edges.own is not None:
-            of_targets = take_rows(of_targets, edges.own)
-        scores = take_rows(of_sources, edges.source) + take_rows(of_targets, edges.target)
-        if self.kinds is not None:
-            # As a matrix product, whose gradient is one too: a sum over some ten thousand edges per
-            # kind.
-            is_kind = edges.kind[:, None] == torch.arange(len(EDGE_KINDS), device=scores.device)
-            scores = scores + is_kind.to(scores.dtype) @ self.kinds()
-        return segment_softmax(leaky_relu(scores, NEGATIVE_SLOPE), edges)
-
-
-class _GCN(nn.Module):
-    """Neighbours weighed by 1 / sqrt(d_i d_j), their degrees (Kipf and Welling 2017)."""
-
-    def __init__(self, entering: int, leaving: int) -> None:
-        super().__init__()
-        self.source = _glorot(entering, leaving)
-
-    def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:  # noqa: ARG002
-        weights = edges.degrees.to(states.dtype).rsqrt()
-        return _linear(self.source, weighted_sum(states, weights[:, None], edges))
-
-
-class _SAGE(nn.Module):
-    """The neighbours' mean next to the node itself (Hamilton et al. 2017)."""
-
-    def __init__(self, entering: int, leaving: int) -> None:
-        super().__init__()
-        self.source = _glorot(entering, leaving)
-        self.own = _glorot(entering, leaving, bias=False)
-
-    def forward(self, states: Tensor, own: Tensor, edges: EdgeBlock) -> Tensor:
-        summed = weighted_sum(states, self._weights(edges, states.dtype)[:, None], edges)
-        return _linear(self.source, summed) + _linear(self.own, own)
-
-    def _weights(self, edges: EdgeBlock, dtype: torch.dtype) -> Tensor:
-        others = _others(edges)
-        before = torch.cat([others.new_zeros(1), others.cumsum(0)])
-        count = before[edges.target_ends].diff().clamp(min=1)
-        return others.to(dtype) / count[edges.target]
-
-
-class _KGNN(_SAGE):
-    """The neighbours' sum next to the node itself (Morris et al. 2019)."""
-
-    def _weights(self, edges: EdgeBlock, dtype: torch.dtype) -> Tensor:
-        return _others(edges).to(dtype)
+    def _edges(self, edges: EdgeBlock, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        """The edges as the layer takes them, both ends as rows of its input."""
+        target = edges.target if edges.own is None else edges.own[edges.target]
+        index = torch.stack([edges.source, target])
+        if self.kind == "gat":
+            return index, one_hot(edges.kind, len(EDGE_KINDS)).to(dtype)
+        if self.kind == "gcn":
+            return index, edges.degrees.to(dtype).rsqrt()
+        # The node itself has a matrix of its own.
+        return (index[:, edges.kind != EDGE_KINDS.index("self")],)
 
 
 class _MLP(nn.Module):
@@ -196,11 +161,10 @@ class _KindVectors(nn.Module):
         return table.index_copy(0, self.codes, self.weight)
 
 
-def _glorot(entering: int, leaving: int, *, bias: bool = True) -> nn.Linear:
-    linear = nn.Linear(entering, leaving, bias=bias)
+def _glorot(entering: int, leaving: int) -> nn.Linear:
+    linear = nn.Linear(entering, leaving)
     nn.init.xavier_uniform_(linear.weight)
-    if bias:
-        nn.init.zeros_(linear.bias)
+    nn.init.zeros_(linear.bias)
     return linear
 
 
@@ -209,14 +173,7 @@ def _linear(layer: nn.Module, states: Tensor) -> Tensor:
     return mapped
 
 
-def _others(edges: EdgeBlock) -> Tensor:
-    """1 for an edge from another node, 0 for a self-loop, which has a matrix of its own."""
-    return (edges.kind != EDGE_KINDS.index("self")).long()
-
-
 __all__ = ["GraphKind", "GraphTensors", "LegislativeGraphEncoder"]
-
-_WITH_ATTENTION = ("gatv2", "gat")
 
 
 class LegislativeGraphEncoder(SavedModule):
@@ -228,8 +185,8 @@ class LegislativeGraphEncoder(SavedModule):
     step 0 it *is* its input, bit for bit, in training mode too, while every zero receives a
     gradient at the first step. Dropout acts after every ELU.
 
-    Two runs give the same bits, forwards and backwards, on one machine with the same number of
-    threads.
+    Two runs of "gatv2" and "mlp" give the same bits, forwards and backwards, on one machine with
+    the same number of threads.
 
     Args:
         dim: Width of the vectors.
@@ -237,8 +194,8 @@ class LegislativeGraphEncoder(SavedModule):
         layers: Number of layers, and so how many edges away an article sees.
         heads: Attention heads; must divide `dim` and `hidden`. Only "gatv2" and "gat" have any.
             G-DSR: 1.
-        kind: "gatv2" (G-DSR), "gat", "gcn", "sage" or "kgnn"; "mlp" sees no neighbours: a control
-            of equal size.
+        kind: "gatv2" (G-DSR); "gat", "gcn", "sage" or "kgnn", which are torch_geometric's; "mlp"
+            sees no neighbours: a control of equal size.
         init: How a fresh network is initialised.
         edge_kinds: The kinds of edges it is made for; with more than one, attention learns a
             vector for each.
@@ -246,7 +203,7 @@ class LegislativeGraphEncoder(SavedModule):
         similarity: Of the bi-encoder below.
 
     Raises:
-        ModelError: A value is out of its range.
+        ModelError: A value is out of its range, or torch_geometric is not installed.
     """
 
     description = "graph network"
@@ -344,12 +301,11 @@ class LegislativeGraphEncoder(SavedModule):
             `[n_edges, heads]`, in the graph's order of edges; no gradient.
 
         Raises:
-            ModelError: As for `forward`; or the network has no attention.
+            ModelError: As for `forward`; or the network is not of kind "gatv2".
         """
-        if self.kind not in _WITH_ATTENTION:
+        if self.kind != "gatv2":
             raise ModelError(
-                f"a graph network of kind {self.kind!r} has no attention: take "
-                f"{' or '.join(_WITH_ATTENTION)}."
+                f"only networks of kind 'gatv2' show their attention, not {self.kind!r}."
             )
         field = self._fitting(features, graph).receptive_field(None, self.layers)
         with torch.no_grad(), torch.autocast(features.device.type, enabled=False):

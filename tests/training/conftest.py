@@ -14,7 +14,8 @@ from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import BF16, LINEAR
+from components.models.devices import BF16
+from components.models.onednn import LINEAR
 from components.statutes.corpus import StatuteCorpus
 from training.ablation.grid import AblationSettings, GridSettings
 from training.command_line import DONE

@@ -21,7 +21,8 @@ from runs import of_aldermere, outcome, steady, work_of
 from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import BF16, LINEAR, fast_bf16
+from components.models.devices import BF16, fast_bf16
+from components.models.onednn import LINEAR
 from training import checkpoint as checkpoints
 from training.checkpoint import (
     COMPLETE_FILE,

@@ -7,15 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from components.models import devices
-from components.models.devices import (
-    LINEAR,
-    _OneDnnLinear,
-    fast_linear,
-    inference,
-    pack_linear_layers,
-)
+from components.models import devices, onednn
+from components.models.devices import inference, pack_linear_layers
 from components.models.errors import ModelError
+from components.models.onednn import LINEAR, _OneDnnLinear, fast_linear
 
 # Devices and number formats
 
@@ -121,10 +116,10 @@ def test_a_linear_layer_and_its_gradients_are_the_same(kind, bias):
 @pytest.mark.parametrize(("gain", "taken"), [(2.0, True), (1.0, False)])
 def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
     on_gpu = torch.device("cuda")
-    monkeypatch.setattr(devices.LINEAR, "_settled", None)
-    monkeypatch.setattr(devices.LINEAR, "gain", lambda: gain)
+    monkeypatch.setattr(LINEAR, "_settled", None)
+    monkeypatch.setattr(LINEAR, "gain", lambda: gain)
     calls = []
-    monkeypatch.setattr(devices, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
+    monkeypatch.setattr(onednn, "_onednn_linear", lambda *args: calls.append(1) or torch.zeros(1))
     with torch.no_grad(), fast_linear(torch.device("cpu")):
         nn.Linear(4, 4)(torch.ones(1, 4))
     assert bool(calls) == taken
@@ -137,7 +132,7 @@ def test_the_faster_of_the_two_is_taken(monkeypatch, gain, taken):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("bias", [True, False])
 def test_packed_layers_compute_the_same_however_many_rows(monkeypatch, dtype, bias):
-    monkeypatch.setattr(devices.LINEAR, "_settled", "onednn")
+    monkeypatch.setattr(LINEAR, "_settled", "onednn")
     if dtype == torch.bfloat16 and not devices.fast_bf16(CPU):
         pytest.skip("bfloat16 is not fast here")
     torch.manual_seed(0)
@@ -159,8 +154,8 @@ def test_packed_layers_compute_the_same_however_many_rows(monkeypatch, dtype, bi
 
 @pytest.mark.parametrize("gain", [0.0, 1.0])
 def test_layers_are_not_packed_where_that_is_not_faster(monkeypatch, gain):
-    monkeypatch.setattr(devices.LINEAR, "_settled", None)
-    monkeypatch.setattr(devices.LINEAR, "gain", lambda: gain)
+    monkeypatch.setattr(LINEAR, "_settled", None)
+    monkeypatch.setattr(LINEAR, "gain", lambda: gain)
     layer = nn.Linear(4, 4)
     for device in ("cpu", "cuda"):
         pack_linear_layers(layer, torch.device(device), torch.float32)
@@ -173,7 +168,7 @@ def test_layers_are_not_packed_where_that_is_not_faster(monkeypatch, gain):
 def test_best_round_counts_against_best_round_in_turns(monkeypatch):
     now = 0.0
     run = []
-    monkeypatch.setattr(devices.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(onednn.time, "perf_counter", lambda: now)
 
     def way(name, seconds):
         def compute():
@@ -185,5 +180,5 @@ def test_best_round_counts_against_best_round_in_turns(monkeypatch):
 
     known = way("known", [9, 6, 7, 8, 9, 9, 9, 9])
     other = way("other", [5, 5, 5, 5, 5, 5, 5, 2])
-    assert devices.gain(known, other) == 3
+    assert onednn.gain(known, other) == 3
     assert run == ["known", "other"] * 8
