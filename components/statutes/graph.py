@@ -189,19 +189,6 @@ class LegislativeGraph:
             reached[self.source[reached[self.target]]] = True
         return np.flatnonzero(reached)
 
-    def dependents(self, nodes: npt.ArrayLike, hops: int) -> Nodes:
-        """The nodes that messages of `nodes` reach in `hops` steps, themselves included, ascending.
-
-        Only the output of `hops` layers of a graph network at these depends on features of `nodes`.
-
-        Raises:
-            IndexError: There is no such node.
-        """
-        reached = self._mask(nodes)
-        for _ in range(hops):
-            reached[self.target[reached[self.source]]] = True
-        return np.flatnonzero(reached)
-
     def part(self, nodes: npt.ArrayLike) -> LegislativeGraph:
         """The graph of some nodes and the edges among them.
 

@@ -106,17 +106,18 @@ CASES = [
             "device": CPU,
             "dtype": "float32",
             "store": STORE,
-            "incomplete_laws": "without_graph",
             "progress_bar": False,
         },
         {
             "documents": [
-                Document(id="h9", content="A roof.", meta={"law": "Tax Code", "law_articles": 1}),
-                Document(id="h1", content="A roof.", meta={"law": "Housing Code"}),
+                Document(id="x8", content="A roof.", meta={"law": "Tax Code", "law_articles": 1}),
+                Document(
+                    id="x9", content="A roof.", meta={"law": "Pension Code", "law_articles": 1}
+                ),
             ]
         },
         loads=(registry.BiEncoder, "load"),
-        needed={"model": GRAPH_MODEL, "incomplete_laws": "without_graph"},
+        needed={"model": GRAPH_MODEL},
         protocol=DocumentEmbedder,
     ),
     Case(
