@@ -27,7 +27,7 @@ from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.answered import has_unread
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.embedding import record_weight, recorded_weight
-from components.retrievers.hybrid import LawIndex
+from components.retrievers.lists import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.citations.laws import LawNames
 from components.statutes.corpus import StatuteCorpus
@@ -850,7 +850,7 @@ def index_corpus(
             store.journal.keep_only(base, texts.digests)
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
-        LawIndex.read(store, K1, B)
+        LawIndex(store, K1, B)
         if chosen is not None:
             _keep_weight(store, chosen, encoded=bool(encoded), say=say)
         if chosen is not None and questions:

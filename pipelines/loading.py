@@ -225,10 +225,9 @@ def _ranker_digest(ranker: StatuteRanker) -> str:
     if ranker.model is None:
         raise ModelError("StatuteRanker.model is null. Load the pipeline with load_pipeline.")
     digest = ranker_digest(find_model(ranker.model))
-    otherwise = {"calibrated": ranker.calibrated, "meta_fields": ranker.meta_fields or []}
-    if not any(otherwise.values()):
+    if not ranker.meta_fields:
         return digest
-    named = json.dumps({"ranker": digest, **otherwise}, sort_keys=True)
+    named = json.dumps({"ranker": digest, "meta_fields": ranker.meta_fields}, sort_keys=True)
     return hashlib.sha256(named.encode()).hexdigest()
 
 

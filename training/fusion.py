@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.boosted_trees import FEW_QUESTIONS, Example
 from components.models.dense_index import DenseIndex
 from components.models.folder import (
     FUSION_PART,
     MANIFEST_FILE,
-    RANKER_PART,
     PartWriter,
     check_target,
     find_model,
@@ -37,7 +35,9 @@ from components.models.learned_fusion import (
     DENSE,
     DIVISION,
     DIVISION_WEIGHT,
+    FEW_QUESTIONS,
     FUSED_FROM,
+    Example,
     LawArrays,
     LearnedFusion,
     RankedList,
@@ -56,7 +56,6 @@ from components.statutes.significance import bootstrap_interval, paired_randomis
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, evaluated, texts_of, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
-from training.starting_model import for_another_first_stage
 
 FOLDS = 5
 # What is tried as the weight of the list by meaning, where words have 1.
@@ -95,15 +94,6 @@ class Found:
             n_articles: Of the law.
         """
         return fused_by_rank(self.lists, weights_for(weights, self.coverage), n_articles)
-
-    def ranks_of(self, rows: Rows, n_articles: int) -> dict[str, NDArray[np.float32]]:
-        """Ranks in each list, float32 `[n]`; NaN where the list does not contain the article."""
-        ranks = {}
-        for name, each in self.lists.items():
-            of_all = np.full(n_articles, np.nan, dtype=np.float32)
-            of_all[each.rows] = each.ranks
-            ranks[name] = of_all[rows]
-        return ranks
 
 
 def by_meaning(index: DenseIndex, vector: NDArray[np.float32]) -> RankedList:
@@ -468,10 +458,7 @@ def _publish(
     metrics: Mapping[str, Any],
     fusion: LearnedFusion | None,
 ) -> None:
-    """Write the model folder: what the model's folder holds, and the fusion.
-
-    A ranker is copied without its learnt order, which was learnt from the ranks before this fusion.
-    """
+    """Write the model folder: what the model's folder holds, and the fusion."""
     output = Path(settings.output).absolute()
     source = find_model(settings.model)
     made = None
@@ -485,8 +472,6 @@ def _publish(
         manifest = read_manifest(source)
         parts: dict[str, Path | PartWriter] = {each: source / each for each in manifest.parts}
         parts.pop(FUSION_PART, None)
-        if RANKER_PART in parts:
-            parts[RANKER_PART] = for_another_first_stage(source / RANKER_PART)
         if fusion is not None:
             digest = manifest_digest(manifest)
             parts[FUSION_PART] = lambda folder: fusion.save(folder, digest)

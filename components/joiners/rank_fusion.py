@@ -10,7 +10,7 @@ from haystack import Document, component
 from components.converters.articles import headings_of, language_of, ranks_of
 from components.parameters import StatuteComponent, check_number, checked_top_k
 from components.statutes.article import indexed_text
-from components.statutes.fusion import FUSION_K, rank_scores
+from components.statutes.fusion import FUSION_K, fused_scores
 from components.statutes.lexical import coverage, trust
 
 CITATION = "citation"
@@ -21,7 +21,7 @@ _OTHER_INPUTS = {"pinned", "query", "top_k", "unanswerable"}
 class StatuteRankFuser(StatuteComponent):
     """Fuses the lists of several retrievers by their ranks, keyed by article id.
 
-    The score is that of `components.statutes.fusion.rank_scores`, divided by the highest possible
+    The score is that of `components.statutes.fusion.fused_scores`, divided by the highest possible
     one, the sum of `w_s / (k + 1)` over all stages: 1 means first everywhere.
 
     ```python
@@ -144,11 +144,11 @@ class StatuteRankFuser(StatuteComponent):
         for stage, ids in [(CITATION, above), *rankings.items()]:
             for rank, id_ in enumerate(ids, start=1):
                 ranks[id_][stage] = rank
-        fused = rank_scores(list(rankings.values()), list(weights.values()), self.k)
+        fused = fused_scores(list(rankings.values()), list(weights.values()), self.k)
         # If no stage has any weight, all scores are 0.
         highest = sum(weight / (self.k + 1) for weight in weights.values()) or 1.0
         scores = {id_: score / highest for id_, score in fused.items() if id_ not in above}
-        ordered = [*above, *sorted(scores, key=lambda id_: -scores[id_])][:top_k]
+        ordered = [*above, *scores][:top_k]
         return {
             "documents": [
                 replace(

@@ -25,7 +25,6 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
 
 from components.models.biencoder import BiEncoder
-from components.models.candidate_order import LearnedOrder, LearnedOrderRecord
 from components.models.dense_index import ranked, rescored
 from components.models.devices import DtypeName, inference, resolve_device, resolve_dtype
 from components.models.encoding import (
@@ -318,23 +317,8 @@ def _place(part: list[int], whole: list[int], start: int) -> int:
 SETTINGS_FILE = "ranker.json"
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """From a logit to the probability that the article answers: p = sigmoid(scale logit + offset).
-
-    Attributes:
-        scale: Above 0, so that the order does not change.
-        offset: Lower where few candidates answer.
-    """
-
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
-
-    scale: float
-    offset: float
-
-    def probabilities(self, logits: Tensor) -> Tensor:
-        """float32 of the shape of `logits`, each in [0, 1]."""
-        return torch.sigmoid(self.scale * logits.float() + self.offset)
+# An order learnt by boosted trees, and Platt's scaling: the weight does as well where it counts.
+_NO_LONGER_READ = ("calibration", "learned_order")
 
 
 @dataclass(frozen=True)
@@ -344,12 +328,9 @@ class RankerSettings:
     Attributes:
         passages: The most passages of an article that are read.
         passage_tokens: Longest passage in tokens, without the question and special tokens.
-        calibration: Fitted on lists of candidates at their natural rate, article by article.
         fusion_weight: Weight of the first stage's rank, relative to weight 1 for the ranker's.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in older folders.
-        learned_order: Record of the learnt order, if there is one. It replaces the weight if it was
-            learnt from every list that ranked the candidates.
 
     Raises:
         ModelError: A value is out of its range, or the word segmenter is not installed.
@@ -359,10 +340,8 @@ class RankerSettings:
 
     passages: int = 2
     passage_tokens: int = 128
-    calibration: Calibration | None = None
     fusion_weight: float | None = None
     segmentation: Segmentation | None = None
-    learned_order: LearnedOrderRecord | None = None
 
     def __post_init__(self) -> None:
         if self.segmentation not in (None, *get_args(Segmentation)):
@@ -373,19 +352,8 @@ class RankerSettings:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ModelError(f"{name} must be a whole number from 1, not {value!r}.")
-        if self.calibration is not None and not (
-            0 < self.calibration.scale < math.inf and math.isfinite(self.calibration.offset)
-        ):
-            raise ModelError(
-                f"calibration must have a scale above 0 and a finite offset, not "
-                f"{self.calibration.scale!r} and {self.calibration.offset!r}."
-            )
         if self.fusion_weight is not None and not 0 <= self.fusion_weight < math.inf:
             raise ModelError(f"fusion_weight must be 0 or more, not {self.fusion_weight!r}.")
-        if self.learned_order is not None and self.fusion_weight is None:
-            raise ModelError(
-                "learned_order needs a fusion_weight, for lists that it was not learnt from."
-            )
 
     def save(self, folder: Path) -> None:
         """Write `ranker.json` into the part's folder."""
@@ -394,14 +362,17 @@ class RankerSettings:
 
     @classmethod
     def load(cls, folder: Path) -> RankerSettings:
-        """Read `ranker.json` of the part's folder.
+        """Read `ranker.json` of the part's folder; what older releases wrote besides is ignored.
 
         Raises:
             ModelError: It is missing, not JSON, or a field is missing, unknown or ill-typed.
         """
         path = folder / SETTINGS_FILE
         try:
-            return parsed_record(cls, path.read_text(encoding="utf-8"))
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(fields, dict):
+                fields = {name: fields[name] for name in fields if name not in _NO_LONGER_READ}
+            return parsed_record(cls, json.dumps(fields))
         except (OSError, ValueError) as error:
             raise ModelError(
                 f"{path}: {error} Copy the model folder again, or train the ranker again."
@@ -612,7 +583,6 @@ class CrossEncoderRanker:
         text_rule: Which parts of an article are meant to be read.
         dtype: Number format of the Transformer; weights and the last layer are always float32.
         name: Name or path, for messages.
-        order: Learnt order of the candidates; None if there is none.
 
     Raises:
         ModelError: The model is of a kind that does not read pairs of texts, or gives more than one
@@ -627,10 +597,8 @@ class CrossEncoderRanker:
         text_rule: TextRule = "headings_text",
         dtype: DtypeName = "auto",
         name: str = "",
-        order: LearnedOrder | None = None,
     ) -> None:
         self.encoder = encoder
-        self.order = order
         self.tokenizer = PairTokenizer(*prepare(encoder))
         self.settings = settings or RankerSettings()
         self.text_rule: TextRule = text_rule
@@ -791,26 +759,21 @@ class CrossEncoderRanker:
 
         Raises:
             ModelError: The model cannot be found, is not a cross-encoder, is broken, or could only
-                be opened by running code that came with it; or as `LearnedOrder.load`.
+                be opened by running code that came with it.
         """
         target = resolve_device(device)
         resolve_dtype(dtype, torch.device("cpu"))  # refuse a wrong name before loading
         folder = find_model(name_or_path)
         manifest = ranker_manifest(folder)
         settings = RankerSettings()
-        order = None
         text_rule: TextRule = "headings_text"
         if manifest is not None:
             folder = folder / RANKER_PART
             settings, text_rule = RankerSettings.load(folder), manifest.text_rule
-            if settings.learned_order is not None:
-                order = LearnedOrder.load(folder, settings.learned_order)
         encoder = open_cross_encoder(folder)
         try:
             name = str(name_or_path)
-            ranker = cls(
-                encoder, settings, text_rule=text_rule, dtype=dtype, name=name, order=order
-            )
+            ranker = cls(encoder, settings, text_rule=text_rule, dtype=dtype, name=name)
         except ModelError as error:
             raise ModelError(f"{folder}: {error}") from error
         encoder.eval()

@@ -12,12 +12,9 @@ import numpy as np
 import torch
 from haystack import Document, component, logging
 from haystack.utils import ComponentDevice
-from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, ranks_of
-from components.models.candidate_order import LearnedOrder, rank_candidates
 from components.models.cross_encoder import (
-    Calibration,
     CrossEncoderRanker,
     PassageChooser,
     Span,
@@ -36,6 +33,7 @@ from components.parameters import (
     checked_top_k,
 )
 from components.statutes.article import TextRule, indexed_text
+from components.statutes.fusion import rank_candidates
 from components.statutes.question import clean_question
 
 # A document as the ranker reads it.
@@ -350,7 +348,6 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         candidates: int = 90,
         score_threshold: float | None = None,
         meta_fields: list[str] | None = None,
-        calibrated: bool = False,
         fuse_with_first_stage: bool | None = None,
         time_budget_ms: float | None = None,
         biencoder: str | None = None,
@@ -368,12 +365,9 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             score_threshold: leaves out articles with a lower score; pinned ones stay.
             meta_fields: metadata that is read before the article's headings and text; short ones,
                 since they take up the first passage.
-            calibrated: whether the score is the probability that the article answers, by the
-                calibration in the model's folder, in place of the plain sigmoid.
-            fuse_with_first_stage: whether the documents' original order counts too. It counts
-                through the folder's learnt order (`LearnedOrder`) if that was learnt from every
-                list that ranked the documents, otherwise through the folder's weight. None means
-                yes if the folder has a weight. Scores stay the ranker's.
+            fuse_with_first_stage: whether the documents' original order counts too, by the weight
+                in the model's folder (`rank_candidates`). None means yes if the folder has one.
+                Scores stay the ranker's.
             time_budget_ms: time that ranking may take; candidates that do not fit are not ranked.
                 One candidate is always read, however long it takes.
             biencoder: chooses the passages of long articles, by name or path; None takes the one
@@ -390,7 +384,6 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         self.candidates = candidates
         self.score_threshold = score_threshold
         self.meta_fields = meta_fields
-        self.calibrated = calibrated
         self.fuse_with_first_stage = fuse_with_first_stage
         self.time_budget_ms = time_budget_ms
         self.biencoder = biencoder
@@ -398,8 +391,6 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         self._pace = Pace()
         _check_limits(score_threshold, time_budget_ms)
         check_count("StatuteRanker.candidates", candidates, 1)
-        if not isinstance(calibrated, bool):
-            raise ValueError(f"StatuteRanker.calibrated must be true or false, got {calibrated!r}.")
         if not isinstance(fuse_with_first_stage, bool | None):
             raise ValueError(
                 "StatuteRanker.fuse_with_first_stage must be true, false or null, got "
@@ -421,7 +412,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
 
         Raises:
             ModelError: no model is named, one cannot be loaded, or the ranker's folder lacks the
-                requested calibration or weight.
+                requested weight.
         """
         self._loaded()
 
@@ -476,7 +467,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             replace(listed.get(id_, document), score=1.0, embedding=None)
             for id_, document in above.items()
         ]
-        in_order = self._in_order(scored, [each.document for each in candidates])
+        in_order = self._in_order(scored)
         found += in_order
         read = {document.id for document in found}
         found += [
@@ -491,62 +482,39 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         best = [each for each in in_order if each.meta["ranks"]["reranker"] == 1]
         return {"documents": found[:k], "best": best, "meta": meta}
 
-    def _in_order(self, scored: list[Scored], candidates: list[Document]) -> list[Document]:
+    def _in_order(self, scored: list[Scored]) -> list[Document]:
+        """The candidates that were read, best first."""
         ranker, _ = self._loaded()
-        settings = ranker.settings
-        logits = torch.tensor([each.logit for each in scored])
-        calibration = settings.calibration if self.calibrated else None
-        scores = (calibration or Calibration(1.0, 0.0)).probabilities(logits).tolist()
-        ranks = {
-            place: rank for rank, place in enumerate(rank_candidates(logits).tolist(), start=1)
-        }
+        logits = [each.logit for each in scored]
+        scores = torch.sigmoid(torch.tensor(logits)).tolist()
+        ranks = np.argsort(rank_candidates(logits)) + 1
+        weight = None
+        if self.fuse_with_first_stage is not False:
+            weight = ranker.settings.fusion_weight
+        places = [each.candidate.place for each in scored]
         found = []
-        for place in self._order(scored, candidates).tolist():
-            candidate, _, passage, read = scored[place]
+        for row in rank_candidates(logits, weight, places).tolist():
+            candidate, _, passage, read = scored[row]
             meta = candidate.document.meta
             meta = {
                 **meta,
-                "ranks": {**ranks_of(meta), "reranker": ranks[place]},
+                "ranks": {**ranks_of(meta), "reranker": int(ranks[row])},
                 "passage": candidate.in_content(passage),
             }
             if not candidate.is_whole(read):
                 meta["passages_read"] = [candidate.in_content(each) for each in read]
-            document = replace(candidate.document, meta=meta, score=scores[place], embedding=None)
-            found.append(document)
+            found.append(replace(candidate.document, meta=meta, score=scores[row], embedding=None))
         return found
-
-    def _order(self, scored: list[Scored], candidates: list[Document]) -> NDArray[np.int64]:
-        """Indices into `scored`, best first; `candidates` show which lists ranked them."""
-        ranker, _ = self._loaded()
-        logits = [each.logit for each in scored]
-        if self.fuse_with_first_stage is False or not scored:
-            return rank_candidates(logits)
-        places = [each.candidate.place for each in scored]
-        lists = {name for document in candidates for name in ranks_of(document.meta)}
-        # An order that was learnt without one of these lists does not apply.
-        if ranker.order is not None and lists and lists.issubset(ranker.order.lists):
-            ranks = [ranks_of(each.candidate.document.meta) for each in scored]
-            by_list = {
-                name: [own.get(name, math.nan) for own in ranks] for name in ranker.order.lists
-            }
-            return ranker.order.ranked(LearnedOrder.table(logits, places, by_list))
-        return rank_candidates(logits, ranker.settings.fusion_weight, places)
 
     def _loaded(self) -> tuple[CrossEncoderRanker, PassageChooser | None]:
         if self._models is None:
             models = load_ranker(self.model, self.biencoder, self.device, self.dtype)
-            settings = models[0].settings
-            for name, asked, there in (
-                ("calibrated", self.calibrated, settings.calibration),
-                ("fuse_with_first_stage", self.fuse_with_first_stage, settings.fusion_weight),
-            ):
-                if asked and there is None:
-                    raise ModelError(
-                        f"StatuteRanker.{name} is true, and {self.model} holds nothing for it: "
-                        "training (python -m training.ranker) fits it on dev questions, where it "
-                        "has some and the ranker's scores tell answers apart. Set it to false, or "
-                        "train with more questions of the split dev."
-                    )
+            if self.fuse_with_first_stage and models[0].settings.fusion_weight is None:
+                raise ModelError(
+                    f"StatuteRanker.fuse_with_first_stage is true, and {self.model} has no weight "
+                    "for it: training (python -m training.ranker) chooses it on dev questions. Set "
+                    "it to false, or train with questions of the split dev."
+                )
             self._models = models
         return self._models
 

@@ -13,7 +13,6 @@ from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
-from components.converters.articles import headings_of, language_of, law_of
 from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
@@ -21,25 +20,31 @@ from components.models.learned_fusion import (
     BM25,
     DENSE,
     DIVISION,
-    DIVISION_WEIGHT,
     FULL_COVERAGE,
     FUSED_FROM,
-    LawArrays,
     LearnedFusion,
     RankedList,
-    division_texts,
     fused_by_rank,
     learned_fusion_of,
     weights_for,
 )
-from components.models.lexical_index import LexicalIndex, RowMask
 from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
 from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
-from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
+from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.lists import (
+    CITATION,
+    AnsweredList,
+    ArticleList,
+    CitationList,
+    DivisionList,
+    LawIndex,
+    MeaningList,
+    SearchedQuestion,
+    WordList,
+)
 from components.retrievers.resident import (
-    ReadableStore,
     ResidentIndex,
     Retriever,
     allowed_keys,
@@ -51,18 +56,16 @@ from components.retrievers.resident import (
 )
 from components.retrievers.validity import TODAY
 from components.statutes.fusion import FUSION_K
-from components.statutes.lexical import K1, B, analysis_version
+from components.statutes.lexical import K1, B
 from components.statutes.question import clean_question
-from components.statutes.spelling import Spelling, corrected
+from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
 
-CITATION = "citation"
-
-# A citation that fits several articles is a hint and not an answer: chosen on training questions.
-_WEIGHTS = {CITATION: 0.25, BM25: 1.0, DIVISION: DIVISION_WEIGHT, DENSE: 1.0}
+_LISTS = (CITATION, BM25, DIVISION, DENSE, ANSWERED)
 _MOST_CITED = 100
+_OF_CITATIONS = ("pinned", "left_out", "missing", "not_followed", "unanswerable")
 
 
 @component
@@ -183,7 +186,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.device = device
         self.dtype = dtype
         self.refresh_seconds = refresh_seconds
-        self._weights = {**_WEIGHTS, **_checked_weights(f"{name}.weights", weights)}
+        _check_weights(f"{name}.weights", weights)
         same: dict[str, Any] = {
             "filters": filters,
             "as_of": as_of,
@@ -299,13 +302,13 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.warm_up()
         return settled(
             self._store,
-            lambda state: self._searched(state, question, narrowed, n, day, correct=correct),
+            lambda state: self._answer(state, question, narrowed, n, day, correct=correct),
         )
 
-    def _searched(
+    def _answer(
         self,
         state: Hashable,
-        question: str,
+        query: str,
         filters: dict[str, Any] | None,
         n: int,
         day: date | None,
@@ -313,14 +316,13 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         correct: bool,
     ) -> tuple[dict[str, Any], bool]:
         """`run` in a state of the store, as `settled` takes it."""
-        found = self._found(state, question, filters, day, correct=correct)
-        law, lists, cited = found.law, found.lists, found.cited
+        found = self._search(state, query, filters, day, correct=correct)
+        law, lists, cited = found.question.law, found.lists, found.question.cited
         pinned: list[Document] = cited["pinned"]
         n = 0 if cited["unanswerable"] else n
-        rows, scores = self._fused(found, found.weights)
-        rows, scores = rows[: max(0, n - len(pinned))], scores[: max(0, n - len(pinned))]
-        told_by = (BM25, DENSE, ANSWERED)
-        firsts = {stage: lists[stage].rows[:1] for stage in told_by if stage in lists and n}
+        n_below = max(0, n - len(pinned))
+        rows, scores = (each[:n_below] for each in self._fused(found, found.weights))
+        firsts = {stage: lists[stage].rows[:1] for stage in found.evidence if n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
         documents = {each.id: each for each in self._store.fetch(keys)}
         evidence = [
@@ -337,80 +339,84 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         below = [replace(documents[id_], score=score) for id_, score in fused if id_ in documents]
         below = validity_of(self._store, state).with_wordings(below)
         top = [*(replace(each, score=1.0) for each in pinned), *below][:n]
-        ranks = {each.id: law.ranks_of(each.id, lists) for each in top}
-        rankings = {
-            stage: dict(
-                zip(
-                    law.ids_of(each.rows[: self.depth]),
-                    each.ranks[: self.depth].tolist(),
-                    strict=True,
-                )
-            )
-            for stage, each in lists.items()
-        }
-        for id_, own in ranks.items():
-            for stage, rank in own.items():
-                rankings[stage].setdefault(id_, rank)
+        top_rows = law.rows_of(each.id for each in top)
+        ranks: dict[str, dict[str, int]] = {each.id: {} for each in top}
+        rankings = {}
+        for stage, listed in lists.items():
+            rankings[stage] = law.ranks_of(listed, np.arange(len(listed.rows))[: self.depth])
+            # What is returned is named with its rank in every list, however deep.
+            own = law.ranks_of(listed, np.flatnonzero(np.isin(listed.rows, top_rows)))
+            for id_ in [id_ for id_ in ranks if id_ in own]:
+                ranks[id_][stage] = own[id_]
+                rankings[stage].setdefault(id_, own[id_])
         return {
             "documents": [
                 replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in top
             ],
-            "pinned": pinned,
-            "left_out": cited["left_out"],
-            "missing": cited["missing"],
-            "not_followed": cited["not_followed"],
+            **{name: cited[name] for name in _OF_CITATIONS},
             "evidence": evidence,
             "rankings": {stage: Ranks(each) for stage, each in rankings.items()},
             "corrections": found.corrections,
-            "unanswerable": cited["unanswerable"],
         }, found.is_whole and len(documents) == len(keys)
 
-    def _found(
+    def _lists(self) -> list[ArticleList]:
+        """The lists to ask, in the order in which they are fused and shown."""
+        lists: list[ArticleList] = [CitationList(), WordList(self.bm25), DivisionList()]
+        if self._encoder is not None:
+            lists.append(MeaningList(self.dense))
+            if (questions := self.answered_questions()) is not None:
+                lists.append(AnsweredList(questions))
+        return lists
+
+    def _search(
         self,
         state: Hashable,
-        question: str,
+        query: str,
         filters: dict[str, Any] | None,
         day: date | None,
         *,
         correct: bool,
-    ) -> "_Found":
-        """What every list finds in a state of the store."""
-        law, words = self._law(state), self.bm25.current_index(state)
+    ) -> "_Search":
+        """Ask every list in a state of the store."""
+        law = self._law(state)
         allowed = allowed_keys(self._store, filters, validity_of(self._store, state).on(day))
-        cited, is_whole = self.citation.find(state, question, filters, _MOST_CITED, day)
-        lists = {CITATION: law.cited(cited)}
-        weights = {**self._weights, DENSE: self._weights[DENSE] * self.dense.weight()}
-        if self._fusion is not None:
-            weights |= self._fusion.weights
+        cited, is_whole = self.citation.find(state, query, filters, _MOST_CITED, day)
         corrections: dict[str, str] = {}
+        vector = None
         if (encoder := self._encoder) is not None:
             if correct:
+                words = self.bm25.current_index(state)
                 # Words that are neither in the law nor in the model's vocabulary.
                 corrections = law.spelling.corrections(
-                    question,
+                    query,
                     lambda word: words.knows(word) or encoder.query.tokenizer.is_whole(word),
                 )
-                question = corrected(question, corrections)
-            vector = encoder.question_vector(question).numpy()
-            vectors = self.dense.current_index(state)
-            lists[DENSE] = law.listed(*vectors.search(vector, self.depth, allowed))
-            if (answered := self.answered_questions()) is not None:
-                lists[ANSWERED] = law.voted(answered, question, vector, allowed)
-                weights.setdefault(ANSWERED, answered.weight)
-        lists[BM25] = law.listed(*words.search(question, self.depth, allowed))
-        lists[DIVISION] = law.in_divisions(question, self.depth, allowed)
-        lists = {stage: lists[stage] for stage in weights if stage in lists}
-        covered = 0.0
-        for first in lists[BM25].rows[:1].tolist():
-            covered = words.coverage(question, int(law.keys[first]), law.languages[first])
-        return _Found(question, law, lists, weights, covered, cited, corrections, is_whole)
+                query = corrected(query, corrections)
+            vector = encoder.question_vector(query).numpy()
+        question = SearchedQuestion(query, vector, cited, state, law, allowed, self.depth)
+        asked = self._lists()
+        lists = {each.name: each.search(question) for each in asked}
+        weights = {each.name: (self.weights or {}).get(each.name, each.weight) for each in asked}
+        if DENSE in weights:
+            weights[DENSE] *= self.dense.weight()
+        if self._fusion is not None:
+            weights |= self._fusion.weights
+        return _Search(
+            question=question,
+            lists=lists,
+            evidence=[each.name for each in asked if each.is_evidence],
+            weights=weights,
+            covered=WordList(self.bm25).coverage(question, lists[BM25]),
+            corrections=corrections,
+            is_whole=is_whole,
+        )
 
     def _fused(
-        self, found: "_Found", weights: dict[str, float]
+        self, found: "_Search", weights: dict[str, float]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Rows and scores, 0 to 1, of the articles that are not pinned, best first."""
-        law, lists = found.law, found.lists
-        above = law.rows_of(each.id for each in found.cited["pinned"])
+        law, lists = found.question.law, found.lists
+        above = law.rows_of(each.id for each in found.question.cited["pinned"])
         weights = weights_for(weights, found.covered, self.full_coverage)
         rows, scores = fused_by_rank(lists, weights, len(law.arrays), self.k)
         # Where nothing has any weight, nothing is found.
@@ -420,7 +426,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         # The learned fusion knows nothing of citations in doubt.
         if self._fusion is not None and len(lists[CITATION].rows) == len(above):
             first, learned = self._fusion.ranked(
-                law.arrays, lists, rows, question=found.question, coverage=found.covered
+                law.arrays, lists, rows, question=found.question.text, coverage=found.covered
             )
             # The articles that it has not read stay below, whatever their score.
             learned = 0.5 + 0.5 / (1 + np.exp(-learned))
@@ -437,11 +443,12 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         """
         filters, n, day = self._request(None, None, None)
         self.warm_up()
-        state = state_of(self._store)
-        found = self._found(state, clean_question(query), filters, day, correct=True)
-        pinned = [each.id for each in found.cited["pinned"]]
+        found = self._search(
+            state_of(self._store), clean_question(query), filters, day, correct=True
+        )
+        pinned = [each.id for each in found.question.cited["pinned"]]
         ranked = (self._fused(found, {**found.weights, ANSWERED: weight})[0] for weight in weights)
-        return [[*pinned, *found.law.ids_of(rows[:n])][:n] for rows in ranked]
+        return [[*pinned, *found.question.law.ids_of(rows[:n])][:n] for rows in ranked]
 
     def answered_questions(self) -> AnsweredQuestions | None:
         """The answered questions to search; None if there are none, or they do not help.
@@ -459,7 +466,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         if questions is None or self._fusion is not None:
             return None
         # A list without weight changes nothing, and would be shown as a reason.
-        return questions if self._weights.get(ANSWERED, questions.weight) else None
+        return questions if (self.weights or {}).get(ANSWERED, questions.weight) else None
 
     @cached_property
     def _fusion(self) -> LearnedFusion | None:
@@ -481,7 +488,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         if self._resident_law is None:
             k1, b = self.k1, self.b
             self._resident_law = resident_index(
-                self._store, ("law", k1, b), lambda store: LawIndex.read(store, k1, b)
+                self._store, ("law", k1, b), lambda store: LawIndex(store, k1, b)
             )
         return self._resident_law.current(self._store, state)
 
@@ -509,201 +516,37 @@ class Ranks(Mapping[str, int]):
         return self
 
 
-class _Found(NamedTuple):
+class _Search(NamedTuple):
     """What every list finds for a question.
 
     Attributes:
-        question: in the spelling that was searched.
-        law: the index that the lists' rows are of.
-        lists: by stage.
+        question: as it was searched.
+        lists: by name.
+        evidence: names of the lists whose first score is evidence.
         weights: of the lists.
         covered: the share of the question's terms in the first article by words.
-        cited: as of `CitationRetriever.find`.
         corrections: as of `StatuteHybridRetriever.run`.
         is_whole: whether the citations' articles were all there.
     """
 
-    question: str
-    law: "LawIndex"
+    question: SearchedQuestion
     lists: dict[str, RankedList]
+    evidence: list[str]
     weights: dict[str, float]
     covered: float
-    cited: dict[str, Any]
     corrections: dict[str, str]
     is_whole: bool
-
-
-_DIVISIONS_FORMAT = 1
-
-
-class LawIndex:
-    """Where the articles of a store stand in the law, and its divisions, searched by words.
-
-    A division's text is its headings and the texts of the articles under them that no lower
-    division holds, in all of their wordings.
-
-    Args:
-        keys: int64 `[n]`, of the articles in the order of the law.
-        ids: of the same.
-        languages: of the same articles.
-        arrays: where they stand; its rows are theirs.
-        divisions: an index over the divisions of `arrays`.
-        spelling: the words of the articles.
-    """
-
-    def __init__(
-        self,
-        keys: NDArray[np.int64],
-        ids: list[str],
-        languages: list[str | None],
-        arrays: LawArrays,
-        divisions: LexicalIndex,
-        spelling: Spelling,
-    ) -> None:
-        self.keys = keys
-        self.languages = languages
-        self.arrays = arrays
-        self.spelling = spelling
-        self._divisions = divisions
-        self._mask = RowMask(keys)
-        self._ids = ids
-        self._row_of_id = {id_: row for row, id_ in enumerate(ids)}
-        self._order = np.argsort(keys)
-        self._sorted = keys[self._order]
-        # The divisions that were searched last, and the allowed keys that they are of.
-        self._searched: tuple[NDArray[np.int64] | None, NDArray[np.int64]] = (
-            None,
-            arrays.narrow_divisions,
-        )
-
-    @classmethod
-    def read(cls, store: ReadableStore, k1: float, b: float) -> "LawIndex":
-        """The law of a store as it is now.
-
-        Args:
-            store: what is read.
-            k1: how soon repeats of a term in a division stop counting.
-            b: how much a long division is marked down.
-        """
-        # Before anything is read: newer content under this version is only indexed once more.
-        version = f"{_DIVISIONS_FORMAT}/{analysis_version()}/{store.content_version()}"
-        articles = [
-            (key, id_, law_of(meta), headings_of(meta), language_of(meta))
-            for key, id_, meta in store.metas()
-        ]
-        headings = {key: above for key, _, _, above, _ in articles}
-
-        def own_texts() -> Iterator[tuple[int, str, str | None]]:
-            """The text of each article without its headings."""
-            for key, text, language in store.texts():
-                yield key, text.removeprefix(" ".join(headings.get(key, ()))).lstrip(), language
-
-        lengths = {key: len(text) for key, text, _ in own_texts()}
-        arrays = LawArrays((law, above, lengths.get(key, 0)) for key, _, law, above, _ in articles)
-
-        def build() -> LexicalIndex:
-            texts = {key: (text, language) for key, text, language in own_texts()}
-            of_articles = ((above, *texts.pop(key, ("", None))) for key, _, _, above, _ in articles)
-            return LexicalIndex.build(division_texts(arrays, of_articles), k1=k1, b=b)
-
-        divisions = kept_index(store, f"divisions/{k1}/{b}", version, LexicalIndex, build)
-        if not np.array_equal(divisions.keys, np.arange(arrays.groups[0].size)):
-            divisions = build()  # of another content, which was written between the two
-        keys = np.array([each[0] for each in articles], dtype=np.int64)
-        spelling = kept_index(
-            store, "words/", version, Spelling, lambda: Spelling.of(t for _, t, _ in store.texts())
-        )
-        ids = [each[1] for each in articles]
-        # One object for each language, whatever the number of articles.
-        tags: dict[str | None, str | None] = {}
-        languages = [tags.setdefault(each[4], each[4]) for each in articles]
-        return cls(keys, ids, languages, arrays, divisions, spelling)
-
-    def listed(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> RankedList:
-        """What a search found, by row; keys of other content are left out."""
-        places = np.minimum(np.searchsorted(self._sorted, keys), max(0, len(self._sorted) - 1))
-        known = self._sorted[places] == keys if len(self._sorted) else np.zeros(len(keys), bool)
-        return RankedList.of(self._order[places[known]], scores[known])
-
-    def in_divisions(
-        self, question: str, depth: int, allowed: NDArray[np.int64] | None
-    ) -> RankedList:
-        """The articles of the divisions that share words with the question.
-
-        Args:
-            question: the words.
-            depth: how many divisions at most.
-            allowed: keys of the articles to choose from; None for all.
-        """
-        mask = self._mask.of(allowed)
-        divisions = self.arrays.narrow_divisions
-        if mask is not None:
-            last, divisions = self._searched
-            if last is not allowed:
-                with_some = np.unique(self.arrays.division[mask])
-                divisions = np.intersect1d(with_some, self.arrays.narrow_divisions)
-                self._searched = (allowed, divisions)
-        return self.arrays.spread(*self._divisions.search(question, depth, divisions), mask)
-
-    def voted(
-        self,
-        answered: AnsweredQuestions,
-        question: str,
-        query: NDArray[np.float32],
-        allowed: NDArray[np.int64] | None,
-    ) -> RankedList:
-        """The articles that answered questions like this one.
-
-        Args:
-            answered: the questions that vote.
-            question: its words.
-            query: its vector, float32 `[dim]`.
-            allowed: keys of the articles to choose from; None for all.
-        """
-        mask = self._mask.of(allowed)
-
-        def searched(id_: str) -> bool:
-            row = self._row_of_id.get(id_)
-            return row is not None and (mask is None or bool(mask[row]))
-
-        scores = answered.search(question, query, searched)
-        rows = np.array(self.rows_of(scores), dtype=np.int64)
-        return RankedList.of(rows, np.fromiter(scores.values(), dtype=np.float32))
-
-    def cited(self, cited: dict[str, Any]) -> RankedList:
-        """What a question cites as one list: first the pinned articles, then those in doubt."""
-        found = (each.id for name in ("pinned", "documents") for each in cited[name])
-        rows = np.array(list(dict.fromkeys(self.rows_of(found))), dtype=np.int64)
-        return RankedList.of(rows, np.ones(len(rows)))
-
-    def ranks_of(self, id_: str, lists: dict[str, RankedList]) -> dict[str, int]:
-        """The rank of an article in each list that has it."""
-        return {
-            stage: int(each.ranks[place])
-            for row in self.rows_of([id_])
-            for stage, each in lists.items()
-            for place in np.flatnonzero(each.rows == row)[:1].tolist()
-        }
-
-    def rows_of(self, ids: Iterable[str]) -> list[int]:
-        """Rows of the articles with these ids; unknown ones are left out."""
-        return [self._row_of_id[id_] for id_ in ids if id_ in self._row_of_id]
-
-    def ids_of(self, rows: NDArray[np.int64]) -> list[str]:
-        """Ids of rows."""
-        return [self._ids[row] for row in rows.tolist()]
 
 
 def _is_share(value: float) -> bool:
     return 0 < value <= 1
 
 
-def _checked_weights(parameter: str, weights: dict[str, float] | None) -> dict[str, float]:
+def _check_weights(parameter: str, weights: dict[str, float] | None) -> None:
     if not (weights is None or isinstance(weights, dict)):
         raise ValueError(f"{parameter} must be numbers by list, got {weights!r}.")
     for stage, weight in (weights or {}).items():
-        if stage not in (lists := [*_WEIGHTS, ANSWERED]):
-            raise ValueError(f"{parameter} names {stage!r}, and the lists are {lists}.")
+        if stage not in _LISTS:
+            raise ValueError(f"{parameter} names {stage!r}, and the lists are {[*_LISTS]}.")
         name = f"{parameter}[{stage!r}]"
         check_number(name, weight, lambda weight: 0 <= weight < math.inf, "0 or more")
-    return weights or {}

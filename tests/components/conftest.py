@@ -17,7 +17,7 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models import registry
-from components.models.cross_encoder import Calibration, RankerSettings
+from components.models.cross_encoder import RankerSettings
 from components.models.graph import LegislativeGraphEncoder
 from components.stores.engines import engine_of
 from components.stores.engines.base import LAW, as_row
@@ -88,12 +88,12 @@ def graph_model(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) ->
 
 @pytest.fixture(scope="session")
 def ranker_model(tmp_path_factory: pytest.TempPathFactory, minilm: str, tiny_ranker: Path) -> str:
-    """MiniLM with a tiny ranker: one passage an article, calibrated, fused with weight 100."""
+    """MiniLM with a tiny ranker: one passage an article, fused with weight 100."""
     folder = tmp_path_factory.mktemp("ranker") / "model"
 
     def write(part: Path) -> None:
         shutil.copytree(tiny_ranker, part, dirs_exist_ok=True)
-        RankerSettings(1, 32, Calibration(0.5, -2.0), fusion_weight=100.0).save(part)
+        RankerSettings(1, 32, fusion_weight=100.0).save(part)
 
     registry.BiEncoder.load(minilm, device="cpu").save(folder, kept={"ranker": write})
     return str(folder)

@@ -211,8 +211,7 @@ def test_a_ranker_comes_before_a_dense_retriever(law_store, tiny_ranker):
 def test_a_ranker_that_scores_otherwise_is_another(law_store, tiny_ranker, tmp_path):
     plain = scorer_of(reranking(law_store, tiny_ranker)).model_digest
     fields = scorer_of(reranking(law_store, tiny_ranker, **{"ranker.meta_fields": ["law"]}))
-    calibrated = scorer_of(reranking(law_store, tiny_ranker, **{"ranker.calibrated": True}))
-    assert len({plain, fields.model_digest, calibrated.model_digest}) == 3
+    assert fields.model_digest != plain
     copy = tmp_path / "moved"
     shutil.copytree(tiny_ranker, copy)
     assert scorer_of(reranking(law_store, copy)).model_digest == plain

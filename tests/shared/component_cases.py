@@ -242,7 +242,6 @@ CASES = [
             "candidates": 2,
             "score_threshold": 0.0,
             "meta_fields": ["law"],
-            "calibrated": True,
             "fuse_with_first_stage": True,
             "time_budget_ms": 60_000.0,
             "biencoder": MODEL,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ import numpy as np
 import pytest
 
 from components.models.biencoder import BiEncoder
-from components.models.candidate_order import LearnedOrderRecord
-from components.models.cross_encoder import RankerSettings
 from components.models.devices import BF16
 from components.models.errors import ModelError
 from components.models.folder import model_digest, read_manifest
@@ -67,7 +64,7 @@ def test_questions_move_the_weight_of_meaning_only_where_they_agree(by_meaning, 
 def few_rounds() -> Iterator[None]:
     """Twenty trees: what is learnt from 60 questions is in the first ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("components.models.boosted_trees._MOST_ROUNDS", 20)
+        patch.setattr("components.models.learned_fusion._MOST_ROUNDS", 20)
         yield
 
 
@@ -120,24 +117,6 @@ def test_a_folder_holds_the_model_and_the_fusion(fused: Path, tiny_bert: Path) -
     texts = ["Who must mend the roof?"]
     assert written.encode_queries(texts).equal(given.encode_queries(texts))
     assert sorted(each.name for each in fused.parent.iterdir()) == ["fused"]
-
-
-def test_a_ranker_is_kept_without_the_order_of_other_ranks(
-    demo: Path, tiny_bert: Path, tmp_path: Path
-) -> None:
-    order = LearnedOrderRecord(("bm25",), "0" * 64)
-    settings = RankerSettings(fusion_weight=2.0, learned_order=order)
-
-    def write(part: Path) -> None:
-        settings.save(part)
-        (part / "booster.txt").write_text("trees")
-
-    BiEncoder.load(tiny_bert, device="cpu").save(tmp_path / "base", kept={"ranker": write})
-    assert main(flags(demo, tmp_path / "base", tmp_path / "fused")) == DONE
-    assert "ranker" in read_manifest(tmp_path / "fused").kind
-    ranker = tmp_path / "fused" / "ranker"
-    assert RankerSettings.load(ranker) == replace(settings, learned_order=None)
-    assert [each.name for each in ranker.iterdir()] == ["ranker.json"]
 
 
 Ranked = Callable[[str], Iterator[tuple[Question, list[str], list[str]]]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -37,7 +36,6 @@ from training.ranker import (
     train_ranker,
 )
 from training.settings import RankerTrainingSettings
-from training.starting_model import kept_parts
 
 # The command
 
@@ -99,41 +97,6 @@ def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained,
     assert orders["fused"]["MRR@10"] == pytest.approx(max(tried.values()))
 
 
-@pytest.mark.parametrize("found", [1.0, 0.0])
-def test_an_order_is_written_with_the_ranker_only_if_it_scores_better(
-    flags, first_stage, tmp_path, capsys, monkeypatch, found
-):
-    learn = watch.learn_order
-
-    def measured(*arguments: Any, **options: Any) -> Any:
-        learnt = learn(*arguments, **options)
-        assert learnt is not None
-        return learnt[0], [found] * len(learnt[1])
-
-    monkeypatch.setattr("training.candidates._FEWEST_TO_ORDER", 2)
-    monkeypatch.setattr(watch, "learn_order", measured)
-    output = tmp_path / "model"
-    assert main(flags(model=first_stage, output=output)) == DONE
-    assert f"{found:.3f} with a learnt order" in capsys.readouterr().err
-    assert read_manifest(output).metrics["held_out"]["learned_order"] == found
-    order = CrossEncoderRanker.load(output, device="cpu").order
-    if not found:
-        assert order is None
-        return
-    assert order is not None
-    assert order.lists == ("bm25", "division", "dense")
-    # Another first stage has other ranks.
-    write = kept_parts(str(output), without=())["ranker"]
-    assert callable(write)
-    (tmp_path / "part").mkdir()
-    write(tmp_path / "part")
-    settings = RankerSettings.load(output / "ranker")
-    kept = RankerSettings.load(tmp_path / "part")
-    assert kept == dataclasses.replace(settings, learned_order=None) != settings
-    left_out = {each.name for each in (output / "ranker").iterdir()}
-    assert left_out - {each.name for each in (tmp_path / "part").iterdir()} == {"booster.txt"}
-
-
 def test_another_ranker_goes_on_from_it_and_without_dev_the_last_weights_count(
     trained, flags, no_dev, tmp_path
 ):
@@ -142,7 +105,6 @@ def test_another_ranker_goes_on_from_it_and_without_dev_the_last_weights_count(
     assert main(more) == DONE
     assert not torch.equal(logits(trained), logits(output))
     settings = CrossEncoderRanker.load(output, device="cpu").settings
-    assert settings.calibration is None
     assert settings.fusion_weight is None
     assert "dev" not in read_manifest(output).metrics
 

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.models.boosted_trees import Example
 from components.models.errors import ModelError
 from components.models.learned_fusion import (
     CANDIDATES,
     DIVISION,
     SCORE_FEATURES,
     STRUCTURE_FEATURES,
+    Example,
     LawArrays,
     LearnedFusion,
     RankedList,
@@ -35,7 +35,7 @@ from components.models.learned_fusion import (
     weights_for,
 )
 from components.statutes.article import Article
-from components.statutes.fusion import rank_scores
+from components.statutes.fusion import fused_scores
 from components.statutes.tree import LegislativeTree
 
 MODEL = "0" * 64
@@ -180,7 +180,7 @@ def test_fusing_by_rank_is_rank_fusion_of_ids(drawn: Any) -> None:
     articles, lists, _ = drawn
     weights = {"bm25": 1.0, "dense": 0.5}
     rows, scores = fused_by_rank(lists, weights, len(articles))
-    expected = rank_scores([each.rows.tolist() for each in lists.values()], list(weights.values()))
+    expected = fused_scores([each.rows.tolist() for each in lists.values()], list(weights.values()))
     assert dict(zip(rows.tolist(), scores.tolist(), strict=True)) == pytest.approx(expected)
     ordered = sorted(expected, key=lambda row: (-round(expected[row], 12), row))
     assert rows.tolist() == ordered

@@ -1,20 +1,14 @@
 """StatuteRanker orders candidates by the cross-encoder, and reports which passages it read."""
 
 import math
-import shutil
 from copy import deepcopy
-from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from candidates import CPU, QUESTION, ids, law, long
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
-from components.models.boosted_trees import Example
-from components.models.candidate_order import LearnedOrder
 from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, RankerSettings, Span
 from components.models.errors import ModelError
 from components.rankers.cross_encoder import Candidate, StatuteRanker, candidates_of, work_of
@@ -29,7 +23,7 @@ def make(tiny_ranker):
 
 @pytest.fixture
 def trained(ranker_model):
-    """A ranker of a complete model: one passage an article, calibrated, fused with weight 100."""
+    """A ranker of a complete model: one passage an article, fused with weight 100."""
     return lambda **parameters: StatuteRanker(ranker_model, CPU, "float32", **parameters)
 
 
@@ -105,56 +99,6 @@ def test_pinned_articles_stay_above_all_and_a_threshold_cuts(make):
     assert all(each.score >= middle for each in cut)
 
 
-@pytest.fixture(scope="module")
-def ordered(tmp_path_factory: pytest.TempPathFactory, ranker_model: str) -> str:
-    """The tiny ranker with a learnt order that mostly follows the list "dense"."""
-    folder = tmp_path_factory.mktemp("ordered") / "model"
-    rng = np.random.default_rng(0)
-    examples = []
-    for _ in range(40):
-        ranks = {name: rng.permutation(30) + 1.0 for name in ("bm25", "dense")}
-        table = LearnedOrder.table(rng.normal(size=30), range(30), ranks)
-        examples.append(Example(table, ranks["dense"] <= 5))
-    order = LearnedOrder.learn(examples, ["bm25", "dense"], seed=0)
-
-    def write(part: Path) -> None:
-        shutil.copytree(Path(ranker_model) / "ranker", part, dirs_exist_ok=True)
-        settings = RankerSettings.load(part)
-        replace(settings, learned_order=order.save(part)).save(part)
-
-    BiEncoder.load(ranker_model, device="cpu").save(folder, kept={"ranker": write})
-    return str(folder)
-
-
-def test_a_learnt_order_is_used_if_it_was_learnt_from_all_the_lists(ordered):
-    ranker = StatuteRanker(ordered, CPU, "float32", top_k=30)
-    # Half of them are in the list by words too; the order of the names does not matter.
-    known = [
-        law(n, ranks={"dense": 30 - n, "bm25": n + 1} if n % 2 else {"dense": 30 - n})
-        for n in range(30)
-    ]
-    encoder = CrossEncoderRanker.load(ordered, device="cpu", dtype="float32")
-    logits = encoder.logits([(QUESTION, each.content) for each in known])
-    by_words = [n + 1 if n % 2 else math.nan for n in range(30)]
-    by_meaning = [30 - n for n in range(30)]
-    assert encoder.order is not None
-    table = LearnedOrder.table(logits, range(30), {"bm25": by_words, "dense": by_meaning})
-    found = ids(ranker.run(QUESTION, known))
-    assert found == [f"a{place}" for place in encoder.order.ranked(table)]
-    assert set(found[:5]) == {f"a{n}" for n in range(25, 30)}
-    # A question that shares no word with the law is in one list only.
-    alone = [law(n, ranks={"dense": 30 - n}) for n in range(30)]
-    assert set(ids(ranker.run(QUESTION, alone))[:5]) == {f"a{n}" for n in range(25, 30)}
-    unfused = StatuteRanker(ordered, CPU, "float32", fuse_with_first_stage=False)
-    assert set(ids(unfused.run(QUESTION, known, top_k=5))) != set(found[:5])
-    # With other lists, or none, the folder's weight of 100 leaves them as they came.
-    for others in ({"dense": 1, "answered": 1}, {"answered": 1}, {}):
-        came = [law(n, ranks={"dense": 30 - n}) for n in range(29)] + [law(29, ranks=others)]
-        if not others:
-            came = [law(n) for n in range(30)]
-        assert ids(ranker.run(QUESTION, came)) == [each.id for each in came]
-
-
 def test_the_best_passage_is_located_in_the_content(trained):
     filling = " ".join(["the court must pay rent and the tenant a law"] * 60)
     content = f"{filling} The dog may not bark at night in the garden. {filling}"
@@ -181,17 +125,11 @@ def test_long_articles_and_questions(make, trained):
     assert content[: meta["passage"]["end"]].split() == content.split()[:40]
 
 
-def test_calibration_changes_scores_and_the_first_stage_the_order(trained):
+def test_the_first_stage_changes_the_order_and_no_score(trained):
     documents = [law(n) for n in range(10)]
-    plain, calibrated = (
-        trained(calibrated=each, fuse_with_first_stage=False).run(QUESTION, documents)
-        for each in (False, True)
-    )
+    plain = trained(fuse_with_first_stage=False).run(QUESTION, documents)
     came = [each.id for each in documents]
-    assert ids(calibrated) == ids(plain) != came
-    for one, other in zip(plain["documents"], calibrated["documents"], strict=True):
-        logit = math.log(one.score / (1 - one.score))
-        assert other.score == pytest.approx(1 / (1 + math.exp(2.0 - 0.5 * logit)), abs=1e-4)
+    assert ids(plain) != came
     # With a weight of 100 the first stage decides; scores and ranks are still the ranker's.
     for fuse in (None, True):
         fused = trained(fuse_with_first_stage=fuse).run(QUESTION, documents)
@@ -240,9 +178,8 @@ def test_results_of_an_earlier_ranker_are_replaced(make):
 
 
 def test_missing_parts_and_wrong_parameters_are_named(make):
-    for name in ("calibrated", "fuse_with_first_stage"):
-        with pytest.raises(ModelError, match=rf"StatuteRanker\.{name}"):
-            make(**{name: True}).warm_up()
+    with pytest.raises(ModelError, match=r"StatuteRanker\.fuse_with_first_stage"):
+        make(fuse_with_first_stage=True).warm_up()
     with pytest.raises(ModelError, match=r"StatuteRanker\.model"):
         StatuteRanker().warm_up()
     for name, value in (

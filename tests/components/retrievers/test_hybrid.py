@@ -17,7 +17,7 @@ from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
-from components.statutes.fusion import rank_scores
+from components.statutes.fusion import fused_scores
 from components.stores.sqlite import StatuteDocumentStore
 
 WORDS = [
@@ -128,7 +128,7 @@ def test_the_lists_are_those_of_separate_components(make_store, question, filter
     rankings = found["rankings"]
     assert {stage: list(rankings[stage]) for stage in ids} == ids
     assert rankings["division"] == division
-    scores = rank_scores(list(ids.values()), [0.25, 1, 1])
+    scores = fused_scores(list(ids.values()), [0.25, 1, 1])
     for id_, rank in division.items():
         scores[id_] = scores.get(id_, 0) + 0.35 / (10 + rank)
     highest = (0.25 + 1 + 0.35 + 1) / 11
