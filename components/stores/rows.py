@@ -95,14 +95,14 @@ def embedding_blob(document: Document, dim: int | None) -> bytes | None:
     if document.embedding is None:
         return None
     vector = np.asarray(document.embedding, dtype=np.float32)
-    where = f"document '{document.id}': its embedding"
-    if vector.ndim != 1 or (dim is not None and len(vector) != dim):
-        expected = "one row of numbers" if dim is None else f"{dim} numbers, as the store's others"
-        raise ValueError(f"{where} has shape {list(vector.shape)}, expected {expected}.")
-    if not np.isfinite(vector).all():
-        raise ValueError(f"{where} holds NaN or infinite values. Embed the document again.")
-    if not vector.any():
-        raise ValueError(f"{where} is all zeros and has no direction. Embed the document again.")
+    try:
+        if vector.ndim != 1:
+            raise ValueError("is not one row of numbers")
+        vector_of(vector.tobytes(), dim)
+    except ValueError as error:
+        raise ValueError(
+            f"document '{document.id}': its embedding {error}. Embed the document again."
+        ) from error
     return vector.tobytes()
 
 

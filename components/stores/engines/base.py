@@ -303,19 +303,20 @@ class ArticleEngine(Protocol):
     StoreError.
 
     Attributes:
+        name: of the collection.
         where: engine, address and collection, for messages.
         weighting: what the sparse vectors of documents hold: BM25's share of the text, or counts
             of terms where the engine itself computes BM25.
         most_terms: how many terms of an article it searches; None for all.
     """
 
+    name: str
     where: str
     weighting: Weighting
     most_terms: int | None
 
     def exists(self) -> bool:
         """Whether the collection exists; also checks that the engine can be used."""
-        ...
 
     def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """Create the two collections, or what is missing of them.
@@ -324,47 +325,39 @@ class ArticleEngine(Protocol):
             dim: length of the vectors.
             similarity: how the model that makes them compares them.
         """
-        ...
 
     def count(self) -> int:
         """Number of articles."""
-        ...
 
     def states(self, kind: str) -> dict[str, dict[str, Any]]:
         """The values kept under a kind, by key; empty where nothing is."""
-        ...
 
     def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
         """Keep one value."""
-        ...
 
     def drop_state(self, kind: str, key: str) -> None:
         """Remove one value."""
-        ...
 
     def listed(self, law: str) -> dict[str, Listed]:
         """What the engine has of each article of a law, by id."""
-        ...
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
         """Text digests of those of the articles that are there, by id, whatever their law."""
-        ...
 
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         """Vectors of articles, by id."""
-        ...
 
     def write(self, documents: Sequence[Document]) -> None:
         """Put documents (meta from `as_row`, both embeddings) in place of those with their ids."""
-        ...
 
     def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
         """Remove articles of a law: those with these ids, or all."""
-        ...
 
     def successor(self) -> str:
         """The name of the collection that can take this one's place."""
-        ...
+        # The one of two names that the alias does not stand for.
+        first, second = f"{self.name}_1", f"{self.name}_2"
+        return second if self._stands_for() == first else first
 
     def point_to(self, collection: str) -> None:
         """Let this collection's name stand for another one, and drop the one it stood for.
@@ -374,35 +367,43 @@ class ArticleEngine(Protocol):
         Args:
             collection: made by an engine of that name.
         """
-        ...
+        old = self._stands_for()
+        if old is None:
+            self._drop(self.name)
+        self._name_it(collection, instead=old is not None)
+        if old not in (None, collection):
+            self._drop(str(old))
+
+    def _stands_for(self) -> str | None:
+        """The collection that its name is an alias of; None if it is the collection's own."""
+
+    def _name_it(self, collection: str, *, instead: bool) -> None:
+        """Make its name an alias of a collection, in place of another alias where there is one."""
+
+    def _drop(self, collection: str) -> None:
+        """Drop a collection and its states."""
 
     def settle(self) -> None:
         """Bring everything written so far to the disk and into the engine's indexes."""
-        ...
 
     def nearest(
         self, embedding: list[float], k: int, condition: Condition | None
     ) -> list[Document]:
         """The nearest articles by the model's similarity, higher is nearer, without embeddings."""
-        ...
 
     def by_words(
         self, terms: SparseEmbedding, k: int, condition: Condition | None
     ) -> list[Document]:
         """The articles that share terms, by BM25, without embeddings."""
-        ...
 
     def matching(self, condition: Condition, limit: int) -> list[Document]:
         """Articles that match, with the fields of `rows.MATCHED` alone, in any order."""
-        ...
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:
         """Articles with content, in any order."""
-        ...
 
     def close(self) -> None:
         """Close the connection, unless someone else holds it."""
-        ...
 
 
 def by_score(documents: Sequence[Document]) -> list[Document]:
@@ -512,11 +513,6 @@ def check_version(where: str, version: str, least: tuple[int, int], why: str) ->
 def states_of(collection: str) -> str:
     """The name of the collection of states that belongs to one of articles."""
     return f"{collection}_states"
-
-
-def successor_of(name: str, stands_for: str | None) -> str:
-    """The one of two names that an alias does not stand for."""
-    return f"{name}_2" if stands_for == f"{name}_1" else f"{name}_1"
 
 
 def reason(error: Exception) -> str:

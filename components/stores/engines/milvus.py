@@ -24,6 +24,7 @@ from components.models.similarity import Similarity
 from components.statutes.lexical import K1, B, spelled
 from components.stores.engines.base import (
     MATCHED,
+    ArticleEngine,
     Condition,
     Listed,
     Weighting,
@@ -31,7 +32,6 @@ from components.stores.engines.base import (
     check_version,
     retried,
     states_of,
-    successor_of,
 )
 
 _METRICS: Mapping[Similarity, str] = {"cosine": "COSINE", "dot": "IP", "l2": "L2"}
@@ -181,7 +181,7 @@ def may_pass(error: Exception) -> bool | None:
 _retried = retried(may_pass)
 
 
-class MilvusEngine:
+class MilvusEngine(ArticleEngine):
     """The articles of one Milvus collection; see `ArticleEngine`.
 
     Args:
@@ -196,27 +196,27 @@ class MilvusEngine:
         # It logs each failed call with its traceback; what is raised says it in one line.
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         self._client: MilvusClient = store.client
-        self._name: str = store.collection_name
-        self._states = states_of(self._name)
+        self.name: str = store.collection_name
+        self._states = states_of(self.name)
         self._seconds = store.timeout or _SECONDS
         self.pauses = pauses
         address = str(store.connection_args["uri"])
         self._local = "://" not in address
-        self.where = f"Milvus at {address}, collection '{self._name}',"
+        self.where = f"Milvus at {address}, collection '{self.name}',"
 
     @_retried
     def exists(self) -> bool:
         """See `ArticleEngine.exists`."""
         version = str(self._client.get_server_version(timeout=self._seconds))
         check_version(self.where, version, (2, 5), "computes BM25")
-        return bool(self._client.has_collection(self._name, timeout=self._seconds))
+        return bool(self._client.has_collection(self.name, timeout=self._seconds))
 
     @_retried
     def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """See `ArticleEngine.create`."""
         # The approximate index of Milvus Lite hands out fewer articles than are asked for.
         plan = articles_plan(self._client, dim, exact=self._local, similarity=similarity)
-        plans = {self._name: plan}
+        plans = {self.name: plan}
         plans[self._states] = states_plan(self._client)
         for name, (schema, indexes) in plans.items():
             if not self._client.has_collection(name, timeout=self._seconds):
@@ -228,7 +228,7 @@ class MilvusEngine:
     def count(self) -> int:
         """See `ArticleEngine.count`."""
         found = self._client.query(
-            self._name,
+            self.name,
             filter="",
             output_fields=["count(*)"],
             consistency_level="Strong",
@@ -265,7 +265,7 @@ class MilvusEngine:
     @_retried
     def listed(self, law: str) -> dict[str, Listed]:
         """See `ArticleEngine.listed`."""
-        found = self._queried(self._name, _of(law), ["id", *Listed._fields])
+        found = self._queried(self.name, _of(law), ["id", *Listed._fields])
         return {
             each["id"]: Listed(**{name: each[name] for name in Listed._fields}) for each in found
         }
@@ -283,7 +283,7 @@ class MilvusEngine:
     def write(self, documents: Sequence[Document]) -> None:
         """See `ArticleEngine.write`."""
         rows = [as_entity(document) for document in documents]
-        self._client.upsert(self._name, rows, timeout=self._seconds)
+        self._client.upsert(self.name, rows, timeout=self._seconds)
 
     def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
         """See `ArticleEngine.remove`."""
@@ -291,32 +291,19 @@ class MilvusEngine:
         if ids is not None:
             listed = {"field": "id", "operator": "in", "value": list(ids)}
             condition = {"operator": "AND", "conditions": [condition, listed]}
-        self._delete(self._name, condition)
-
-    def successor(self) -> str:
-        """See `ArticleEngine.successor`."""
-        return successor_of(self._name, self._stands_for())
-
-    def point_to(self, collection: str) -> None:
-        """See `ArticleEngine.point_to`."""
-        old = self._stands_for()
-        if old is None:
-            self._drop(self._name)
-        self._name_it(collection)
-        if old not in (None, collection):
-            self._drop(str(old))
+        self._delete(self.name, condition)
 
     @_retried
     def _stands_for(self) -> str | None:
-        if self._name not in self._aliases():
+        if self.name not in self._aliases():
             return None
-        found = self._client.describe_alias(self._name, timeout=self._seconds)
+        found = self._client.describe_alias(self.name, timeout=self._seconds)
         return str(found["collection_name"])
 
     @_retried
-    def _name_it(self, collection: str) -> None:
+    def _name_it(self, collection: str, *, instead: bool) -> None:  # noqa: ARG002
         known = self._aliases()
-        for alias, name in ((self._name, collection), (self._states, states_of(collection))):
+        for alias, name in ((self.name, collection), (self._states, states_of(collection))):
             if alias in known:
                 self._client.alter_alias(name, alias, timeout=self._seconds)
             else:
@@ -337,7 +324,7 @@ class MilvusEngine:
 
         Until then Milvus Lite counts a term's articles among those that a filter lets through.
         """
-        self._client.flush(self._name, timeout=self._seconds)
+        self._client.flush(self.name, timeout=self._seconds)
 
     def nearest(
         self, embedding: list[float], k: int, condition: Condition | None
@@ -355,7 +342,7 @@ class MilvusEngine:
     def matching(self, condition: Condition, limit: int) -> list[Document]:
         """See `ArticleEngine.matching`."""
         fields = ["id", *MATCHED]
-        found = self._queried(self._name, parse_filters(condition), fields, limit)
+        found = self._queried(self.name, parse_filters(condition), fields, limit)
         return [Document(id=each["id"], meta=article_meta(each)) for each in found]
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:
@@ -370,7 +357,7 @@ class MilvusEngine:
         self, asked: list[float] | str, field: str, k: int, condition: Condition | None
     ) -> list[Document]:
         hits = self._client.search(
-            self._name,
+            self.name,
             data=[asked],
             anns_field=field,
             filter=parse_filters(condition) if condition else "",
@@ -387,7 +374,7 @@ class MilvusEngine:
     @cached_property
     def _by_distance(self) -> bool:
         """Whether the collection orders by distance."""
-        index = self._client.describe_index(self._name, "vector", timeout=self._seconds)
+        index = self._client.describe_index(self.name, "vector", timeout=self._seconds)
         return bool(index["metric_type"] == _METRICS["l2"])
 
     def _queried(
@@ -423,7 +410,7 @@ class MilvusEngine:
         # Not with the client's `get`, which puts ids unescaped between quotes.
         wanted = parse_filters({"field": "id", "operator": "in", "value": list(ids)})
         found = self._client.query(
-            self._name, filter=wanted, output_fields=fields, timeout=self._seconds
+            self.name, filter=wanted, output_fields=fields, timeout=self._seconds
         )
         return list(found)
 

@@ -34,6 +34,7 @@ from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 from components.models.similarity import Similarity
 from components.stores.engines.base import (
     MATCHED,
+    ArticleEngine,
     Condition,
     Listed,
     Weighting,
@@ -41,7 +42,6 @@ from components.stores.engines.base import (
     check_version,
     retried,
     states_of,
-    successor_of,
 )
 from components.stores.rows import StoreError
 
@@ -124,7 +124,7 @@ _INDEXED = {
 }
 
 
-class QdrantEngine:
+class QdrantEngine(ArticleEngine):
     """The articles of one Qdrant collection; see `ArticleEngine`.
 
     Stores with the same address share one client, so that several components can read a local
@@ -145,6 +145,7 @@ class QdrantEngine:
         self._store.use_sparse_embeddings = True
         self.pauses = pauses
         self._client: QdrantClient | None = None
+        self.name = store.index
         self._states = states_of(store.index)
         address = store.url or store.path or store.location or store.host or "localhost"
         self.where = f"Qdrant at {address}, collection '{store.index}',"
@@ -154,19 +155,19 @@ class QdrantEngine:
         """See `ArticleEngine.exists`."""
         client = self._opened()
         check_version(self.where, client.info().version, (1, 10), "weighs words")
-        return client.collection_exists(self._store.index)
+        return client.collection_exists(self.name)
 
     @_retried
     def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """See `ArticleEngine.create`."""
         client = self._opened()
-        if not client.collection_exists(self._store.index):
+        if not client.collection_exists(self.name):
             vectors, sparse = self._store._prepare_collection_config(
                 dim, _DISTANCES[similarity], None, True, True
             )
             parameters = self._store._prepare_collection_params()
             client.create_collection(
-                self._store.index,
+                self.name,
                 vectors_config=vectors,
                 sparse_vectors_config=sparse,
                 **parameters,
@@ -174,14 +175,14 @@ class QdrantEngine:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of no effect in a local folder
             for field, schema in _INDEXED.items():
-                client.create_payload_index(self._store.index, field, schema)
+                client.create_payload_index(self.name, field, schema)
         if not client.collection_exists(self._states):
             client.create_collection(self._states, vectors_config={})
 
     @_retried
     def count(self) -> int:
         """See `ArticleEngine.count`."""
-        return self._opened().count(self._store.index, exact=True).count
+        return self._opened().count(self.name, exact=True).count
 
     @_retried
     def states(self, kind: str) -> dict[str, dict[str, Any]]:
@@ -213,7 +214,7 @@ class QdrantEngine:
         fields = ["id", *(f"meta.{name}" for name in Listed._fields)]
         return {
             payload["id"]: Listed(**payload["meta"])
-            for payload in self._scrolled(self._store.index, wanted, fields)
+            for payload in self._scrolled(self.name, wanted, fields)
         }
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
@@ -239,32 +240,19 @@ class QdrantEngine:
         if ids is not None:
             must.append(models.HasIdCondition(has_id=[convert_id(each) for each in ids]))
         selector = models.FilterSelector(filter=models.Filter(must=must))
-        self._opened().delete(self._store.index, selector, wait=True)
-
-    def successor(self) -> str:
-        """See `ArticleEngine.successor`."""
-        return successor_of(self._store.index, self._stands_for())
-
-    def point_to(self, collection: str) -> None:
-        """See `ArticleEngine.point_to`."""
-        old = self._stands_for()
-        if old is None:
-            self._drop(self._store.index)
-        self._name_it(collection, instead=old is not None)
-        if old not in (None, collection):
-            self._drop(str(old))
+        self._opened().delete(self.name, selector, wait=True)
 
     @_retried
     def _stands_for(self) -> str | None:
         aliases = self._opened().get_aliases().aliases
-        named = (each for each in aliases if each.alias_name == self._store.index)
+        named = (each for each in aliases if each.alias_name == self.name)
         return next((each.collection_name for each in named), None)
 
     @_retried
     def _name_it(self, collection: str, *, instead: bool) -> None:
         operations: list[models.AliasOperations] = []
         for alias, name in (
-            (self._store.index, collection),
+            (self.name, collection),
             (self._states, states_of(collection)),
         ):
             if instead:
@@ -306,7 +294,7 @@ class QdrantEngine:
         """See `ArticleEngine.matching`."""
         wanted = convert_filters_to_qdrant(condition)
         fields = ["id", *(f"meta.{field}" for field in MATCHED)]
-        found = self._scrolled(self._store.index, wanted, fields, limit)
+        found = self._scrolled(self.name, wanted, fields, limit)
         return [Document(id=each["id"], meta=article_meta(each["meta"])) for each in found]
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:
@@ -330,7 +318,7 @@ class QdrantEngine:
     @_retried
     def _vectors(self) -> Any:
         """How the collection keeps its vectors: by name, or one kind without a name."""
-        return self._opened().get_collection(self._store.index).config.params.vectors
+        return self._opened().get_collection(self.name).config.params.vectors
 
     @property
     def _by_distance(self) -> bool:
@@ -383,9 +371,7 @@ class QdrantEngine:
         self, ids: Sequence[str], fields: list[str] | bool, vectors: list[str] | bool
     ) -> list[Any]:
         points = [convert_id(each) for each in ids]
-        return self._opened().retrieve(
-            self._store.index, points, with_payload=fields, with_vectors=vectors
-        )
+        return self._opened().retrieve(self.name, points, with_payload=fields, with_vectors=vectors)
 
 
 def _equals(field: str, value: str) -> models.FieldCondition:

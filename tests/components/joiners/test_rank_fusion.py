@@ -120,15 +120,6 @@ def test_a_list_counts_as_far_as_its_own_weight_says():
         StatuteRankFuser(["dense"]).run(dense=listed("a"), dense_weight=-0.5)
 
 
-def test_weights_can_be_set_later():
-    fuser = StatuteRankFuser(["bm25", "dense"])
-    lists = {"bm25": listed("a"), "dense": listed("b")}
-    assert ids(fuser.run(**lists)) == "ab"
-    fuser.weights = {"dense": 2.0}
-    assert fuser.to_dict()["init_parameters"]["weights"] == {"dense": 2.0}
-    assert ids(fuser.run(**lists)) == "ba"
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

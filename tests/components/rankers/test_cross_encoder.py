@@ -9,9 +9,9 @@ from candidates import CPU, QUESTION, ids, law, long
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker, PassageChooser, RankerSettings, Span
+from components.models.cross_encoder import CrossEncoderRanker, Span
 from components.models.errors import ModelError
-from components.rankers.cross_encoder import Candidate, StatuteRanker, candidates_of, work_of
+from components.rankers.cross_encoder import Candidate, StatuteRanker, candidates_of
 from components.statutes.question import QuestionError
 
 
@@ -47,16 +47,6 @@ def test_documents_are_ordered_by_their_logits(make, tiny_ranker):
     (read,) = make(meta_fields=["law", "absent", "number"]).run(QUESTION, [document])["documents"]
     assert read.score == pytest.approx(float(logit.sigmoid()), abs=1e-5)
     assert read.meta["passage"] == {"start": 0, "end": 8}
-
-
-def test_the_order_of_candidates_does_not_matter(make):
-    documents = [law(n, f"{n} {law(n).content}") for n in range(20)]
-    forwards, backwards = (
-        make().run(QUESTION, each, top_k=20)["documents"] for each in (documents, documents[::-1])
-    )
-    assert [each.id for each in forwards] == [each.id for each in backwards]
-    scores = [each.score for each in backwards]
-    assert [each.score for each in forwards] == pytest.approx(scores, abs=1e-6)
 
 
 def test_unread_documents_follow_in_their_order(make):
@@ -234,25 +224,6 @@ def test_candidates_have_headings_before_the_content(headings):
 
 
 # Time budgets
-
-
-def test_the_cost_of_a_candidate_is_what_both_models_read(tiny_ranker, minilm):
-    ranker = CrossEncoderRanker.load(tiny_ranker, device="cpu", dtype="float32")
-    ranker.settings = RankerSettings(passages=2, passage_tokens=8)
-    chooser = PassageChooser(BiEncoder.load(minilm, device="cpu"))
-    short = "a roof"
-    assert work_of(ranker, chooser, QUESTION, short) == len(QUESTION) + len(short)
-    text = " ".join(["the court must hear the tenant", "the landlord pays rent", "a child"] * 5)
-    spans = ranker.passages(text)
-    lengths = sorted((end - start for start, end in spans), reverse=True)
-    assert len(spans) > 2
-    read = sum(lengths[:2]) + 2 * len(QUESTION)
-    distinct = {text[start:end] for start, end in spans}
-    assert work_of(ranker, None, QUESTION, text) == read
-    encoded = sum(map(len, distinct))
-    assert work_of(ranker, chooser, QUESTION, text) == encoded + read
-    ranker.chosen_passages(QUESTION, [text], chooser)
-    assert work_of(ranker, chooser, QUESTION, text) == read, "encoded once"
 
 
 class Clock:

@@ -11,7 +11,6 @@ import pytest
 import torch
 from haystack import Document, Pipeline
 
-from components.joiners.rank_fusion import StatuteRankFuser
 from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
@@ -21,18 +20,8 @@ from components.statutes.fusion import fused_scores
 from components.stores.sqlite import StatuteDocumentStore
 
 WORDS = [
-    "roof",
-    "rent",
-    "notice",
-    "spouse",
-    "child",
-    "deposit",
-    "repair",
-    "court",
-    "fee",
-    "wage",
-    "strike",
-    "leave",
+    *("roof", "rent", "notice", "spouse", "child", "deposit"),
+    *("repair", "court", "fee", "wage", "strike", "leave"),
 ]
 HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
 
@@ -142,22 +131,6 @@ def test_the_lists_are_those_of_separate_components(make_store, question, filter
         own = {stage: of[each.id] for stage, of in ranks.items() if each.id in of}
         assert each.meta["ranks"] == own
         assert each.embedding is None
-
-
-@pytest.mark.parametrize("question", ["roof repair of a child", "strike", "nothing of it"])
-def test_without_divisions_it_fuses_as_the_fuser_does(store, question):
-    store.write_documents(law())
-    found = over(store, top_k=20, weights={"division": 0}).run(question)
-    fuser = StatuteRankFuser(weights={"citation": 0.25}, full_coverage={"bm25": 0.5}, top_k=20)
-    fused = fuser.run(
-        bm25=StatuteBM25Retriever(store, top_k=250).run(question)["documents"],
-        dense=StatuteEmbeddingRetriever(store, top_k=250).run(
-            Embedder().run(question)["embedding"]
-        )["documents"],
-        query=question,
-    )
-    one, other = ([each.score for each in of["documents"]] for of in (found, fused))
-    assert one == pytest.approx(other)
 
 
 def test_what_is_cited_stands_first(store):
@@ -318,17 +291,6 @@ def test_a_learned_fusion_orders_the_first_of_the_list(store):
     in_doubt = [each.id for each in retriever.run(doubtful)["documents"]]
     retriever._fusion = None
     assert in_doubt == [each.id for each in retriever.run(doubtful)["documents"]]
-
-
-def test_it_follows_the_store(store):
-    documents = law()
-    store.write_documents(documents[:30])
-    retriever = over(store, top_k=60)
-    assert len(retriever.run("roof")["documents"]) == 30
-    store.write_documents(documents[30:])
-    assert {each.id for each in retriever.run("roof")["documents"]} == {d.id for d in documents}
-    store.delete_documents([each.id for each in documents])
-    assert retriever.run("roof")["documents"] == []
 
 
 @pytest.mark.parametrize(

@@ -99,16 +99,6 @@ def test_an_invalid_day_is_refused_by_name(store, kind):
         kind(store).run(given, as_of="tomorrow")
 
 
-def test_nothing_is_masked_where_every_article_is_in_force():
-    metas = [(key, each.id, each.meta) for key, each in enumerate(law())]
-    today = date(2024, 1, 1)
-    assert Validity([metas[0], metas[3]]).on(today).keys is None
-    assert Validity(metas).on(None).keys is None
-    dated = Validity(metas)
-    assert dated.on(today).keys.tolist() == [0, 3, 6]
-    assert dated.on(today) is dated.on(today)  # indexes recognise the mask of the same array
-
-
 def with_stub(days=()):
     """Three articles; the second is a stub."""
     texts = ("The notice of a tenant.", "Notice\n(repealed)", "The notice of a landlord.")
