@@ -33,7 +33,7 @@ from components.joiners.sections import StatuteSectionMerger
 from components.models import registry
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerabilityGate
-from components.retrievers import bm25, citation, embedding, hybrid, structure
+from components.retrievers import bm25, citation, embedding, lists
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -169,7 +169,7 @@ CASES = [
             "refresh_seconds": 5.5,
         },
         {"query": "Who shares the household?", "filters": FAMILY, "top_k": 3},
-        loads=(hybrid, "LawArrays"),
+        loads=(lists, "LawArrays"),
         needed={"document_store": STORE},
         protocol=TextRetriever,
     ),
@@ -269,7 +269,7 @@ CASES = [
             "refresh_seconds": 5.5,
         },
         {"documents": [Document(id="h1", content="See art. 2.", embedding=[1.0])]},
-        loads=(structure, "CitationResolver"),
+        loads=(citation, "CitationResolver"),
         needed={"document_store": STORE},
     ),
     Case(
