@@ -16,8 +16,7 @@ from sentence_transformers import SentenceTransformer
 
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
-from pipelines.loading import load_pipeline
-from pipelines.model_choice import bundled_model
+from pipelines.loading import bundled_model, load_pipeline
 
 base = sys.argv[1] if len(sys.argv) > 1 else bundled_model()
 if base is None:

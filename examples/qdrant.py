@@ -16,8 +16,7 @@ from components.embedders import StatuteTextEmbedder
 from components.retrievers import EngineEmbeddingRetriever
 from pipelines.asking import ask
 from pipelines.engines import index_into_engine
-from pipelines.loading import load_pipeline
-from pipelines.model_choice import bundled_model
+from pipelines.loading import bundled_model, load_pipeline
 
 model = bundled_model()
 if model is None:

@@ -6,8 +6,8 @@ import importlib
 import sys
 
 from pipelines import check_neighbour
+from pipelines.checking import did_you_mean, names_to_ask
 from pipelines.command_line import DONE, WRONG_USE, say, show
-from pipelines.files import did_you_mean, names_to_ask
 
 _COMMANDS = {
     "index": ("pipelines.index", "read a law into a store"),

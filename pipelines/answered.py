@@ -24,7 +24,7 @@ from components.statutes.corpus import read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 
 _WEIGHTS = (0.5, 1.0, 2.0, 4.0, 8.0)
 _METRIC = "MAP@10"

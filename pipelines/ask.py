@@ -72,21 +72,19 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _ask(options: argparse.Namespace) -> int:
     from components.statutes.question import clean_question
-    from pipelines.generators import with_generator
-    from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.home import resolve
     from pipelines.loading import load_pipeline
 
     question = clean_question(options.question)  # before a model is loaded
-    name, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
-    check_model_is_read([name], options.model)
-    store = store_to_ask(options.store, name, say)
-    if name is None:
-        from pipelines.binding import default_pipeline
-
-        name = default_pipeline(store, options.model)
-        if name != "hybrid":
-            say(f"{store} holds text alone: asking the pipeline '{name}'.")
-    pipeline = load_pipeline(name, store, options.model, overrides)
+    plan = resolve(
+        *(options.pipeline, options.store, options.model, say),
+        generator=options.generator,
+        generator_model=options.generator_model,
+    )
+    store = plan.store
+    if options.pipeline is None and plan.pipeline == "lexical":
+        say(f"{store} holds text alone: asking the pipeline 'lexical'.")
+    pipeline = load_pipeline(*plan.arguments)
     pipeline.warm_up()
     from pipelines.asking import answer_lines, ask
 

@@ -32,8 +32,7 @@ from components.statutes.lexical import in_another_language
 from components.statutes.question import QuestionError, clean_question
 from components.stores.filters import check_filters, plain_filters
 from components.stores.rows import StoreError
-from pipelines.binding import check_stores
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError, check_stores
 
 
 def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, FAILED, say, show
-from pipelines.files import LoadingError
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -82,9 +82,9 @@ def _audit(options: argparse.Namespace) -> int:
     document = read_document(options.file)
     from components.builders.citation_auditor import CitationAuditor
     from components.stores.sqlite import StatuteDocumentStore
-    from pipelines.home import store_to_ask
+    from pipelines.home import given_or_demo
 
-    path = store_to_ask(options.store, None, say)
+    path = given_or_demo(options.store, say)
     if not path.is_file():
         raise LoadingError(f"--store {path}: there is no such file. Build it with pipelines.index.")
     store = StatuteDocumentStore(path)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, FAILED, say, show
-from pipelines.files import LoadingError
 
 _EPILOG = """\
 The score is the highest that the pipeline's ranker, or else its dense retriever, gives any
@@ -55,20 +56,19 @@ def _calibrate(options: argparse.Namespace) -> int:
     from components.rankers.gate import save_threshold
     from components.statutes.corpus import read_questions
     from components.stores.sqlite import StatuteDocumentStore
-    from pipelines.addresses import engine_address
-    from pipelines.binding import article_ids
     from pipelines.calibration import calibrate, report, threshold_record
     from pipelines.evaluation import chosen_split
-    from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.home import resolve
+    from pipelines.loading import article_ids
 
-    if engine_address(options.pipeline, options.store) is not None:
+    plan = resolve(options.pipeline, options.store, options.model, say)
+    if plan.asks_engine:
         raise LoadingError(
             f"The pipeline {options.pipeline} asks an engine, which keeps no threshold. Calibrate "
             "on a store under the same model (python -m pipelines.index --corpus ... --store "
             "FILE), and name the threshold that is printed in the pipeline's file."
         )
-    check_model_is_read([options.pipeline], options.model)
-    path = store_to_ask(options.store, options.pipeline, say)
+    path = Path(plan.store)
     questions = read_questions(
         options.questions, corpus_ids=article_ids(path), skip_bad=options.skip_bad
     )

@@ -29,8 +29,8 @@ from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
+from pipelines.checking import LoadingError
 from pipelines.evaluation import of_split, spoken
-from pipelines.files import LoadingError
 from pipelines.home import keep_demo_questions
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 

@@ -1,4 +1,4 @@
-"""Checks of a pipeline's definition before anything in it is built."""
+"""Pipeline files: reading one without trusting it, and checking it before anything is built."""
 
 from __future__ import annotations
 
@@ -8,14 +8,179 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import PurePath
-from typing import Any
+from functools import cache
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Union
 
-from pipelines.addresses import MILVUS_STORE, QDRANT_STORE
-from pipelines.files import WRITER, LoadingError, did_you_mean
+import yaml
+
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+    from components.stores.sqlite import StatuteDocumentStore
+
+FOLDER = Path(__file__).parent
+MAX_BYTES = 65_536
+MAX_DEPTH = 20
+WRITER = "haystack.components.writers.document_writer.DocumentWriter"
+QDRANT_STORE = "haystack_integrations.document_stores.qdrant.document_store.QdrantDocumentStore"
+MILVUS_STORE = "milvus_haystack.document_store.MilvusDocumentStore"
+
+
+class LoadingError(ValueError):
+    """A pipeline cannot be loaded; the message says what, where, and how to fix it."""
+
+
+def pipeline_names() -> list[str]:
+    """Names of the pipelines that come with Lexarbor."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def names_to_ask() -> list[str]:
+    """Names of the pipelines that answer questions, without those that fill a store."""
+    return [
+        name
+        for name in pipeline_names()
+        if not fills_a_store(read_pipeline_file(FOLDER / f"{name}.yaml"))
+    ]
+
+
+def fills_a_store(definition: Mapping[str, Any]) -> bool:
+    """Whether an unchecked definition writes into a store."""
+    return any(type_ == WRITER for _, type_, _ in components_in(definition))
+
+
+def pipeline_file(name_or_path: str | Path) -> Path:
+    """The file of a pipeline given by name ("hybrid") or by path ("my/hybrid.yaml").
+
+    Raises:
+        LoadingError: there is no such pipeline; says which name may be meant.
+    """
+    text = str(name_or_path)
+    if text in pipeline_names():
+        return FOLDER / f"{text}.yaml"
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        raise LoadingError(f"There is no pipeline file {text}. Check the path.")
+    raise LoadingError(
+        f"There is no pipeline '{text}'{did_you_mean(text, pipeline_names())}. "
+        f"The names are {', '.join(names_to_ask())}; a file is given by its path."
+    )
+
+
+def components_in(definition: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Name, class and parameters of every component of an unchecked definition.
+
+    Invalid components are skipped, and invalid parameters count as empty: the loader refuses both
+        later and says where. The parameters are the definition's own and may be changed.
+    """
+    components = definition.get("components")
+    for name, fields in components.items() if isinstance(components, dict) else ():
+        if isinstance(fields, dict) and isinstance(fields.get("type"), str):
+            parameters = fields.get("init_parameters")
+            yield name, fields["type"], parameters if isinstance(parameters, dict) else {}
+
+
+def stores_in(
+    definition: Mapping[str, Any], *classes: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Component, class and parameters of every document store of these classes; as above."""
+    for name, _, parameters in components_in(definition):
+        for value in parameters.values():
+            if isinstance(value, dict) and value.get("type") in classes:
+                inner = value.setdefault("init_parameters", {})
+                if isinstance(inner, dict):
+                    yield name, str(value["type"]), inner
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """' (did you mean ...?)' for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(str(word), list(known), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
+
+
+# libyaml if available: the pure Python parser needs a second for the largest file.
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _PlainLoader(_SafeLoader):  # type: ignore[misc]
+    """Refuses keys that are repeated, and those that YAML reads as anything but text."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+        seen = set()
+        for key, _ in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                raise LoadingError(f"{line}: a key must be plain text. Put it in quotes.")
+            if key.value in seen:
+                raise LoadingError(f"{line}: key '{key.value}' is repeated. Keep one.")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_pipeline_file(path: Path) -> dict[str, Any]:
+    """The mapping that a pipeline file holds, as plain values.
+
+    It refuses, before anything is built: files over `MAX_BYTES`, anchors and aliases (a few hundred
+        bytes of them can expand to gigabytes), tags, nesting deeper than `MAX_DEPTH`, several
+        documents, and repeated keys.
+
+    Raises:
+        LoadingError: the file is refused or not YAML; the message starts with file and line.
+    """
+    try:
+        size = path.stat().st_size
+        raw = path.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as error:
+        raise LoadingError(f"{path} cannot be read ({error.strerror}).") from error
+    if size > MAX_BYTES:
+        raise LoadingError(f"{path} has {size:,} bytes; a pipeline file has at most {MAX_BYTES:,}.")
+    try:
+        text = raw.decode("utf-8-sig")
+        _check_events(text)
+        document = yaml.load(text, Loader=_PlainLoader)  # noqa: S506 - a safe loader
+    except LoadingError as error:
+        raise LoadingError(f"{path}:{error}") from error
+    except UnicodeDecodeError as error:
+        raise LoadingError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
+    except yaml.YAMLError as error:
+        raise LoadingError(f"{path}: is not YAML ({' '.join(str(error).split())}).") from error
+    except (ValueError, RecursionError) as error:
+        raise LoadingError(f"{path}: holds a value that cannot be read ({error}).") from error
+    if not isinstance(document, dict):
+        raise LoadingError(f"{path}: must hold a mapping with 'components' and 'connections'.")
+    return document
+
+
+def _check_events(text: str) -> None:
+    """Refuse what may grow, while the parser has built nothing yet."""
+    depth = documents = 0
+    event: Any
+    for event in yaml.parse(text, Loader=_SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        fault = None
+        if name := getattr(event, "anchor", None):
+            kind = "alias '*" if isinstance(event, yaml.AliasEvent) else "anchor '&"
+            fault = (
+                f"{kind}{name}'. Write the value out instead. If dumps() wrote it, components "
+                "share a value: give each a copy.deepcopy of it, and dump again."
+            )
+        elif tag := getattr(event, "tag", None):
+            fault = f"tag '{tag}'. Pipeline files have plain values only."
+        elif depth > MAX_DEPTH:
+            fault = f"nested deeper than {MAX_DEPTH} levels."
+        elif documents > 1:
+            fault = "a second YAML document. Keep one per file."
+        if fault:
+            raise LoadingError(f"{event.start_mark.line + 1}: {fault}")
+
 
 # A file may come from anyone, and Haystack's own allow-list admits the whole of Haystack, agents,
 # tools and file converters included. So the classes are listed here one by one: ours, and those of
@@ -184,7 +349,7 @@ class AllowList:
             raise LoadingError(
                 f"{where}: a file may not choose the server that writes the answers. Choose it "
                 "with --generator URL --generator-model NAME (in Python with overrides="
-                "generator_overrides(...) of pipelines.generators)."
+                "generator_overrides(...) of pipelines.loading)."
             )
         raise LoadingError(
             f"{where}.type: {name} is not an allowed class{_near(name)}. {_allowing(name)}"
@@ -237,21 +402,6 @@ class AllowList:
             f"{where}: a file may not set this{values}. In Python, overrides may, or "
             f"allowed_classes=['{name}']."
         )
-
-
-def is_closed(class_name: str, socket: str) -> bool:
-    """Whether no connection and no input of a file may lead into a socket."""
-    return socket in (*_CLOSED_SOCKETS.get(class_name, ()), *HAYSTACK_CLASSES.get(class_name, ()))
-
-
-def is_secret(value: object) -> bool:
-    """Whether a value is what Haystack reads from the environment."""
-    return isinstance(value, dict) and value.get("type") in ("env_var", "token")
-
-
-def is_template(value: object) -> bool:
-    """Whether a value is a text that Jinja would have something to do with."""
-    return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
 def check_template(text: str, where: str) -> None:
@@ -360,19 +510,9 @@ def _allowing(name: str) -> str:
 # What brings the packages of an engine.
 _EXTRAS = {"haystack_integrations.document_stores.qdrant": "qdrant", "milvus_haystack": "milvus"}
 
-_TOP_LEVEL = {
-    "components": dict,
-    "connections": list,
-    "inputs": dict,
-    "outputs": dict,
-    "metadata": dict,
-    "max_runs_per_component": int,
-    "connection_type_validation": bool,
-}
-_MOST_RUNS = 1_000
+_COMPONENT = ("", "")  # a component is not the parameter of another class
 _SERIALISED = ("type", "init_parameters")
 _CONNECTION = ("sender", "receiver")
-_COMPONENT = ("", "")  # a component is not the parameter of another class
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
@@ -394,61 +534,106 @@ def check_definition(
     Raises:
         LoadingError: names the faulty key as `component.parameter`.
     """
-    for key, value in definition.items():
-        _known(key, _TOP_LEVEL, where, "key")
-        if type(value) is not _TOP_LEVEL[key]:
-            raise _wrong_type(f"{where}: {key}", value, _TOP_LEVEL[key].__name__)
-    if not 1 <= definition.get("max_runs_per_component", 1) <= _MOST_RUNS:
-        raise LoadingError(f"{where}: max_runs_per_component is a number from 1 to {_MOST_RUNS}.")
-    components = definition.get("components")
+    allowed = allowed or AllowList()
+    forms = _forms()
+    _check_fields(definition, forms["definition"], f"{where}: ")
+    components = definition["components"]
     if not components:
         raise LoadingError(f"{where}: components: there are none. Name at least one.")
-    for name in components:
+    names: set[str] = set()
+    for name, fields in components.items():
         if "." in name:
             # "a.b" is parameter b of component a, in connections and in what the caller gives.
             raise LoadingError(f"{where}: components: a name has no dot, as '{name}' has.")
-    allowed = allowed or AllowList()
-    names = {
-        found
-        for name, fields in components.items()
-        for found in _class_names(fields, f"{where}: components.{name}", name, allowed)
-    }
+        names.update(_class_names(fields, f"{where}: components.{name}", name, allowed))
     for number, connection in enumerate(definition.get("connections", []), start=1):
         place = f"{where}: connections, entry {number}"
-        if not isinstance(connection, dict):
-            raise _wrong_type(place, connection, "mapping with 'sender' and 'receiver'")
-        for key in connection:
-            _known(key, _CONNECTION, place, "key")
-        for key in _CONNECTION:
-            check_socket(connection.get(key), components, f"{place}: {key}")
-        _check_open(connection["receiver"], components, f"{place}: receiver")
+        _check_fields(connection, forms["connection"], f"{place}: ")
+        _check_socket(connection["sender"], components, f"{place}: sender")
+        _check_socket(connection["receiver"], components, f"{place}: receiver", into=True)
     for side in ("inputs", "outputs"):
         for name, sockets in definition.get(side, {}).items():
             for socket in sockets if isinstance(sockets, list) else [sockets]:
-                check_socket(socket, components, f"{where}: {side}.{name}")
-                if side == "inputs":
-                    _check_open(socket, components, f"{where}: inputs.{name}")
+                _check_socket(socket, components, f"{where}: {side}.{name}", into=side == "inputs")
     for name, fields in components.items():
         _check_parameters(fields, f"{where}: components.{name}", name, allowed, component=True)
     return sorted({name.rpartition(".")[0] for name in names | allowed.named})
 
 
-def check_socket(socket: object, components: Collection[str], where: str) -> tuple[str, str]:
-    """Component and socket of "component.socket".
+def _form(fields: Mapping[str, Any], needed: Collection[str], extra: Any = "forbid") -> Any:
+    """A TypedDict that pydantic checks strictly, with these types of fields."""
+    # Imported here: no command should wait for pydantic before it reads a file.
+    from pydantic import ConfigDict, with_config
+    from typing_extensions import TypedDict
 
-    Raises:
-        LoadingError: it is not such a text, or there is no such component.
-    """
+    typed = {
+        name: kind if name in needed else typing.NotRequired[kind] for name, kind in fields.items()
+    }
+    form = TypedDict("Form", typed)  # type: ignore[misc]
+    return with_config(ConfigDict(strict=True, extra=extra))(form)
+
+
+@cache
+def _forms() -> dict[str, Any]:
+    """The forms of a definition, of an object and of a connection."""
+    from pydantic import Field
+
+    definition = {
+        **dict.fromkeys(("components", "inputs", "outputs", "metadata"), dict[str, Any]),
+        "connections": list[Any],
+        "max_runs_per_component": typing.Annotated[int, Field(ge=1, le=1_000)],
+        "connection_type_validation": bool,
+    }
+    fields = {"type": str, "init_parameters": dict[str, Any]}
+    return {
+        "definition": _form(definition, ["components"]),
+        "object": _form(fields, ["type"]),
+        "any object": _form(fields, ["type"], "allow"),
+        "connection": _form(dict.fromkeys(_CONNECTION, str), _CONNECTION),
+    }
+
+
+def _check_fields(values: object, form: Any, prefix: str) -> None:
+    """Check names and types of a mapping's fields against a TypedDict, by pydantic."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(form).validate_python(values)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        fault, reason = faults[0]["type"], " or ".join(dict.fromkeys(f["msg"] for f in faults))
+        if not isinstance(values, Mapping):
+            raise LoadingError(f"{prefix.rstrip(' :.')}: {_short(values)}: {reason}.") from error
+        name = str(faults[0]["loc"][0])
+        if fault == "extra_forbidden":
+            known = list(form.__annotations__)
+            hint = f"{did_you_mean(name, known)}. There is {', '.join(known) or 'none'}"
+            raise LoadingError(f"{prefix}{name}: there is no such key{hint}.") from error
+        if fault == "missing" and len(faults[0]["loc"]) == 1:
+            raise LoadingError(f"{prefix}{name}: it needs this.") from error
+        raise LoadingError(f"{prefix}{name}: {_short(values[name])}: {reason}.") from error
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+
+
+def _check_socket(
+    socket: object, components: Mapping[str, Any], where: str, *, into: bool = False
+) -> None:
+    """Refuse what is not "component.socket", and a socket that nothing of a file may lead into."""
     if not isinstance(socket, str) or socket.count(".") != 1:
         raise LoadingError(f"{where}: {socket!r} is not a 'component.socket'.")
     component, name = socket.split(".")
-    _known(component, components, where, "component")
-    return component, name
-
-
-def _check_open(socket: str, components: Mapping[str, Any], where: str) -> None:
-    component, name = socket.split(".")
-    if is_closed(components[component]["type"], name):
+    if component not in components:
+        raise LoadingError(
+            f"{where}: unknown component '{component}'{did_you_mean(component, components)}. "
+            f"There is {', '.join(components)}."
+        )
+    kind = components[component]["type"]
+    closed = (*_CLOSED_SOCKETS.get(kind, ()), *HAYSTACK_CLASSES.get(kind, ()))
+    if into and name in closed:
         raise LoadingError(
             f"{where}: a file may not lead anything into {socket}, since it could not be checked. "
             f"In Python, give it to pipeline.run as {{'{component}': {{'{name}': ...}}}}."
@@ -456,31 +641,22 @@ def _check_open(socket: str, components: Mapping[str, Any], where: str) -> None:
 
 
 def _class_names(
-    fields: object,
-    where: str,
-    label: str,
-    allowed: AllowList,
-    holder: tuple[str, str] = _COMPONENT,
+    fields: Any, where: str, label: str, allowed: AllowList, holder: tuple[str, str] = _COMPONENT
 ) -> Iterator[str]:
     """Names of an object's class and of all classes within it, each of them checked."""
-    if not isinstance(fields, dict):
-        raise _wrong_type(where, fields, "mapping with 'type'")
-    name = fields.get("type")
-    if not isinstance(name, str) or "." not in name:
+    _check_fields(fields, _forms()["any object"], f"{where}.")
+    name = fields["type"]
+    if "." not in name:
         raise LoadingError(
             f"{where}.type: {name!r} is not a class. Write it as 'package.module.Class'."
         )
     allowed.check_class(name, where, label, holder)
     # A class that the caller allows may be written in its own way where it is a parameter.
     if name not in allowed.named or holder == _COMPONENT:
-        for key in fields:
-            _known(key, _SERIALISED, where, "key")
-    parameters = fields.get("init_parameters", {})
-    if not isinstance(parameters, dict):
-        raise _wrong_type(f"{where}.init_parameters", parameters, "mapping")
+        _check_fields(fields, _forms()["object"], f"{where}.")
     yield name
     others = {key: value for key, value in fields.items() if key not in _SERIALISED}
-    for path, value in (*_leaves(others), *_leaves(parameters)):
+    for path, value in (*_leaves(others), *_leaves(fields.get("init_parameters", {}))):
         if _is_object(value):
             yield from _class_names(
                 value, f"{where}.{path}", f"{label}.{path}", allowed, (name, path)
@@ -489,7 +665,7 @@ def _class_names(
 
 def _leaves(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
     """Paths and values of all that is not a plain mapping or list; objects count as one value."""
-    if isinstance(value, dict) and not _is_object(value) and not is_secret(value):
+    if isinstance(value, dict) and not _is_object(value) and not _is_secret(value):
         for key, inner in value.items():
             yield from _leaves(inner, f"{path}.{key}" if path else key)
     elif isinstance(value, list | tuple):
@@ -504,6 +680,11 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict) and "." in str(value.get("type", ""))
 
 
+def _is_secret(value: object) -> bool:
+    """Whether a value is what Haystack reads from the environment."""
+    return isinstance(value, dict) and value.get("type") in ("env_var", "token")
+
+
 def _check_parameters(
     fields: Mapping[str, Any],
     where: str,
@@ -515,27 +696,22 @@ def _check_parameters(
     name = fields["type"]
     cls = _class_of(name, f"{where}.type" if component else f"{where}: {label}.type", component)
     parameters = fields.get("init_parameters", {})
+    others = {key: value for key, value in fields.items() if key not in _SERIALISED}
+    form, hints = _form_of(cls)
+    if parameters or not others:
+        _check_fields(parameters, form, f"{where}: {label}.")
     accepted = _init_parameters(cls)
-    hints = _type_hints(cls)
     for parameter, value in parameters.items():
         own = f"{label}.{parameter}"
         place = f"{where}: {own}"
-        if accepted is not None and parameter not in accepted:
-            raise LoadingError(
-                f"{place}: {cls.__name__} has no such parameter"
-                f"{did_you_mean(parameter, accepted)}. It has {', '.join(accepted) or 'none'}."
-            )
-        expected = hints.get(parameter, Any)
-        if not _fits(value, expected):
-            raise _wrong_type(place, value, _spelled(expected))
-        if accepted is not None and _is_default(value, accepted[parameter]):
+        if parameter in accepted and _is_default(value, accepted[parameter].default):
             continue
         if not allowed.is_given(own):
             allowed.check_parameter(value, place, (name, parameter))
-        for text in _named_code(value, expected):
+        for text in _named_code(value, hints.get(parameter)):
             allowed.check_names(text, place)
         _check_values({parameter: value}, where, label, allowed, name)
-        if parameter == "filters" and value and cls.__module__.startswith("components."):
+        if parameter == "filters" and value and name in OUR_CLASSES:
             from haystack.errors import FilterError
 
             from components.stores.filters import check_filters
@@ -544,19 +720,11 @@ def _check_parameters(
                 check_filters(value)
             except FilterError as error:
                 raise LoadingError(f"{place}: {error}") from error
-    others = {key: value for key, value in fields.items() if key not in _SERIALISED}
     _check_values(others, where, label, allowed, name)
     for path, value in _leaves(others):
         # Tools and hooks are written so, with their functions by name.
         if isinstance(value, str) and _DOTTED.fullmatch(value):
             allowed.check_names(value, f"{where}: {label}.{path}")
-    missing = [
-        parameter
-        for parameter, of in (accepted or {}).items()
-        if of.default is of.empty and parameter not in parameters
-    ]
-    if missing and not others:
-        raise LoadingError(f"{where}: {label}.{missing[0]}: {cls.__name__} needs this parameter.")
 
 
 def _check_values(
@@ -567,14 +735,18 @@ def _check_values(
         own = f"{label}.{path}"
         if _is_object(value):
             _check_parameters(value, where, own, allowed)
-        elif is_secret(value):
+        elif _is_secret(value):
             allowed.check_secret(value, f"{where}: {own}", own, (name, path))
-        elif is_template(value) and not allowed.is_given(own):
+        elif _is_template(value) and not allowed.is_given(own):
             check_template(value, f"{where}: {own}")
 
 
-def _is_default(value: object, parameter: inspect.Parameter) -> bool:
-    default = parameter.default
+def _is_template(value: object) -> bool:
+    """Whether a value is a text that Jinja would have something to do with."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
+def _is_default(value: object, default: Any) -> bool:
     return bool(value == (default.to_dict() if hasattr(default, "to_dict") else default))
 
 
@@ -582,8 +754,8 @@ def _named_code(value: Any, expected: Any) -> Iterator[str]:
     """The texts in a value that stand for functions and classes, by a parameter's annotation."""
     origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if origin in (typing.Union, types.UnionType):
-        for each in arguments:
-            yield from _named_code(value, each)
+        for member in arguments:
+            yield from _named_code(value, member)
     elif isinstance(value, str):
         kind = origin or expected
         if inspect.isclass(kind) and issubclass(kind, Callable):  # type: ignore[arg-type]
@@ -605,13 +777,9 @@ def _class_of(name: str, where: str, component: bool) -> type:
         hint = f" Install it with pip install 'lexarbor[{extra}]'." if extra else ""
         raise LoadingError(f"{where}: {name} cannot be imported ({error}).{hint}") from error
     found = getattr(module, class_name, None)
-    if not inspect.isclass(found):
-        raise LoadingError(f"{where}: {module_name} has no class {class_name}.")
-    if found.__module__ != module_name:
-        raise LoadingError(
-            f"{where}: {class_name} is defined in {found.__module__}. "
-            f"Write {found.__module__}.{class_name}."
-        )
+    if not inspect.isclass(found) or found.__module__ != module_name:
+        # A name that a module only imports would get past the list.
+        raise LoadingError(f"{where}: {module_name} defines no class {class_name}.")
     from haystack import component as haystack_component
 
     if component and name not in haystack_component.registry:
@@ -619,94 +787,84 @@ def _class_of(name: str, where: str, component: bool) -> type:
     return found
 
 
-def _init_parameters(cls: type) -> dict[str, inspect.Parameter] | None:
-    """The parameters of `__init__`, or None when it takes any."""
+def _init_parameters(cls: type) -> dict[str, inspect.Parameter]:
     parameters = dict(inspect.signature(cls.__init__).parameters)  # type: ignore[misc]
     parameters.pop("self", None)
-    kinds = {parameter.kind for parameter in parameters.values()}
-    return None if inspect.Parameter.VAR_KEYWORD in kinds else parameters
+    return parameters
 
 
-def _type_hints(cls: type) -> dict[str, Any]:
+@cache
+def _form_of(cls: type) -> tuple[Any, dict[str, Any]]:
+    """The parameters of a class as a TypedDict of plain values, and as they are annotated."""
     try:
-        return typing.get_type_hints(cls.__init__)  # type: ignore[misc]
+        hints = typing.get_type_hints(cls.__init__)  # type: ignore[misc]
     except NameError:
-        # A foreign class may name types that exist for type checkers only.
-        return {}
+        hints = {}  # a foreign class may name types that exist for type checkers only
+    parameters = _init_parameters(cls)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    named = {
+        name: each.default
+        for name, each in parameters.items()
+        if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    }
+    fields = {name: _plain(hints.get(name, Any)) for name in named}
+    if takes_any:
+        return _form(fields, (), "allow"), hints
+    needed = [name for name, default in named.items() if default is inspect.Parameter.empty]
+    return _form(fields, needed), hints
 
 
-def _fits(value: Any, expected: Any) -> bool:
-    """Whether a plain value can stand for an annotation; what is not known fits."""
-    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
+def _plain(hint: Any) -> Any:
+    """The type of the plain value that stands for an annotation in a file."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, each) for each in arguments)
-    if origin is typing.Literal:
-        return value in arguments
-    if expected is Any:  # a class of its own to Python, and none that a value could be of
-        return True
-    if expected in (None, type(None)):
-        return value is None
-    if expected is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if expected in (bool, str, int):
-        return type(value) is expected
-    kind = origin or expected
-    if not inspect.isclass(kind) or kind is object:
-        return True
+        return Union[tuple(_plain(member) for member in arguments)]  # noqa: UP007 - made at run time
+    kind = origin or hint
+    if origin is typing.Literal or hint in (None, bool, int, float, str, types.NoneType):
+        return hint
+    if not inspect.isclass(kind) or kind in (object, Any):
+        return Any
     if issubclass(kind, Enum):
         # Haystack's classes write some by their names, others by their values.
-        return isinstance(value, str) and (
-            value in kind.__members__ or any(value == each.value for each in kind)
-        )
+        return typing.Literal[(*kind.__members__, *(str(member.value) for member in kind))]
     if issubclass(kind, PurePath):
-        return isinstance(value, str)
+        return str
     if issubclass(kind, Mapping):
-        return isinstance(value, dict) and all(
-            _fits(part, hint)
-            for key, item in value.items()
-            for part, hint in zip((key, item), arguments, strict=False)
-        )
+        return dict[tuple(map(_plain, arguments))] if arguments else dict  # type: ignore[misc]
     if kind.__module__ in ("builtins", "collections.abc") and issubclass(list, kind):
-        return isinstance(value, list) and all(
-            _fits(each, *arguments[:1] or [Any]) for each in value
-        )
+        return list[_plain(arguments[0])] if arguments else list  # type: ignore[misc]
     # Haystack writes an object as a mapping, but a function or a class as its name.
     named = issubclass(kind, Callable)  # type: ignore[arg-type]
-    return isinstance(value, dict) or (named and isinstance(value, str))
+    return Union[dict, str] if named else dict  # noqa: UP007
 
 
-def _known(word: object, known: Collection[str], where: str, kind: str) -> None:
-    if word not in known:
-        raise LoadingError(
-            f"{where}: unknown {kind} '{word}'{did_you_mean(word, known)}. "
-            f"There is {', '.join(known)}."
+def check_has_articles(store: StatuteDocumentStore) -> None:
+    """Refuse a store that nothing was indexed into yet, or not to its end.
+
+    From an empty store every answer would be that nothing was found.
+
+    Raises:
+        StoreError: it holds no article, or its file cannot be read.
+    """
+    from components.stores.rows import StoreError
+
+    store.database.follow()
+    if next(store.database.rows("SELECT 1 FROM documents LIMIT 1"), None) is None:
+        raise StoreError(
+            f"{store.path} holds no article yet: run python -m pipelines.index --corpus ... "
+            f"--store {store.path} (again, where it was interrupted)."
         )
 
 
-def _wrong_type(where: str, value: object, expected: str) -> LoadingError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return LoadingError(f"{where}: {shown} is not a {expected}.")
+def check_stores(pipeline: Pipeline) -> None:
+    """The same of every store that the pipeline's components read.
 
+    Raises:
+        StoreError: one holds no article, or its file cannot be read.
+    """
+    from components.stores.sqlite import StatuteDocumentStore
 
-def _spelled(annotation: Any) -> str:
-    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
-    if annotation in names:
-        return names[annotation]
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_spelled(each) for each in arguments))
-    if origin is typing.Literal:
-        return " or ".join(repr(each) for each in arguments)
-    if annotation is type(None):
-        return "null"
-    if inspect.isclass(annotation) and issubclass(annotation, Enum):
-        return " or ".join(annotation.__members__)
-    if inspect.isclass(annotation) and issubclass(annotation, PurePath):
-        return names[str]
-    if origin is not None and arguments:
-        return f"{origin.__name__} of {', '.join(_spelled(each) for each in arguments)}"
-    name = getattr(annotation, "__name__", str(annotation))
-    if inspect.isclass(annotation) and annotation.__module__ != "builtins":
-        return f"{name} (as the mapping that its to_dict() gives)"
-    return name
+    for _, instance in pipeline.walk():
+        store = getattr(instance, "document_store", None)
+        if isinstance(store, StatuteDocumentStore):
+            check_has_articles(store)

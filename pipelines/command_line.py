@@ -15,7 +15,7 @@ from typing import Any
 
 from components.statutes.article import iso_day
 from components.statutes.sources.records import CorpusError
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use, 130 interrupted"

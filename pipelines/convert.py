@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from components.statutes.article import articles_of_laws
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, WRONG_USE, say, show
-from pipelines.files import LoadingError
 
 if TYPE_CHECKING:
     from components.statutes.sources.records import Problem

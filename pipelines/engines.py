@@ -44,8 +44,7 @@ from components.stores.engines.base import (
 )
 from components.stores.journal import text_digest
 from components.stores.rows import StoreError
-from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, opened, place_in
-from pipelines.files import LoadingError
+from pipelines.checking import MILVUS_STORE, QDRANT_STORE, LoadingError
 from pipelines.indexing import (
     ANOTHER_MODEL,
     block_size,
@@ -56,7 +55,14 @@ from pipelines.indexing import (
     say_pruned,
     say_unknown,
 )
-from pipelines.model_choice import ChosenModel, loaded_model, model_place
+from pipelines.loading import (
+    ChosenModel,
+    default_parameters,
+    loaded_model,
+    model_place,
+    opened,
+    place_in,
+)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say, show
-from pipelines.files import LoadingError
 
 if TYPE_CHECKING:
     from components.statutes.question import Question
@@ -87,8 +87,6 @@ def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
 def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
-    from pipelines.addresses import engine_address
-    from pipelines.binding import article_ids
     from pipelines.evaluation import (
         chosen_split,
         distinct_names,
@@ -98,18 +96,18 @@ def _evaluate(options: argparse.Namespace) -> int:
         spoken,
         stage_gains,
     )
-    from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.home import resolve
+    from pipelines.loading import article_ids
     from pipelines.plotting import check_target, plot_recall, plot_stages
     from pipelines.stages import ANSWERED
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
         check_target(Path(options.plot), "--plot")
-    check_model_is_read(names, options.model)
-    store = store_to_ask(options.store, options.pipeline, say)
+    plan = resolve(options.pipeline, options.store, options.model, say, others=names)
+    store = Path(plan.store)
     # Do not ask an engine for all its ids: it may hold more than this machine can.
-    in_engine = engine_address(options.pipeline, options.store) is not None
-    ids = None if in_engine else article_ids(store)
+    ids = None if plan.asks_engine else article_ids(store)
     everything = read_questions(options.questions, corpus_ids=ids, skip_bad=options.skip_bad)
     for problem in everything.problems:
         say(str(problem))

@@ -24,7 +24,7 @@ from components.statutes.significance import bootstrap_interval, paired_randomis
 from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
-from pipelines.files import LoadingError, pipeline_file
+from pipelines.checking import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 from pipelines.stages import (
     DENSE,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from components.statutes.article import articles_of_laws
 from components.statutes.sources.records import CorpusError
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say, show
-from pipelines.files import LoadingError
 
 if TYPE_CHECKING:
     from components.statutes.article import Article
@@ -54,7 +54,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 def _export(options: argparse.Namespace) -> int:
     from components.converters.articles import article_of
-    from pipelines.binding import store_with_articles
+    from pipelines.loading import store_with_articles
 
     output = Path(options.output).expanduser()
     if output.exists():

@@ -1,9 +1,10 @@
-"""Lexarbor's own files, and the demo stores among them."""
+"""From a command's options to what is loaded, and the demo store that stands in for no store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,23 @@ from components.models.folder import file_digest, lexarbor_home
 from components.models.locks import file_lock
 from components.statutes.sources import opening
 from components.stores.rows import StoreError
-from pipelines.addresses import engine_address
-from pipelines.files import (
+from pipelines.checking import (
     LoadingError,
     components_in,
     fills_a_store,
     names_to_ask,
     pipeline_file,
     read_pipeline_file,
-    store_named_in,
+    stores_in,
 )
-from pipelines.model_choice import bundled_model
+from pipelines.loading import (
+    STORE,
+    bundled_model,
+    demo_store_path,
+    engine_address,
+    generator_overrides,
+    store_with_articles,
+)
 
 # Record in a demo store: the law and the questions whose answers are kept with it.
 _KEPT = "demo-questions"
@@ -36,64 +43,111 @@ _MODEL_READERS = (
 Say = Callable[[str], object]
 
 
-def demo_store_path() -> Path:
-    """The store of the demo law; the file may not be built yet."""
-    return lexarbor_home() / "demo.db"
+@dataclass(frozen=True)
+class Plan:
+    """What `load_pipeline` is given for a command's options.
+
+    Attributes:
+        pipeline: name or file.
+        store: the store's file, or an engine's address.
+        model: folder or name; None for the one that the store records.
+        overrides: the generator's, where one writes the answers.
+        asks_engine: whether the store is an engine's.
+    """
+
+    pipeline: str
+    store: str
+    model: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    asks_engine: bool = False
+
+    @property
+    def arguments(self) -> tuple[str, str, str | None, Mapping[str, Any]]:
+        """The arguments of `load_pipeline`."""
+        return self.pipeline, self.store, self.model, self.overrides
 
 
-def store_to_ask(
-    store: str | None, pipeline: str | None, say: Say, *, answered: bool = True
-) -> Path:
-    """The requested store, else the one in the pipeline's file, else the demo store.
+def resolve(
+    pipeline: str | None,
+    store: str | None,
+    model: str | None,
+    say: Say,
+    *,
+    generator: str | None = None,
+    generator_model: str | None = None,
+    others: Sequence[str | None] = (),
+    answered: bool = True,
+) -> Plan:
+    """Decide once what is asked: the pipeline, the store, the model and the generator.
 
-    For a pipeline over an engine it is the engine's address, as a path.
+    Without a pipeline it is "answer_hybrid" where there is a generator, else "hybrid", or "lexical"
+    over a store of text alone. Without a store it is the one that the file names, else the demo
+    store. Whoever names a model asks for vectors: "hybrid" reports how to fix a store without them.
 
     Args:
-        store: as given by the user.
         pipeline: name or file, as given by the user.
+        store: a store's file or an engine's address, as given by the user.
+        model: as given by the user.
         say: takes lines for the user while the demo store is built.
+        generator: URL of the server that writes the answers.
+        generator_model: its model.
+        others: pipelines that are loaded besides, of which one may read the model.
         answered: see `ensure_demo_store`.
 
     Raises:
-        LoadingError: there is no such pipeline or it answers no questions, the demo store's folder
-            cannot be made, or a pipeline over an engine has no address.
-        StoreError: the demo store cannot be written.
+        LoadingError: there is no such pipeline or it answers no questions, none reads the model,
+            an engine has no address, or there is no such store.
+        StoreError: the store holds no article, or cannot be read or written.
     """
-    if pipeline is not None:
-        _read_to_ask(pipeline)
-    address = engine_address(pipeline, store)
-    if address is not None:
-        return Path(address)
-    if store is None and pipeline is not None:
-        store = store_named_in(pipeline)
-    if store is not None:
-        return Path(store).expanduser()
-    return ensure_demo_store(say, answered=answered)
-
-
-def check_model_is_read(pipelines: Iterable[str | None], model: str | None) -> None:
-    """Refuse a model if none of the pipelines reads one.
-
-    Args:
-        pipelines: names or files, as given by the user; None is chosen to fit the model.
-        model: as given by the user.
-
-    Raises:
-        LoadingError: none of them reads a model, or one does not exist or answers no questions.
-    """
-    names = list(pipelines)
     if model == "none":
         raise LoadingError(
             "--model none is for indexing text alone. Leave --model out; the pipeline that needs "
             "no model is --pipeline lexical."
         )
-    if model is None or any(name is None or _reads_model(name) for name in names):
-        return
-    raise LoadingError(
-        f"--model {model}: no model is read by the pipeline {', '.join(map(repr, names))}. Leave "
-        "--model out, or ask a pipeline that reads one (--pipeline hybrid), over a store that was "
-        "indexed with it."
-    )
+    name, overrides, address = pipeline, {}, None
+    if generator is not None and generator_model is not None:
+        name = pipeline or "answer_hybrid"
+        overrides = generator_overrides(name, generator, generator_model)
+    definition = {} if name is None else _read_to_ask(name)
+    names = [name, *others]
+    if model and not any(each is None or _reads_model(_read_to_ask(each)) for each in names):
+        raise LoadingError(
+            f"--model {model}: no model is read by the pipeline "
+            f"{', '.join(dict.fromkeys(map(repr, names)))}. Leave --model out, or ask a pipeline "
+            "that reads one (--pipeline hybrid), over a store that was indexed with it."
+        )
+    if name is not None:
+        address = engine_address(definition, name, store)
+        named = (inside.get("path") for _, _, inside in stores_in(definition, STORE))
+        store = store or next((path for path in named if isinstance(path, str)), None)
+    if address is not None:
+        return Plan(str(name), address, model, overrides, asks_engine=True)
+    place = str(given_or_demo(store, say, answered=answered))
+    if name is None:
+        with store_with_articles(place) as opened:
+            name = "hybrid" if model is not None or opened.has_vectors() else "lexical"
+    return Plan(name, place, model, overrides)
+
+
+def given_or_demo(store: str | None, say: Say, *, answered: bool = True) -> Path:
+    """The given store, else the demo store, built if need be; raises as `ensure_demo_store`."""
+    if store is None:
+        return ensure_demo_store(say, answered=answered)
+    return Path(store).expanduser()
+
+
+def _reads_model(definition: Mapping[str, Any]) -> bool:
+    return any(type_ in _MODEL_READERS for _, type_, _ in components_in(definition))
+
+
+def _read_to_ask(pipeline: str) -> dict[str, Any]:
+    definition = read_pipeline_file(pipeline_file(pipeline))
+    if fills_a_store(definition):
+        raise LoadingError(
+            f"'{pipeline}' fills a store; it does not answer questions. The names to ask are "
+            f"{', '.join(names_to_ask())}."
+        )
+    return definition
 
 
 def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Path:
@@ -214,17 +268,3 @@ def _is_current(path: Path) -> bool:
         return False  # reported when it is rebuilt
     finally:
         store.close()
-
-
-def _reads_model(pipeline: str) -> bool:
-    return any(type_ in _MODEL_READERS for _, type_, _ in components_in(_read_to_ask(pipeline)))
-
-
-def _read_to_ask(pipeline: str) -> dict[str, Any]:
-    definition = read_pipeline_file(pipeline_file(pipeline))
-    if fills_a_store(definition):
-        raise LoadingError(
-            f"'{pipeline}' fills a store; it does not answer questions. The names to ask are "
-            f"{', '.join(names_to_ask())}."
-        )
-    return definition

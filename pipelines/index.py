@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
+from pipelines.checking import LoadingError, read_pipeline_file
 from pipelines.command_line import DONE, WRONG_USE, say, show
-from pipelines.files import LoadingError, read_pipeline_file
 
 if TYPE_CHECKING:
     from pipelines.engines import EngineReport

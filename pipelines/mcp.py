@@ -7,8 +7,8 @@ import importlib.util
 import sys
 
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say
-from pipelines.files import LoadingError
 
 _EPILOG = """\
 Speaks the Model Context Protocol on standard input and output; a client such as Claude Desktop
@@ -43,22 +43,16 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _serve(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("mcp") is None:
         raise LoadingError("The tools for agents need the extra mcp: pip install 'lexarbor[mcp]'")
-    from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.home import resolve
     from pipelines.loading import load_pipeline
 
-    check_model_is_read([options.pipeline], options.model)
-    store = store_to_ask(options.store, options.pipeline, say)
-    name = options.pipeline
-    if name is None:
-        from pipelines.binding import default_pipeline
-
-        name = default_pipeline(store, options.model)
-    pipeline = load_pipeline(name, store, options.model)
+    plan = resolve(options.pipeline, options.store, options.model, say)
+    pipeline = load_pipeline(*plan.arguments)
     from pipelines.serving.mcp import build_mcp
 
     server = build_mcp(pipeline)
     pipeline.warm_up()
-    say(f"Serving {store} by the pipeline '{name}'")
+    say(f"Serving {plan.store} by the pipeline '{plan.pipeline}'")
     server.run("stdio")
     return DONE
 

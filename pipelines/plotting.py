@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from components.joiners.rank_fusion import CITATION
 from components.statutes.metrics import metric_depth
+from pipelines.checking import LoadingError
 from pipelines.command_line import require
 from pipelines.evaluation import Measured, StageGain, metrics_of
-from pipelines.files import LoadingError
 
 _SIGNIFICANT = 0.05
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, WRONG_USE, require, say
-from pipelines.files import LoadingError
 from pipelines.serving.limits import (
     Limits,
     address,
@@ -165,21 +165,19 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
     Raises:
         LoadingError: one is refused, or two have the same name.
     """
-    from pipelines.generators import with_generator
-    from pipelines.home import check_model_is_read, store_to_ask
+    from pipelines.home import resolve
     from pipelines.loading import load_pipeline
 
     loaded: dict[str, Pipeline] = {}
     asked_for = options.pipeline or [None]
-    check_model_is_read(asked_for, options.model)
     for requested in asked_for:
-        file, overrides = with_generator(requested, options.generator, options.generator_model)
-        store = store_to_ask(options.store, file, say)
-        if file is None:
-            from pipelines.binding import default_pipeline
-
-            file = default_pipeline(store, options.model)
-        pipeline = load_pipeline(file, store, options.model, overrides)
+        plan = resolve(
+            *(requested, options.store, options.model, say),
+            generator=options.generator,
+            generator_model=options.generator_model,
+            others=asked_for,
+        )
+        pipeline = load_pipeline(*plan.arguments)
         name = str(pipeline.metadata["name"])
         if not _NAME.fullmatch(name):
             raise LoadingError(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
+from pipelines.checking import LoadingError, did_you_mean
 from pipelines.command_line import DONE, say
-from pipelines.files import LoadingError, did_you_mean
 
 if TYPE_CHECKING:
     from components.statutes.corpus import StatuteCorpus

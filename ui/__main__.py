@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipelines import command_line
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
-from pipelines.files import LoadingError
 from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
 
 _PORT = 7860
@@ -111,23 +111,25 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
         os.environ.setdefault(name, value)
     say("Starting")
     from components.statutes.article import articles_of_laws
-    from pipelines.binding import default_pipeline
     from pipelines.calibration import calibrate_demo
-    from pipelines.generators import with_generator
-    from pipelines.home import check_model_is_read, demo_store_path, store_to_ask
+    from pipelines.home import resolve
+    from pipelines.loading import demo_store_path
     from pipelines.serving.limits import LOOPBACK, share_cores
     from ui.server import build_site, make_server
     from ui.serving import AT_ONCE, Searched, Serving
 
     share_cores(AT_ONCE)
-    named, overrides = with_generator(options.pipeline, options.generator, options.generator_model)
-    check_model_is_read([named], options.model)
-    # The demo's answered questions take the longest; they are kept while the page is open.
-    store = store_to_ask(options.store, named, say, answered=False)
-    pipeline = named or default_pipeline(store, options.model)
-    serving = Serving(pipeline, store, options.model, overrides)
-    if options.store is None and store == demo_store_path():
-        serving.calibrate(lambda: calibrate_demo(store, say))
+    plan = resolve(
+        *(options.pipeline, options.store, options.model, say),
+        generator=options.generator,
+        generator_model=options.generator_model,
+        # The demo's answered questions take the longest; they are kept while the page is open.
+        answered=False,
+    )
+    serving = Serving(*plan.arguments)
+    demo = demo_store_path()
+    if options.store is None and plan.store == str(demo):
+        serving.calibrate(lambda: calibrate_demo(demo, say))
     searched = Searched(serving.store)
     app = build_site(
         serving,

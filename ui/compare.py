@@ -21,8 +21,8 @@ from components.statutes.corpus import read_questions
 from components.statutes.question import QuestionError, clean_question
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.checking import LoadingError, pipeline_names
 from pipelines.comparison import SHOWN, Comparison, Fact, Moved, Told, compare, find
-from pipelines.files import LoadingError, pipeline_names
 from pipelines.loading import load_pipeline
 from pipelines.stages import time_components
 from ui.ask import bound, examples, html

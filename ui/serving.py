@@ -309,7 +309,7 @@ class Serving:
     def __init__(
         self,
         pipeline: str,
-        store: Path,
+        store: str | Path,
         model: str | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> None:

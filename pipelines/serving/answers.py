@@ -21,7 +21,7 @@ from components.statutes.article import iso_day
 from components.statutes.question import QuestionError
 from components.statutes.replies.checked import Verdict
 from components.stores.rows import StoreError
-from pipelines.files import LoadingError, did_you_mean
+from pipelines.checking import LoadingError, did_you_mean
 from pipelines.serving import telemetry
 from pipelines.serving.limits import (
     MAX_BATCH,

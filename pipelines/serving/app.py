@@ -32,7 +32,7 @@ from components.retrievers.resident import renew_in_background
 from components.retrievers.validity import ANY, TODAY, asked_day
 from components.stores.rows import StoreError
 from pipelines.asking import Answer, ask_async, stream
-from pipelines.binding import check_stores
+from pipelines.checking import check_stores
 from pipelines.command_line import FAILED
 from pipelines.serving import telemetry
 from pipelines.serving.answers import (

@@ -29,7 +29,7 @@ from components.statutes.question import QuestionError
 from components.statutes.replies.excerpts import LEFT_OUT, bearing_excerpts
 from components.stores.rows import StoreError
 from pipelines.asking import Answer, ask
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, Gate
 from pipelines.serving.reading import NotHeldError, ServedLaw
 

@@ -33,7 +33,7 @@ from components.statutes.sources.units import unit_pattern
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import LEFT_OUT_FIELDS, found_article
 from pipelines.audit import audit
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.serving.limits import MAX_CITATIONS
 
 _OF_A_SEARCH = ("score", "ranks", "passage", "passages_read")

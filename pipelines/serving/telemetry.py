@@ -35,7 +35,7 @@ from prometheus_client import (
 )
 from starlette.types import Scope
 
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.serving.limits import Gate
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from components.statutes.citations.patterns import parse_number
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, CrossReferences, cross_references
 from components.statutes.tree import LegislativeTree
-from pipelines.files import LoadingError, did_you_mean
+from pipelines.checking import LoadingError, did_you_mean
 
 
 class Citations:

@@ -31,7 +31,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.stores.engines import engine_of
 from components.stores.engines.base import as_row
 from components.stores.journal import text_digest
-from pipelines.model_choice import bundled_model
+from pipelines.loading import bundled_model
 
 N_ARTICLES = 100
 

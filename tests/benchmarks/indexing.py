@@ -28,8 +28,7 @@ from components.models.folder import model_digest
 from components.stores.journal import StoreModel
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
-from pipelines.loading import load_pipeline
-from pipelines.model_choice import ChosenModel
+from pipelines.loading import ChosenModel, load_pipeline
 
 QUESTIONS = 200
 

@@ -9,7 +9,7 @@ import pytest
 
 from components.retrievers.answered import AnsweredQuestions, recorded_questions
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.indexing import index_corpus
 
 SAID = ("lorry", "kettle", "violin", "meadow", "candle", "anchor")

@@ -22,9 +22,8 @@ from components.rankers.gate import AnswerThreshold, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import answer_lines, ask, ask_async
 from pipelines.command_line import show
-from pipelines.generators import chat_generator
 from pipelines.indexing import index_corpus
-from pipelines.loading import allow_replies, load_pipeline
+from pipelines.loading import allow_replies, chat_generator, load_pipeline
 
 QUESTION = "Who decides on custody?"
 TEXTS = {

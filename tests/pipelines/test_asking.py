@@ -17,7 +17,7 @@ from components.retrievers.validity import not_in_force_on
 from components.statutes.question import QuestionError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, ask_async, found_article
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.serving.limits import MAX_TOP_K

@@ -13,7 +13,7 @@ from docx.oxml.ns import nsdecls
 from indexed import indexed
 
 from pipelines.audit import read_document
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 
 BRIEF = Path(__file__).resolve().parents[2] / "examples" / "brief.md"
 DAY = ("--as-of", "2026-11-01")

@@ -19,10 +19,10 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.ask import main as ask_main
 from pipelines.asking import ask
 from pipelines.calibrate import main as calibrate_main
+from pipelines.checking import FOLDER, LoadingError
 from pipelines.command_line import WRONG_USE
 from pipelines.evaluate import main as evaluate_main
-from pipelines.files import FOLDER, LoadingError
-from pipelines.home import store_to_ask
+from pipelines.home import resolve
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.serve import main as serve_main
@@ -95,8 +95,8 @@ def test_overrides_win_over_the_file(law_store):
     [
         ({"bm52.k1": 1.0}, r"override 'bm52.k1' .*did you mean 'bm25.k1'"),
         ({"bm25": 1}, "Write it as 'component.parameter'"),
-        ({"bm25.k2": 1.0}, "bm25.k2: .* no such parameter"),
-        ({"bm25.k1": "high"}, "bm25.k1: 'high' is not a number"),
+        ({"bm25.k2": 1.0}, "bm25.k2: .* no such key"),
+        ({"bm25.k1": "high"}, "bm25.k1: 'high': .* number"),
         ({"bm25.k1": -1.0}, "bm25.*k1 must be 0 or more"),
         ({"fuser.stages": ["bm25"]}, "citation"),
     ],
@@ -153,8 +153,8 @@ def test_the_bundled_model_moves_with_its_environment(law_store, tmp_path, minil
 
 def test_the_multilingual_model_moves_with_the_home(law_store, tmp_path, minilm, monkeypatch):
     store = moved_to("/old/home/multilingual-e5-small", law_store, tmp_path)
-    monkeypatch.setattr("pipelines.model_choice.multilingual_at_hand", lambda: True)
-    monkeypatch.setattr("pipelines.model_choice.multilingual_folder", lambda: Path(minilm))
+    monkeypatch.setattr("pipelines.loading.multilingual_at_hand", lambda: True)
+    monkeypatch.setattr("pipelines.loading.multilingual_folder", lambda: Path(minilm))
     assert load_pipeline("dense", store=store).get_component("embedder").model == minilm
 
 
@@ -303,7 +303,7 @@ def test_a_files_own_store_is_asked_whatever_its_suffix(tmp_path):
     text = (FOLDER / "lexical.yaml").read_text(encoding="utf-8")
     path = tmp_path / "mine.yml"
     path.write_text(text.replace("path: null", f"path: {tmp_path / 'mine.db'}"), encoding="utf-8")
-    assert store_to_ask(None, str(path), print) == tmp_path / "mine.db"
+    assert resolve(str(path), None, None, print).store == str(tmp_path / "mine.db")
 
 
 @pytest.mark.parametrize(("name", "model"), [("index", []), ("index_graph", ["--model", "m"])])

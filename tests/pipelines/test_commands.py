@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from chat_server import chat_server
 
-from pipelines.files import FOLDER, pipeline_file
+from pipelines.checking import FOLDER, pipeline_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.asking import ask
+from pipelines.checking import FOLDER
 from pipelines.comparison import SHOWN, Comparison, Fact, Found, StageRanking, Told
 from pipelines.comparison import compare as compared
 from pipelines.comparison import find as found_by
-from pipelines.files import FOLDER
 from pipelines.loading import load_pipeline
 from pipelines.stages import stopwatch, time_components
 

@@ -35,13 +35,13 @@ from components.stores.engines.base import (
 from components.stores.engines.milvus import MilvusEngine
 from components.stores.engines.qdrant import QdrantEngine
 from components.stores.rows import StoreError
-from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, opened, place_in
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
+from pipelines.checking import MILVUS_STORE, QDRANT_STORE
 from pipelines.command_line import DONE, WRONG_USE
 from pipelines.engines import EngineReport, LawSpool, Shard, index_into_engine, scan
 from pipelines.index import main as index_main
-from pipelines.loading import LoadingError, load_pipeline
+from pipelines.loading import LoadingError, default_parameters, load_pipeline, opened, place_in
 
 KINDS = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}
 CLASSES = {"qdrant": QdrantEngine, "milvus": MilvusEngine}

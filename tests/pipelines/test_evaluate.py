@@ -9,8 +9,8 @@ from haystack import Pipeline
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval
 from pipelines.asking import ask, run
+from pipelines.checking import FOLDER
 from pipelines.evaluation import Measured, StageRun, gains, measure, report, stage_gains
-from pipelines.files import FOLDER
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.stages import Stage, stages_of

@@ -9,17 +9,17 @@ import pytest
 from haystack import Document
 from law_files import housing_code
 
+from components.models.folder import lexarbor_home
 from components.retrievers.answered import recorded_questions
 from components.statutes.sources import opening
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.home import (
     _is_current,
-    demo_store_path,
     ensure_demo_store,
-    lexarbor_home,
-    store_to_ask,
+    given_or_demo,
 )
 from pipelines.indexing import index_corpus
+from pipelines.loading import demo_store_path
 
 OPENING = "components.statutes.sources.opening"
 
@@ -57,7 +57,7 @@ def test_the_demo_store_is_built_once_and_again_when_the_demo_law_has_changed(qu
     said: list[str] = []
     path = ensure_demo_store(said.append)
     assert any("invented" in line for line in said)
-    assert ensure_demo_store() == store_to_ask(None, "hybrid", print) == path
+    assert ensure_demo_store() == given_or_demo(None, print) == path
     assert quick_demo == [str(path)]
     store = StatuteDocumentStore(str(path))
     assert store.has_vectors()

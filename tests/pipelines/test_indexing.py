@@ -20,10 +20,10 @@ from components.statutes.sources.records import CorpusError
 from components.stores.database import OpenFile, open_store
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.index import main as index_command
 from pipelines.indexing import IndexReport, index_corpus, name_laws
-from pipelines.model_choice import model_place
+from pipelines.loading import model_place
 
 
 @pytest.fixture
@@ -390,12 +390,12 @@ def test_english_law_gets_the_bundled_model_and_other_law_the_multilingual(
     mostly_english: dict[str | None, int] = {"en-GB": 1, "en_US": 1, None: 1, "fr": 2}
     french: dict[str | None, int] = {"en": 1, "fr": 1}
     at_hand = [True]
-    monkeypatch.setattr("pipelines.model_choice.multilingual_at_hand", lambda: at_hand[0])
-    monkeypatch.setattr("pipelines.model_choice.multilingual_folder", lambda: tmp_path)
+    monkeypatch.setattr("pipelines.loading.multilingual_at_hand", lambda: at_hand[0])
+    monkeypatch.setattr("pipelines.loading.multilingual_folder", lambda: tmp_path)
     assert chosen(english) == minilm
     assert chosen(mostly_english) == chosen(french) == str(tmp_path)
     at_hand[0] = False
     assert chosen(mostly_english) == minilm
     assert chosen(french) is None
-    monkeypatch.setattr("pipelines.model_choice.bundled_model", lambda: None)
+    monkeypatch.setattr("pipelines.loading.bundled_model", lambda: None)
     assert chosen(english) is None

@@ -11,7 +11,7 @@ from haystack_integrations.tools.mcp import MCPTool, StreamableHttpServerInfo
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.serving.app import build_app, make_server

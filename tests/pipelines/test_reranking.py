@@ -11,7 +11,7 @@ from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import RankerSettings
 from components.models.folder import QUERY_PART, RANKER_PART
 from pipelines.asking import ask
-from pipelines.files import LoadingError
+from pipelines.checking import LoadingError
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 

@@ -21,7 +21,7 @@ from chat_server import chat_server
 from waiting import until
 
 from pipelines.asking import ask
-from pipelines.files import pipeline_file
+from pipelines.checking import pipeline_file
 from pipelines.serve import _loaded, _parse
 from pipelines.serve import main as serve_main
 from pipelines.serving.protocol import PromptProtocol

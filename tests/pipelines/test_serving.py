@@ -40,8 +40,7 @@ from components.models.errors import ModelError, VectorError
 from components.stores.rows import StoreError
 from pipelines.ask import main as ask_main
 from pipelines.audit import main as audit_main
-from pipelines.generators import generator_overrides
-from pipelines.loading import load_pipeline
+from pipelines.loading import generator_overrides, load_pipeline
 from pipelines.serving.answers import EXAMPLES, RETRY_SECONDS
 from pipelines.serving.app import ServedPipeline, build_app, make_server
 from pipelines.serving.limits import (

@@ -13,11 +13,11 @@ from components.models.devices import BF16
 from components.models.folder import model_digest, read_manifest
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.addresses import MILVUS_STORE, QDRANT_STORE, default_parameters, opened, place_in
 from pipelines.asking import ask
+from pipelines.checking import MILVUS_STORE, QDRANT_STORE
 from pipelines.engines import index_into_engine
 from pipelines.indexing import index_corpus
-from pipelines.loading import load_pipeline
+from pipelines.loading import default_parameters, load_pipeline, opened, place_in
 
 QUESTION = "Who decides on custody in chapter 3?"
 

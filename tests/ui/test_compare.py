@@ -13,8 +13,8 @@ from indexed import indexed
 from law_files import article as law_article
 
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.checking import FOLDER
 from pipelines.comparison import Comparison, Found, Lap, StageRanking, compare
-from pipelines.files import FOLDER
 from ui.compare import Compared, ComparingDesk, times
 from ui.compare import comparison as render_comparison
 

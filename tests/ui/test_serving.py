@@ -23,7 +23,7 @@ from components.models.biencoder import BiEncoder
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.engines import EngineCitationRetriever
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.generators import chat_generator
+from pipelines.loading import chat_generator
 from ui.language import LANGUAGES, address
 from ui.server import build_site
 from ui.serving import OF_TODAY, Narrowing, Searched, Serving
