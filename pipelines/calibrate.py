@@ -53,10 +53,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from components.rankers.gate import save_threshold
     from components.statutes.corpus import read_questions
     from components.stores.sqlite import StatuteDocumentStore
-    from pipelines.calibration import calibrate, report, threshold_record
+    from pipelines.calibration import calibrate, keep_threshold, report
     from pipelines.evaluation import chosen_split
     from pipelines.home import resolve
     from pipelines.loading import article_ids
@@ -88,8 +87,7 @@ def _calibrate(options: argparse.Namespace) -> int:
         )
         return FAILED
     with closing(StatuteDocumentStore(str(path))) as store:
-        corpus = store.publisher.recorded_corpus()
-        save_threshold(store, threshold_record(found, options.questions, questions, split, corpus))
+        keep_threshold(store, found, options.questions, questions, split)
     say(f"wrote the threshold of the stage {found.scorer.stage} into {path}")
     return DONE
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 from haystack import Document
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils import check_consistent_length
 from tqdm import tqdm
 
 from components.converters.articles import headings_of, law_of
-from components.rankers.gate import (
-    AnswerThreshold,
-    Unanswerable,
-    load_threshold,
-    save_threshold,
-)
+from components.rankers.gate import AnswerThreshold, Unanswerable, load_threshold, save_threshold
 from components.retrievers.validity import ANY
 from components.statutes.article import normalised
 from components.statutes.corpus import QuestionSet, read_questions
@@ -34,11 +31,10 @@ from pipelines.evaluation import of_split, spoken
 from pipelines.home import keep_demo_questions
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 
+Interval = tuple[float, float]
+
 _SAMPLES = 10_000
 _BLOCK = 2_000_000  # numbers drawn at a time
-_LEVEL = 0.05  # two-sided
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +105,15 @@ def best_threshold(scores: ArrayLike, answerable: ArrayLike) -> float:
     Raises:
         ValueError: The shapes differ, a score is not finite, or one kind is missing.
     """
-    numbers, has_answer = _checked(scores, answerable)
-    values, place = np.unique(numbers, return_inverse=True)
-    with_answer = np.bincount(place[has_answer], minlength=len(values))
-    without = np.bincount(place[~has_answer], minlength=len(values))
-    n, m = int(with_answer.sum()), int(without.sum())
-    # J n m in whole numbers, so that ties are exact: threshold i answers values[i] and above.
-    answered = n - np.concatenate([[0], np.cumsum(with_answer)[:-1]])
-    refused = np.concatenate([[0], np.cumsum(without)[:-1]])
-    gains = answered * m + refused * n
+    kinds = np.asarray(answerable, dtype=bool)
+    n, m = int(kinds.sum()), int((~kinds).sum())
+    if not n or not m:
+        missing = "with" if m or not n else "without"
+        raise ValueError(f"a threshold needs questions of both kinds; none {missing} an answer.")
+    wrong, right, at = roc_curve(kinds, scores, drop_intermediate=False)
+    # J n m in whole numbers, so that ties are exact. The first point answers nothing.
+    gains = (np.rint(right * n) * m - np.rint(wrong * m) * n)[:0:-1]
+    values = at[:0:-1]
     best = np.flatnonzero(gains == gains.max())
     chosen = int(best[(len(best) - 1) // 2])
     above = float(values[chosen])
@@ -144,132 +140,100 @@ def separation(scores: ArrayLike, answerable: ArrayLike, groups: Sequence[str]) 
     Raises:
         ValueError: As `best_threshold`, or a kind is in one group only.
     """
-    numbers, has_answer = _checked(scores, answerable)
-    _, group = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    if len(group) != len(numbers):
-        raise ValueError(f"groups has {len(group)} values, scores {len(numbers)}.")
-    for kind, name in ((has_answer, "with"), (~has_answer, "without")):
-        if len(np.unique(group[kind])) < 2:
-            raise ValueError(f"two questions {name} an answer are needed to hold one of them out.")
-    threshold = best_threshold(numbers, has_answer)
-    held_out = _held_out(numbers, has_answer, group)
-    drawn: dict[str, list[NDArray[np.float64]]] = {}
-    for weights in _drawn(has_answer, group):
-        for name, measured in {
-            "auc": _auc(numbers, has_answer, weights),
-            **_shares(held_out, has_answer, weights),
-        }.items():
-            drawn.setdefault(name, []).append(measured)
-    once = np.ones((1, len(numbers)))
+    check_consistent_length(scores, groups)
+    numbers, kinds = np.asarray(scores, dtype=np.float64), np.asarray(answerable, dtype=bool)
+    threshold = best_threshold(numbers, kinds)
+    names = np.asarray(groups, dtype=str)
+    if min(len(np.unique(names[kinds])), len(np.unique(names[~kinds]))) < 2:
+        raise ValueError("two groups of each kind are needed to hold one of them out.")
+    held_out = np.empty(len(numbers), dtype=bool)
+    for name in np.unique(names):
+        own = names == name
+        held_out[own] = numbers[own] >= best_threshold(numbers[~own], kinds[~own])
     return Separation(
         threshold=threshold,
-        in_sample=_decided(numbers >= threshold, has_answer),
-        held_out=_decided(held_out, has_answer),
+        in_sample=_decided(numbers >= threshold, kinds),
+        held_out=_decided(held_out, kinds),
         answered=tuple(held_out.tolist()),
-        auc=float(_auc(numbers, has_answer, once)[0]),
-        intervals={name: _interval(np.concatenate(parts)) for name, parts in drawn.items()},
+        auc=float(roc_auc_score(kinds, numbers)),
+        intervals=_intervals(numbers, kinds, names, held_out),
     )
 
 
-def _checked(
-    scores: ArrayLike, answerable: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    numbers = np.asarray(scores, dtype=np.float64)
-    has_answer = np.asarray(answerable, dtype=bool)
-    if numbers.ndim != 1 or numbers.shape != has_answer.shape:
-        raise ValueError(
-            f"scores and answerable need one value per question, not shapes {numbers.shape} and "
-            f"{has_answer.shape}."
-        )
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"scores[{int(np.argmin(np.isfinite(numbers)))}] is not a finite number.")
-    if has_answer.all() or not has_answer.any():
-        missing = "without" if len(numbers) and has_answer.all() else "with"
-        raise ValueError(f"a threshold needs questions of both kinds; none {missing} an answer.")
-    return numbers, has_answer
+_Shares = dict[str, NDArray[np.float64]]
 
 
-def _held_out(
-    numbers: NDArray[np.float64], has_answer: NDArray[np.bool_], group: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Whether each question is answered by the threshold chosen without its group."""
-    answered = np.empty(len(numbers), dtype=bool)
-    for each in range(int(group.max()) + 1):
-        own = group == each
-        answered[own] = numbers[own] >= best_threshold(numbers[~own], has_answer[~own])
-    return answered
-
-
-def _drawn(
-    has_answer: NDArray[np.bool_], group: NDArray[np.int64]
-) -> Iterator[NDArray[np.float64]]:
-    """Blocks `[n_samples, n_questions]`: how often each question is drawn.
-
-    The number of groups of each kind stays the same, since the author of the set decided it.
-    """
-    generator = np.random.default_rng(0)
-    rows = max(1, min(_SAMPLES, _BLOCK // len(group)))
-    for start in range(0, _SAMPLES, rows):
-        times = np.empty((min(rows, _SAMPLES - start), len(group)))
-        for kind in (has_answer, ~has_answer):
-            members, own = np.unique(group[kind], return_inverse=True)
-            shares = np.full(len(members), 1 / len(members))
-            times[:, kind] = generator.multinomial(len(members), shares, len(times))[:, own]
-        yield times
-
-
-def _auc(
-    numbers: NDArray[np.float64], has_answer: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """`[n_samples]`, of questions that count `weights` times, `[n_samples, n_questions]`."""
-    order = np.argsort(numbers, kind="stable")
-    _, starts = np.unique(numbers[order], return_index=True)
-    ordered, kind = weights[:, order], has_answer[order]
-    with_answer = np.add.reduceat(ordered * kind, starts, axis=1)
-    without = np.add.reduceat(ordered * ~kind, starts, axis=1)
-    below = np.cumsum(without, axis=1) - without / 2
-    pairs = with_answer.sum(axis=1) * without.sum(axis=1)
-    return np.asarray((with_answer * below).sum(axis=1) / pairs)
-
-
-def _shares(
-    answered: NDArray[np.bool_], has_answer: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> dict[str, NDArray[np.float64]]:
-    """`[n_samples]` of each number of `Decided`, NaN if undefined, and of J."""
-    right, wrong = weights @ (answered & has_answer), weights @ (answered & ~has_answer)
-    missed, refused = weights @ (~answered & has_answer), weights @ (~answered & ~has_answer)
-    with np.errstate(invalid="ignore"):
-        recall, nothing_recall = right / (right + missed), refused / (refused + wrong)
+def _shares(right: Any, with_answer: Any, refused: Any, without: Any) -> _Shares:
+    """Each number of `Decided`, NaN if undefined, and J, from numbers of questions."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        recall, nothing_recall = np.divide(right, with_answer), np.divide(refused, without)
         return {
-            "precision": right / (right + wrong),
+            "precision": np.divide(right, right + without - refused),
             "recall": recall,
-            "nothing_precision": refused / (refused + missed),
+            "nothing_precision": np.divide(refused, refused + with_answer - right),
             "nothing_recall": nothing_recall,
             "j": recall + nothing_recall - 1,
         }
 
 
-def _decided(answered: NDArray[np.bool_], has_answer: NDArray[np.bool_]) -> Decided:
-    shares = _shares(answered, has_answer, np.ones((1, len(answered))))
-    found = {name: None if np.isnan(of[0]) else float(of[0]) for name, of in shares.items()}
-    recall, nothing_recall = float(shares["recall"][0]), float(shares["nothing_recall"][0])
-    return Decided(found["precision"], recall, found["nothing_precision"], nothing_recall)
+def _decided(answered: NDArray[np.bool_], kinds: NDArray[np.bool_]) -> Decided:
+    right, refused = (answered & kinds).sum(), (~answered & ~kinds).sum()
+    shares = _shares(right, kinds.sum(), refused, (~kinds).sum())
+    values: dict[str, Any] = {
+        name: None if np.isnan(share) else float(share)
+        for name, share in shares.items()
+        if name != "j"
+    }
+    return Decided(**values)
 
 
-def _interval(values: NDArray[np.float64]) -> Interval:
-    """The interval of the samples with a value; without any, the whole range."""
-    there = values[~np.isnan(values)]
-    if not len(there):
-        return 0.0, 1.0
-    low, high = np.quantile(there, [_LEVEL / 2, 1 - _LEVEL / 2])
-    return float(low), float(high)
+def _intervals(
+    numbers: NDArray[np.float64],
+    kinds: NDArray[np.bool_],
+    names: NDArray[np.str_],
+    answered: NDArray[np.bool_],
+) -> dict[str, Interval]:
+    """The 95% bootstrap interval of each number of `held_out`, of J and of the AUC.
+
+    The number of groups of each kind stays the same, since the author of the set decided it.
+    """
+    sides = []
+    for kind in (kinds, ~kinds):
+        members, group = np.unique(names[kind], return_inverse=True)
+        rows = (group == np.arange(len(members))[:, None]).astype(np.float64)  # [n_groups, n_rows]
+        sides.append((rows, numbers[kind], answered[kind] == kinds[kind]))
+    (pos_rows, pos, right), (neg_rows, neg, refused) = sides
+    wins = np.greater.outer(pos, neg) + np.equal.outer(pos, neg) / 2
+    pairs = pos_rows @ wins @ neg_rows.T  # [n_groups, n_groups]
+    generator = np.random.default_rng(0)
+    drawn: dict[str, list[NDArray[np.float64]]] = {}
+    n_drawn = max(1, min(_SAMPLES, _BLOCK // len(numbers)))
+    for start in range(0, _SAMPLES, n_drawn):
+        n = min(n_drawn, _SAMPLES - start)
+        # How often each group is drawn, [n, n_groups].
+        with_answer, without = (
+            generator.multinomial(len(rows), [1 / len(rows)] * len(rows), n)
+            for rows in (pos_rows, neg_rows)
+        )
+        n_with, n_without = with_answer @ pos_rows.sum(axis=1), without @ neg_rows.sum(axis=1)
+        shares = _shares(
+            *(with_answer @ (pos_rows @ right), n_with, without @ (neg_rows @ refused), n_without)
+        )
+        shares["auc"] = ((with_answer @ pairs) * without).sum(axis=1) / (n_with * n_without)
+        for name, values in shares.items():
+            drawn.setdefault(name, []).append(values)
+    intervals = {}
+    for name, parts in drawn.items():
+        values = np.concatenate(parts)
+        there = values[~np.isnan(values)]  # without any, the interval is the whole range
+        low, high = np.quantile(there, [0.025, 0.975]) if len(there) else (0.0, 1.0)
+        intervals[name] = (float(low), float(high))
+    return intervals
 
 
 # A question with an answer becomes one without, by taking articles out of the law.
 
 _FETCHED = 500  # documents held at a time
-
-_Division = tuple[str, tuple[str, ...]]
 
 
 def answers_taken_out(
@@ -293,45 +257,34 @@ def answers_taken_out(
     for question in [*questions, *everything]:
         if (text := normalised(question.text)) in gold:
             gold[text].update(question.relevant)
-    relevant = {
-        document.id: document
-        for document in store.fetch(store.keys_of(sorted(set().union(*gold.values()))))
-    }
-    twins: dict[str, set[str]] = {_text(document): set() for document in relevant.values()}
-    inside: dict[_Division, set[str]] = {
-        _division(document): set() for document in relevant.values()
+    relevant = store.fetch(store.keys_of(sorted(set().union(*gold.values()))))
+    # The ids of each text and of each division that a relevant article has.
+    sharing: dict[Any, set[str]] = {
+        place: set() for document in relevant for place in _places(document)
     }
     keys = store.keys_matching(None)
     for start in range(0, len(keys), _FETCHED):
         for document in store.fetch(keys[start : start + _FETCHED]):
-            if (text := _text(document)) in twins:
-                twins[text].add(document.id)
-            if (division := _division(document)) in inside:
-                inside[division].add(document.id)
+            for place in _places(document):
+                if place in sharing:
+                    sharing[place].add(document.id)
     around = {
-        id_: {id_}
-        | (twins[_text(document)] if _text(document) else set())
-        | (inside[_division(document)] if _division(document)[1] else set())
-        for id_, document in relevant.items()
+        document.id: {document.id}.union(*(sharing[place] for place in _places(document)))
+        for document in relevant
     }
-    taken = {
-        text: ids.union(*(around[id_] for id_ in ids if id_ in around))
-        for text, ids in gold.items()
-    }
+    taken = {text: ids.union(*(around.get(id_, ()) for id_ in ids)) for text, ids in gold.items()}
     return {question.id: taken[normalised(question.text)] for question in questions}
+
+
+def _places(document: Document) -> list[Any]:
+    """An article's text and its division, where it has them."""
+    text, headings = normalised(document.content or ""), headings_of(document.meta)
+    return [*([text] if text else []), *([(law_of(document.meta), headings)] if headings else [])]
 
 
 def without(ids: Iterable[str]) -> Mapping[str, Any]:
     """Haystack filters that leave these articles out of the candidates."""
     return {"field": "id", "operator": "not in", "value": sorted(ids)}
-
-
-def _text(document: Document) -> str:
-    return normalised(document.content or "")
-
-
-def _division(document: Document) -> _Division:
-    return law_of(document.meta), headings_of(document.meta)
 
 
 _ENOUGH_MARKED = 20
@@ -376,23 +329,18 @@ class Calibration:
     @property
     def how(self) -> Unanswerable:
         """The kind of questions without an answer."""
-        kinds = {each.kind for each in self.scored}
+        kinds = {scored.kind for scored in self.scored}
         if {_MARKED, _TAKEN_OUT} <= kinds:
             return "both"
         return "marked" if _MARKED in kinds else "taken out"
 
     def n(self, kind: str) -> int:
         """How many questions of a kind have a score."""
-        return sum(each.kind == kind for each in self.scored)
+        return sum(scored.kind == kind for scored in self.scored)
 
 
 def calibrate(
-    name: str,
-    questions: QuestionSet,
-    split: str,
-    *,
-    store: str | Path,
-    model: str | None,
+    name: str, questions: QuestionSet, split: str, *, store: str | Path, model: str | None
 ) -> Calibration:
     """Ask a pipeline questions with and without an answer, and choose the threshold.
 
@@ -416,12 +364,11 @@ def calibrate(
     """
     asked = of_split(questions, split)
     answerable = [question for question in asked if question.answerable]
-    marked = [question for question in asked if not question.answerable]
     pipeline = load_pipeline(name, store, model)
     scorer = scorer_of(pipeline)
     _check_enough("with an answer", [normalised(each.text) for each in answerable], split)
     taken: Mapping[str, set[str]] = {}
-    if len(marked) < _ENOUGH_MARKED:
+    if len(asked) - len(answerable) < _ENOUGH_MARKED:
         with closing(StatuteDocumentStore(str(store))) as opened:
             taken = answers_taken_out(opened, answerable, questions)
     pipeline.warm_up()
@@ -435,60 +382,72 @@ def calibrate(
     retriever: Any = pipeline.get_component(scorer.component)
     answered = retriever.answered_questions() if scorer.stage == "answered" else None
     for kind, question, filters in tqdm(runs, desc=f"Asking {name}", disable=None):
+        text = normalised(question.text)
         if answered is not None:
             # A question that is in the list itself would look near to it.
-            retriever.search_answered(answered.without({normalised(question.text)}))
+            retriever.search_answered(answered.without({text}))
         outputs = run(pipeline, question.text, {scorer.component}, filters=filters, as_of=ANY)
         score = scorer.best(outputs)
         if score is None:
             n_without_score[kind] += 1
         else:
-            scored.append(Scored(normalised(question.text), kind, score))
+            scored.append(Scored(text, kind, score))
     has_answer = [each.kind == _ANSWERABLE for each in scored]
-    asked_with = [each.question for each in scored if each.kind == _ANSWERABLE]
-    asked_without = [each.question for each in scored if each.kind != _ANSWERABLE]
-    _check_enough("with an answer that got a score", asked_with, split)
-    _check_enough("without an answer that got a score", asked_without, split)
-    measured = separation(
-        [each.score for each in scored], has_answer, [each.question for each in scored]
-    )
+    texts = [each.question for each in scored]
+    for with_answer, which in ((True, "with an answer"), (False, "without an answer")):
+        of_kind = [text for text, has in zip(texts, has_answer, strict=True) if has == with_answer]
+        _check_enough(f"{which} that got a score", of_kind, split)
+    measured = separation([each.score for each in scored], has_answer, texts)
     return Calibration(str(pipeline.metadata["name"]), scorer, scored, n_without_score, measured)
 
 
-def threshold_record(
-    calibration: Calibration, source: str, questions: QuestionSet, split: str, corpus: str | None
-) -> AnswerThreshold:
-    """What is recorded of a calibration whose score separates.
+def _check_enough(which: str, texts: Sequence[str], split: str) -> None:
+    different = len(set(texts))
+    if different < _FEWEST:
+        raise LoadingError(
+            f"There are {different} different questions {which} in {spoken(split)}; {_FEWEST} are "
+            "needed, or the threshold would be a guess. Take another split, or more questions."
+        )
+
+
+def keep_threshold(
+    store: StatuteDocumentStore,
+    calibration: Calibration,
+    source: str,
+    questions: QuestionSet,
+    split: str,
+) -> None:
+    """Keep the threshold of a calibration whose score separates, and how it was measured.
 
     Args:
+        store: the law.
         calibration: as measured.
         source: where the questions came from; its name is kept.
         questions: all of them.
         split: which were asked.
-        corpus: digest of the corpus that the store holds.
 
     Raises:
         ValueError: the score does not separate.
+        StoreError: the store cannot be written.
     """
-    found, decided = calibration.separation, calibration.separation.held_out
-    if not found.separates or decided.precision is None or decided.nothing_precision is None:
-        raise ValueError("the score does not separate the two kinds of questions.")
+    found = calibration.separation
     n_answerable = calibration.n(_ANSWERABLE)
-    return AnswerThreshold(
+    record = AnswerThreshold(
         stage=calibration.scorer.stage,
         threshold=found.threshold,
         model_digest=calibration.scorer.model_digest,
         questions=Path(source).name or source,
         questions_sha256=questions.sha256,
         split=split,
-        corpus_sha256=corpus,
+        corpus_sha256=store.publisher.recorded_corpus(),
         n_answerable=n_answerable,
         n_unanswerable=len(calibration.scored) - n_answerable,
         how=calibration.how,
-        **asdict(decided),
+        **asdict(found.held_out),
         auc=found.auc,
         date=date.today().isoformat(),
     )
+    save_threshold(store, record)
 
 
 def report(calibration: Calibration) -> dict[str, Any]:
@@ -501,15 +460,25 @@ def report(calibration: Calibration) -> dict[str, Any]:
         `nothing_recall` and `j`, and `intervals` of `auc` and of those held out.
     """
     found = calibration.separation
+    kinds = {}
+    for kind in (_ANSWERABLE, _MARKED, _TAKEN_OUT):
+        own = [
+            (scored.score, answered)
+            for scored, answered in zip(calibration.scored, found.answered, strict=True)
+            if scored.kind == kind
+        ]
+        if own or calibration.n_without_score[kind]:
+            kinds[kind] = {
+                "n": len(own),
+                "n_without_score": calibration.n_without_score[kind],
+                "median": median(score for score, _ in own) if own else None,
+                "nothing_found": fmean(not answered for _, answered in own) if own else None,
+            }
     return {
         "pipeline": calibration.pipeline,
         "stage": calibration.scorer.stage,
         "how": calibration.how,
-        "kinds": {
-            kind: _kind(calibration, kind)
-            for kind in (_ANSWERABLE, _MARKED, _TAKEN_OUT)
-            if calibration.n(kind) or calibration.n_without_score[kind]
-        },
+        "kinds": kinds,
         "auc": found.auc,
         "threshold": found.threshold,
         "held_out": {**asdict(found.held_out), "j": found.held_out.j},
@@ -517,29 +486,6 @@ def report(calibration: Calibration) -> dict[str, Any]:
         "intervals": dict(found.intervals),
         "separates": found.separates,
     }
-
-
-def _kind(calibration: Calibration, kind: str) -> dict[str, Any]:
-    own = [
-        (each.score, answered)
-        for each, answered in zip(calibration.scored, calibration.separation.answered, strict=True)
-        if each.kind == kind
-    ]
-    return {
-        "n": len(own),
-        "n_without_score": calibration.n_without_score[kind],
-        "median": median(score for score, _ in own) if own else None,
-        "nothing_found": fmean(not answered for _, answered in own) if own else None,
-    }
-
-
-def _check_enough(which: str, texts: Sequence[str], split: str) -> None:
-    different = len(set(texts))
-    if different < _FEWEST:
-        raise LoadingError(
-            f"There are {different} different questions {which} in {spoken(split)}; {_FEWEST} are "
-            "needed, or the threshold would be a guess. Take another split, or more questions."
-        )
 
 
 def calibrate_demo(path: Path, say: Callable[[str], object]) -> None:
@@ -568,5 +514,4 @@ def calibrate_demo(path: Path, say: Callable[[str], object]) -> None:
         questions = read_questions("aldermere")
         found = calibrate("hybrid", questions, "dev", store=path, model=None)
         if found.separation.separates:
-            corpus = store.publisher.recorded_corpus()
-            save_threshold(store, threshold_record(found, "aldermere", questions, "dev", corpus))
+            keep_threshold(store, found, "aldermere", questions, "dev")

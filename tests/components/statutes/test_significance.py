@@ -85,9 +85,9 @@ def test_the_detectable_difference_is_found_four_times_in_five():
         (lambda: holm([0.1, 1.2]), "1.2"),
         (lambda: best_threshold([], []), "with an answer"),
         (lambda: best_threshold([0.1, 0.2], [True, True]), "without an answer"),
-        (lambda: best_threshold([0.1, math.nan], [True, False]), r"scores\[1\]"),
-        (lambda: best_threshold([0.1], [True, False]), "question"),
-        (lambda: separation([1, 2, 3, 4], [True, True, False, False], ["a"]), "groups"),
+        (lambda: best_threshold([0.1, math.nan], [True, False]), "NaN"),
+        (lambda: best_threshold([0.1], [True, False]), "inconsistent"),
+        (lambda: separation([1, 2, 3, 4], [True, True, False, False], ["a"]), "inconsistent"),
     ],
 )
 def test_wrong_input_is_refused(call, named):
