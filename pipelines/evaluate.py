@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from pipelines.command_line import DONE, say, show
 
 if TYPE_CHECKING:
     from components.statutes.question import Question
+    from pipelines.evaluation import Measured, StageGain
 
 _EPILOG = """\
 Only each question's text is asked; all its relevant articles count; means are over questions. A
@@ -98,12 +100,11 @@ def _evaluate(options: argparse.Namespace) -> int:
     )
     from pipelines.home import resolve
     from pipelines.loading import article_ids
-    from pipelines.plotting import check_target, plot_recall, plot_stages
     from pipelines.stages import ANSWERED
 
     names = distinct_names([options.pipeline, *options.compare])
     if options.plot:
-        check_target(Path(options.plot), "--plot")
+        _check_target(Path(options.plot))
     plan = resolve(options.pipeline, options.store, options.model, say, others=names)
     store = Path(plan.store)
     # Do not ask an engine for all its ids: it may hold more than this machine can.
@@ -154,12 +155,123 @@ def _evaluate(options: argparse.Namespace) -> int:
     if options.plot:
         plot = Path(options.plot)
         about = f"{len(questions)} questions ({split})"
-        plot_recall(measured, plot, about)
+        _plot_recall(measured, plot, about)
         stages = [plot.with_name(f"{plot.stem}-stages{suffix}") for suffix in (".png", ".svg")]
-        plot_stages(result["stages"], stages, f"{result['pipeline']}, {about}")
+        _plot_stages(result["stages"], stages, f"{result['pipeline']}, {about}")
         for path in (plot, *stages):
             say(f"wrote {path}")
     return DONE
+
+
+_SIGNIFICANT = 0.05
+
+
+def _check_target(path: Path) -> None:
+    """Refuse a file that could not be written, before any work is done."""
+    command_line.require("--plot", "training", "matplotlib")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in formats:
+        raise LoadingError(
+            f"--plot {path}: the suffix must be one of {', '.join(sorted(formats))}."
+        )
+    if not path.absolute().parent.is_dir():
+        raise LoadingError(f"--plot {path}: there is no folder {path.absolute().parent}. Make it.")
+
+
+def _plot_recall(measured: Sequence[Measured], path: Path, title: str) -> None:
+    """Draw recall against the number of articles looked at, one line per pipeline."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for pipeline in measured:
+        recall = {name: value for name, value in pipeline.means().items() if name.startswith("R@")}
+        depths = [int(name.removeprefix("R@")) for name in recall]
+        intervals = pipeline.intervals()
+        low, high = zip(*(intervals[name] for name in recall), strict=True)
+        axes.plot(depths, list(recall.values()), marker="o", label=pipeline.pipeline)
+        axes.fill_between(depths, low, high, alpha=0.15)
+    axes.set_xscale("log")
+    axes.set_xticks(depths, [str(depth) for depth in depths])
+    axes.minorticks_off()
+    axes.set(ylim=(0, 1), xlabel="articles looked at (k)", ylabel="R@k", title=title)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, dpi=150)
+
+
+def _plot_stages(stages: Sequence[StageGain], paths: Sequence[Path], title: str) -> None:
+    """Draw each stage's measures one below the other, and below a re-ranker its ceiling.
+
+    Recall and average precision cannot exceed the recall of the candidates (R@m), nor can the
+    reciprocal rank exceed the share of questions with a relevant candidate (Exist@m). Citations,
+    which few questions have, are only in the table.
+    """
+    from matplotlib.figure import Figure
+
+    from components.joiners.rank_fusion import CITATION
+    from pipelines.evaluation import metrics_of
+
+    drawn = [stage for stage in stages if stage["metrics"] and stage["stage"] != CITATION]
+    rows = [row for stage in drawn for row in _stage_rows(stage)]
+    figure = Figure(figsize=(10, len(rows) + 2), layout="constrained")
+    panels = figure.subplots(2, 2, sharey=True)
+    for axes, metric in zip_longest(panels.flat, metrics_of(drawn)):
+        if metric is None:  # a run of depth 10 or less has only one recall
+            axes.set_axis_off()
+            continue
+        for place, (_, marks) in enumerate(rows):
+            if metric in marks:
+                mean, interval, text, color = marks[metric]
+                axes.hlines(place, *interval, color=color, alpha=0.4, linewidth=5)
+                axes.plot(mean, place, "o", color=color, markersize=5)
+                axes.annotate(
+                    *(text, (mean, place), (0, 8)),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=9,
+                    color=color,
+                )
+        axes.set_title(metric)
+        axes.margins(x=0.2)
+        axes.grid(axis="x", alpha=0.3)
+    panels[0, 0].set_yticks(range(len(rows)), [name for name, _ in rows])
+    panels[0, 0].set_ylim(len(rows) - 0.5, -0.8)
+    figure.suptitle(
+        f"{title}: value with its 95% interval (gain over the stage before, "
+        f"* p < {_SIGNIFICANT}, uncorrected)"
+    )
+    for path in paths:
+        figure.savefig(path, dpi=150)
+
+
+# Mean, interval, text and colour of what is drawn for a metric.
+_Mark = tuple[float, tuple[float, float], str, str]
+
+
+def _stage_rows(stage: StageGain) -> list[tuple[str, dict[str, _Mark]]]:
+    """The rows of a stage and of its ceiling: a name, and what to draw for each metric."""
+    from components.statutes.metrics import metric_depth
+
+    own: dict[str, _Mark] = {}
+    for metric, mean in stage["metrics"].items():
+        gain = stage["gain"].get(metric)
+        star = "*" if gain and gain["p"] < _SIGNIFICANT else ""
+        change = f" ({gain['difference']:+.3f}{star})" if gain else ""
+        own[metric] = (mean, stage["intervals"][metric], f"{mean:.3f}{change}", "C0")
+    rows = [(stage["stage"], own)]
+    if ceiling := stage["ceiling"]:
+        m = ceiling["n_candidates"]
+        reached: dict[str, _Mark] = {}
+        for metric in stage["metrics"]:
+            if metric_depth(metric) <= m:
+                name = f"Exist@{m}" if metric.startswith("MRR") else f"R@{m}"
+                mean = ceiling["metrics"][name]
+                reached[metric] = (mean, ceiling["intervals"][name], f"{name} {mean:.3f}", "0.45")
+        rows.append((f"ceiling at {m}", reached))
+    return rows
 
 
 def _table(result: dict[str, Any]) -> str:

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, TypedDict
+from typing import Any, Literal, NamedTuple, Protocol, TypedDict
 
 import numpy as np
-from haystack import Pipeline
+from haystack import Document, Pipeline
 from numpy.typing import NDArray
+from torch import Tensor
 from tqdm import tqdm
 
+from components.converters.articles import headings_of, law_of, ranks_of
 from components.embedders.text import StatuteTextEmbedder
 from components.joiners.rank_fusion import CITATION
 from components.models.dense_index import DenseIndex
+from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.embedding import DenseVectors, record_weight
 from components.retrievers.validity import ANY
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
-from components.statutes.question import Question
+from components.statutes.question import MAX_QUESTION_CHARS, Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from components.stores.journal import text_digest
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import run
+from pipelines.asking import declared_output, found_article, run
 from pipelines.checking import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
 from pipelines.stages import (
@@ -37,6 +43,7 @@ from pipelines.stages import (
     ranked_last,
     searcher_of,
     stages_of,
+    stopwatch,
 )
 
 ALL = "all"  # stands for no split: a question's own is train, dev or test
@@ -544,3 +551,320 @@ def _this_deep(
         for component, socket in [target.split(".", 1)]
         if socket == "top_k" and hasattr(served.get_component(component), "top_k")
     }
+
+
+# How far a store's vectors can be trusted, measured on the law itself.
+#
+# A model that does not know a law's language finds random articles, and fused at full weight these
+# push out what the words have found. No labels are needed to detect it: a division's heading serves
+# as a question, and its articles are the answers. Words find most of them, since the heading is in
+# the articles' indexed text; a model that knows the language finds nearly as many.
+
+_DIVISIONS = 300
+_FEWEST_DIVISIONS = 20
+_MOST_ARTICLES = (
+    50  # per division: a heading such as "General provisions of the code" is not a question
+)
+# Dense R@10 divided by BM25's, at which the weight is 0 and 1. With MiniLM the Belgian Civil Code's
+# Book I has .65 (best weight on its questions: .1 to .3), ObliQA .69 (.5), the PDPA .80 (1); with
+# the multilingual model Book I has .86 and the PDPA .92 (1 for both).
+_NOTHING, _EVERYTHING = 0.55, 0.8
+
+
+class QueryEncoder(Protocol):
+    """A model that embeds questions."""
+
+    def encode_queries(self, texts: list[str]) -> Tensor: ...  # noqa: D102
+
+
+def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
+    """Measure and record the weight of the dense list in this store, where words have 1.
+
+    It asks for at most 300 of the lowest divisions, with up to 50 articles each. The weight grows
+    with the ratio of the mean R@10 of vectors and words.
+
+    Args:
+        store: with vectors of the model.
+        model: embeds questions.
+
+    Returns:
+        The weight, 0 to 1; 1 if there are fewer than 20 such divisions.
+    """
+    divisions: dict[tuple[str, tuple[str, ...]], set[int]] = {}
+    for key, _, meta in store.metas():
+        if headings := headings_of(meta):
+            divisions.setdefault((law_of(meta), headings), set()).add(key)
+    small = [
+        (path[-1], keys)
+        for (_, path), keys in divisions.items()
+        if len(keys) <= _MOST_ARTICLES and _can_be_asked(path[-1])
+    ]
+    weight = _measured(store, model, small) if len(small) >= _FEWEST_DIVISIONS else 1.0
+    record_weight(store, weight)
+    return weight
+
+
+def _can_be_asked(heading: str) -> bool:
+    return len(heading) <= MAX_QUESTION_CHARS and any(map(str.isalpha, heading))
+
+
+def _measured(
+    store: StatuteDocumentStore, model: QueryEncoder, divisions: list[tuple[str, set[int]]]
+) -> float:
+    asked = random.Random(0).sample(divisions, min(_DIVISIONS, len(divisions)))  # noqa: S311
+    embeddings = model.encode_queries([heading for heading, _ in asked]).float().numpy()
+    by_words = StatuteBM25Retriever(store).current_index()
+    vectors = DenseVectors.read(store, None)
+    words, meaning = [], []
+    for (heading, keys), embedding in zip(asked, embeddings, strict=True):
+        words.append(_recall(by_words.search(clean_question(heading), _FIRST)[0], keys))
+        meaning.append(_recall(vectors.search(embedding, _FIRST)[0], keys))
+    ratio = float(np.mean(meaning)) / max(float(np.mean(words)), 1e-9)
+    return round(min(max((ratio - _NOTHING) / (_EVERYTHING - _NOTHING), 0.0), 1.0), 2)
+
+
+def _recall(found: NDArray[np.int64], relevant: set[int]) -> float:
+    """R@10, with at most 10 relevant articles to find."""
+    return len(relevant.intersection(found.tolist())) / min(len(relevant), _FIRST)
+
+
+# Two pipelines on one question: what each found, what moved between them, and why.
+
+SHOWN = 10
+# A place is told so far down, where the pipeline can be asked for more without working otherwise.
+DEPTH = 100
+
+Movement = Literal["same", "up", "down", "new", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class StageRanking:
+    """What one stage said of the articles.
+
+    Attributes:
+        name: as `pipelines.stages.Stage` has it.
+        ranks: of the articles that it found, or read, by id, from 1.
+        cut: the length of its list, where more may have fitted below; None for all that it found.
+    """
+
+    name: str
+    ranks: Mapping[str, int]
+    cut: int | None
+
+
+class ComponentTime(NamedTuple):
+    """How long a component worked: a stage by its name, any other by its name in the file."""
+
+    name: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineResult:
+    """What one pipeline found for a question.
+
+    Attributes:
+        pipeline: its name.
+        articles: best first, as `pipelines.asking.found_article` makes them; more than `SHOWN`
+            where the pipeline gives them.
+        cut: the number of articles, where more may stand below them; None for all that it found.
+        stages: whose ranks explain the places, in their order. Among them is not the one that
+            only joins the others to the places themselves.
+        times: of each component, in the order in which they ran.
+        took_ms: of the whole run.
+        missing: articles that the question names and the law has not, as named.
+    """
+
+    pipeline: str
+    articles: Sequence[Mapping[str, Any]]
+    cut: int | None
+    stages: Sequence[StageRanking]
+    times: Sequence[ComponentTime]
+    took_ms: float
+    missing: Sequence[str] = ()
+
+    @property
+    def rest_ms(self) -> float:
+        """What no component accounts for: copying between them, and their scheduling."""
+        return max(0.0, self.took_ms - sum(time.ms for time in self.times))
+
+
+class StageRank(NamedTuple):
+    """What a stage said of an article.
+
+    Attributes:
+        rank: from 1; None where it did not find, or read, the article.
+        cut: where it did not, the length of its list if more may have fitted below.
+    """
+
+    rank: int | None
+    cut: int | None
+
+
+class StageRanks(NamedTuple):
+    """What a stage said of an article on both sides; None for a side without that stage."""
+
+    stage: str
+    left: StageRank | None
+    right: StageRank | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleMove:
+    """One article on both sides.
+
+    Attributes:
+        article: as `pipelines.asking.found_article` makes it.
+        left: its place in the left list, from 1; None where that has it nowhere.
+        right: its place in the right list.
+        facts: what the stages said of it; of citations only where it is cited.
+    """
+
+    article: Mapping[str, Any]
+    left: int | None
+    right: int | None
+    facts: Sequence[StageRanks]
+
+    @property
+    def movement(self) -> Movement:
+        """From left to right, among the first `SHOWN` of both."""
+        if not _is_shown(self.left):
+            return "new"
+        if not _is_shown(self.right):
+            return "gone"
+        return "same" if self.by == 0 else "up" if self.by > 0 else "down"
+
+    @property
+    def by(self) -> int:
+        """By how many places it stands higher on the right; 0 where it is not on both sides."""
+        return 0 if self.left is None or self.right is None else self.left - self.right
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two pipelines on one question.
+
+    Attributes:
+        left: what the one found.
+        right: what the other found.
+        moved: each of the first `SHOWN` articles of either, by id.
+    """
+
+    left: PipelineResult
+    right: PipelineResult
+    moved: Mapping[str, ArticleMove]
+
+    def count(self, *movements: Movement) -> int:
+        """How many articles moved in one of these ways."""
+        return sum(each.movement in movements for each in self.moved.values())
+
+
+def find(pipeline: Pipeline, question: str) -> PipelineResult:
+    """Ask a pipeline, and note what each stage said and how long it worked.
+
+    Args:
+        pipeline: loaded by `load_pipeline`, and made ready by `pipelines.stages.time_components`.
+        question: clean.
+
+    Raises:
+        LoadingError, StoreError, ModelError: as `pipelines.asking.ask`.
+    """
+    stages = stages_of(pipeline)
+    component, socket = ranked_last(pipeline)
+    declared, _ = declared_output(pipeline, "documents")
+    asked = {stage.component for stage in stages}
+    named, missing = "", ""
+    if "missing" in pipeline.metadata["outputs"]:
+        named, missing = declared_output(pipeline, "missing")
+        asked.add(named)
+    # A deeper list is asked for only where that reaches the last component alone.
+    targets = pipeline.metadata.get("inputs", {}).get("top_k", [])
+    depth = DEPTH if targets == [f"{component}.top_k"] else None
+    start = time.perf_counter()
+    with stopwatch() as seconds:
+        outputs = run(pipeline, question, asked, top_k=depth)
+    took_ms = (time.perf_counter() - start) * 1000
+    names = {stage.component: stage.name for stage in stages}
+    documents = outputs[component][socket]
+    today = date.today()
+    return PipelineResult(
+        pipeline=str(pipeline.metadata.get("name", "")),
+        articles=[found_article(document, today) for document in documents],
+        cut=_cut(len(documents), stages[-1].top_k if depth is None else depth),
+        stages=_rankings(stages, outputs, documents),
+        times=[
+            ComponentTime(names.get(name, name), each * 1000)
+            for name, each in seconds.items()
+            if name != declared or name == component  # `result` only hands on
+        ],
+        took_ms=took_ms,
+        missing=outputs.get(named, {}).get(missing, ()),
+    )
+
+
+def compare(left: PipelineResult, right: PipelineResult) -> Comparison:
+    """What moved between two rankings of one law, by article."""
+    places = [
+        {article["id"]: place for place, article in enumerate(side.articles, start=1)}
+        for side in (left, right)
+    ]
+    shown = {article["id"]: article for side in (right, left) for article in side.articles[:SHOWN]}
+    moved = {
+        id_: ArticleMove(article, places[0].get(id_), places[1].get(id_), _facts(id_, left, right))
+        for id_, article in shown.items()
+    }
+    return Comparison(left, right, moved)
+
+
+def _rankings(
+    stages: Sequence[Stage], outputs: Outputs, documents: Sequence[Document]
+) -> list[StageRanking]:
+    *before, last = stages
+    rankings = [_stage_ranking(stage, outputs) for stage in before]
+    if not last.takes:
+        return [_stage_ranking(last, outputs)]
+    # A re-ranker says of what it has read which rank it gave; what a fuser says are the places.
+    read = {
+        document.id: ranks_of(document.meta)[last.name]
+        for document in documents
+        if last.name in ranks_of(document.meta)
+    }
+    if not read:
+        return rankings
+    # What it has not read stands below; where nothing does, it may have read more than is listed.
+    cut = len(read) if documents[-1].id in read else None
+    return [*rankings, StageRanking(last.name, read, cut)]
+
+
+def _stage_ranking(stage: Stage, outputs: Outputs) -> StageRanking:
+    ranks = stage.ranks(outputs)
+    return StageRanking(stage.name, ranks, _cut(len(ranks), stage.top_k))
+
+
+def _cut(length: int, top_k: int | None) -> int | None:
+    """The length of a list that may go on below; None for a whole one."""
+    return length if top_k is None or length >= top_k else None
+
+
+def _facts(id_: str, left: PipelineResult, right: PipelineResult) -> list[StageRanks]:
+    lefts, rights = ({stage.name: stage for stage in side.stages} for side in (left, right))
+    facts = (
+        StageRanks(name, _stage_rank(id_, lefts.get(name)), _stage_rank(id_, rights.get(name)))
+        for name in dict.fromkeys([*lefts, *rights])
+    )
+    return [fact for fact in facts if fact.stage != CITATION or _is_found(fact)]
+
+
+def _stage_rank(id_: str, stage: StageRanking | None) -> StageRank | None:
+    if stage is None:
+        return None
+    rank = stage.ranks.get(id_)
+    return StageRank(rank, stage.cut if rank is None else None)
+
+
+def _is_found(fact: StageRanks) -> bool:
+    return any(told is not None and told.rank is not None for told in (fact.left, fact.right))
+
+
+def _is_shown(place: int | None) -> bool:
+    return place is not None and place <= SHOWN

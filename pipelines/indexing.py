@@ -38,9 +38,9 @@ from components.stores.journal import text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.agreement import measure_weight
 from pipelines.answered import keep_answered, read_answered
 from pipelines.checking import LoadingError
+from pipelines.evaluation import measure_weight
 from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
 
 _NAMED = 5  # laws, languages or articles that a message names

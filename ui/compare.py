@@ -22,7 +22,15 @@ from components.statutes.question import QuestionError, clean_question
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError, pipeline_names
-from pipelines.comparison import SHOWN, Comparison, Fact, Moved, Told, compare, find
+from pipelines.evaluation import (
+    SHOWN,
+    ArticleMove,
+    Comparison,
+    StageRank,
+    StageRanks,
+    compare,
+    find,
+)
 from pipelines.loading import load_pipeline
 from pipelines.stages import time_components
 from ui.ask import bound, examples, html
@@ -43,7 +51,7 @@ def times(compared: Comparison, language: Language) -> Markup:
     """
     texts = COMPARE_TEXTS[language]
     sides = (compared.left, compared.right)
-    lefts, rights = ({lap.name: lap.ms for lap in side.laps} for side in sides)
+    lefts, rights = ({time.name: time.ms for time in side.times} for side in sides)
     rests = [side.rest_ms for side in sides]
     names = {stage: each.name for stage, each in STAGE_TEXTS[language].items()}
     names["fused"] = texts.fused
@@ -158,7 +166,7 @@ _FactText = tuple[str, str, dict[str, str]]
 
 def _items(
     compared: Comparison, language: Language, *, is_left: bool
-) -> list[tuple[Mapping[str, Any], Moved, str, list[_FactText]]]:
+) -> list[tuple[Mapping[str, Any], ArticleMove, str, list[_FactText]]]:
     """The articles of a side, how each moves between the sides, in words, and why."""
     here, there = compared.left, compared.right
     if not is_left:
@@ -179,7 +187,7 @@ def _items(
     return items
 
 
-def _fact(fact: Fact, language: Language) -> _FactText:
+def _fact(fact: StageRanks, language: Language) -> _FactText:
     texts = COMPARE_TEXTS[language]
     stage = texts.fused if fact.stage == "fused" else stage_texts(fact.stage, language).name
     left, right = fact.left, fact.right
@@ -187,7 +195,7 @@ def _fact(fact: Fact, language: Language) -> _FactText:
         if left.rank is None and right.rank is None:
             # Lists of different lengths: the shorter one's end is true of both.
             cuts = [ranked.cut for ranked in (left, right) if ranked.cut is not None]
-            left = right = Told(None, min(cuts, default=None))
+            left = right = StageRank(None, min(cuts, default=None))
         if left != right:
             ranks = [_rank_text(fact.stage, each, language) for each in (left, right)]
             return stage, texts.on_each, {"left": ranks[0], "right": ranks[1]}
@@ -199,7 +207,7 @@ def _fact(fact: Fact, language: Language) -> _FactText:
     return stage, text, {"told": _rank_text(fact.stage, ranked, language)}
 
 
-def _rank_text(stage: str, ranked: Told, language: Language) -> str:
+def _rank_text(stage: str, ranked: StageRank, language: Language) -> str:
     texts = COMPARE_TEXTS[language]
     if ranked.rank is not None:
         return texts.ranked.format(rank=number(ranked.rank, language))

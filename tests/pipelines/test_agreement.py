@@ -18,8 +18,8 @@ from components.retrievers.embedding import (
 from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.agreement import measure_weight
 from pipelines.asking import run
+from pipelines.evaluation import measure_weight
 from pipelines.loading import load_pipeline
 
 DIGEST = "0" * 64

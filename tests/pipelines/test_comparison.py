@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 
 from pipelines.asking import ask
 from pipelines.checking import FOLDER
-from pipelines.comparison import SHOWN, Comparison, Fact, Found, StageRanking, Told
-from pipelines.comparison import compare as compared
-from pipelines.comparison import find as found_by
+from pipelines.evaluation import (
+    SHOWN,
+    Comparison,
+    PipelineResult,
+    StageRank,
+    StageRanking,
+    StageRanks,
+)
+from pipelines.evaluation import compare as compared
+from pipelines.evaluation import find as found_by
 from pipelines.loading import load_pipeline
 from pipelines.stages import stopwatch, time_components
 
@@ -24,7 +31,7 @@ QUESTION = "Who decides on custody?"
 CITING = "Does art. 12 Housing Code say who decides on custody?"
 
 
-def find(pipeline: str, store: Path, question: str = QUESTION) -> Found:
+def find(pipeline: str, store: Path, question: str = QUESTION) -> PipelineResult:
     loaded = load_pipeline(pipeline, store=store)
     time_components(loaded)
     return found_by(loaded, question)
@@ -38,9 +45,9 @@ def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
     assert list(found.articles[:SHOWN]) == asked
     # The law has thirty articles, all within the depth: this is all that it found.
     assert (len(found.articles), found.cut) == (30, None)
-    assert {lap.name for lap in found.laps} == {"fused"}
-    assert all(lap.ms > 0 for lap in found.laps)
-    assert sum(lap.ms for lap in found.laps) + found.rest_ms == pytest.approx(found.took_ms)
+    assert {time.name for time in found.times} == {"fused"}
+    assert all(time.ms > 0 for time in found.times)
+    assert sum(time.ms for time in found.times) + found.rest_ms == pytest.approx(found.took_ms)
     assert found.rest_ms > 0
 
 
@@ -73,10 +80,10 @@ def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(
     assert stages["reranker"].cut is None
 
 
-def side(*ids: str, cut: int | None = None, **stages: Mapping[str, int]) -> Found:
+def side(*ids: str, cut: int | None = None, **stages: Mapping[str, int]) -> PipelineResult:
     articles = [{"id": id_} for id_ in ids]
     told = [StageRanking(name, ranks, None) for name, ranks in stages.items()]
-    return Found("some", articles, cut, told, [], 1.0)
+    return PipelineResult("some", articles, cut, told, [], 1.0)
 
 
 def movements(comparison: Comparison) -> dict[str, tuple[str, int]]:
@@ -100,16 +107,16 @@ def test_each_stage_says_what_it_did_on_each_side():
     left = side("a", bm25={"a": 3}, citation={})
     right = side("a", "b", bm25={"a": 3}, dense={"b": 2, "a": 9}, citation={"b": 1})
     facts = {id_: list(moved.facts) for id_, moved in compared(left, right).moved.items()}
-    nowhere = Told(None, None)
+    nowhere = StageRank(None, None)
     assert facts["a"] == [
-        Fact("bm25", Told(3, None), Told(3, None)),
-        Fact("dense", None, Told(9, None)),
+        StageRanks("bm25", StageRank(3, None), StageRank(3, None)),
+        StageRanks("dense", None, StageRank(9, None)),
     ]
     # A citation is told of where there is one: of others, that they are not cited is no news.
     assert facts["b"] == [
-        Fact("bm25", nowhere, nowhere),
-        Fact("citation", nowhere, Told(1, None)),
-        Fact("dense", None, Told(2, None)),
+        StageRanks("bm25", nowhere, nowhere),
+        StageRanks("citation", nowhere, StageRank(1, None)),
+        StageRanks("dense", None, StageRank(2, None)),
     ]
 
 

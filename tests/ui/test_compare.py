@@ -14,7 +14,7 @@ from law_files import article as law_article
 
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import FOLDER
-from pipelines.comparison import Comparison, Found, Lap, StageRanking, compare
+from pipelines.evaluation import Comparison, ComponentTime, PipelineResult, StageRanking, compare
 from ui.compare import Compared, ComparingDesk, times
 from ui.compare import comparison as render_comparison
 
@@ -54,14 +54,14 @@ def found(
     pipeline: str,
     ids: list[str],
     stages: Mapping[str, Mapping[str, int]] | None = None,
-    laps: Mapping[str, float] | None = None,
+    times: Mapping[str, float] | None = None,
     cut: int | None = None,
-) -> Found:
+) -> PipelineResult:
     """What a pipeline found, made by hand."""
     told = [StageRanking(name, ranks, None) for name, ranks in (stages or {}).items()]
-    timed = [Lap(name, ms) for name, ms in (laps or {}).items()]
-    took = sum(lap.ms for lap in timed) + 2.0
-    return Found(pipeline, [article(id_) for id_ in ids], cut, told, timed, took)
+    timed = [ComponentTime(name, ms) for name, ms in (times or {}).items()]
+    took = sum(time.ms for time in timed) + 2.0
+    return PipelineResult(pipeline, [article(id_) for id_ in ids], cut, told, timed, took)
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +70,8 @@ def comparison() -> Comparison:
     bm25 = {"2": 1, "1": 2, "3": 3, "4": 4}
     left = found("lexical", ["2", "1", "3", "4"], {"bm25": bm25}, {"bm25": 1.25, "fused": 0.5})
     stages = {"bm25": bm25, "dense": {"5": 1, "1": 2, "3": 40}}
-    laps = {"bm25": 1.0, "embedder": 10.0, "dense": 2.0, "fused": 0.75}
-    return compare(left, found("hybrid", ["1", "2", "3", "5"], stages, laps))
+    times = {"bm25": 1.0, "embedder": 10.0, "dense": 2.0, "fused": 0.75}
+    return compare(left, found("hybrid", ["1", "2", "3", "5"], stages, times))
 
 
 def over(store: Path, **options: Any) -> Compared:

@@ -14,7 +14,7 @@ from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
-from pipelines.comparison import Found, Lap, StageRanking, compare
+from pipelines.evaluation import ComponentTime, PipelineResult, StageRanking, compare
 from pipelines.tree_view.layout import neighbourhood
 from pipelines.tree_view.picture import draw_picture
 from ui.compare import comparison
@@ -67,7 +67,7 @@ def answer_of(text: str) -> str:
 def comparison_of(text: str) -> str:
     article = {"id": text, "law": text, "number": text, "headings": [text], "language": text}
     ranking = StageRanking(text, {text: 1}, None)
-    side = Found(text, [article], None, [ranking], [Lap(text, 1.0)], 1.0)
+    side = PipelineResult(text, [article], None, [ranking], [ComponentTime(text, 1.0)], 1.0)
     return comparison(text, compare(side, side), "en")
 
 
