@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,37 +31,6 @@ _TOP = 10
 _MOST_ASKED = 150
 _PARTS = 5
 _FEWEST = 20
-
-
-@dataclass(frozen=True)
-class AnsweredReport:
-    """What was kept.
-
-    Attributes:
-        questions: how many with an answer are kept.
-        weight: of their list in `hybrid`; 0 where it does not help.
-        asked: how many questions chose the weight.
-        before: their MAP@10 without the list.
-        after: their MAP@10 with it.
-    """
-
-    questions: int
-    weight: float
-    asked: int
-    before: float
-    after: float
-
-    def __str__(self) -> str:
-        if not self.weight:
-            return (
-                f"{self.questions:,} answered questions are kept but not used: they did not help "
-                f"on {self.asked} other questions"
-            )
-        return (
-            f"{self.questions:,} answered questions are searched too, with the weight "
-            f"{self.weight:g}: MAP@10 on {self.asked} other questions is {self.before:.3f} without "
-            f"them and {self.after:.3f} with them"
-        )
 
 
 def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question], list[Question]]:
@@ -102,7 +70,7 @@ def keep_answered(
     answered: Sequence[Question],
     choosing: Sequence[Question],
     say: Callable[[str], object],
-) -> AnsweredReport:
+) -> str:
     """Embed answered questions, choose the weight of their list, and keep both with the store.
 
     The weight is the one of .5, 1, 2, 4 and 8 with the best MAP@10, if leaving the list out is
@@ -115,6 +83,9 @@ def keep_answered(
         answered: to keep; those without an answer say only when a question has none.
         choosing: questions that choose the weight; at most 150 of them are asked.
         say: takes lines for the user.
+
+    Returns:
+        A line for the user: how many are kept, their weight, and what it was chosen by.
     """
     say(f"Encoding {len(answered):,} questions and choosing the weight of the answered ones")
     texts = [each.text for each in answered]
@@ -149,6 +120,14 @@ def keep_answered(
     manifest = manifest_of(find_model(store.model.path))
     if best and manifest is not None and FUSION_PART in manifest.parts:
         say("In hybrid the model's learned fusion takes their place.")
-    before, after = (round(float(scores[weight].mean()), 4) for weight in (0.0, best))
-    with_answer = sum(each.answerable for each in answered)
-    return AnsweredReport(with_answer, best, len(asked), before, after)
+    with_answer = sum(question.answerable for question in answered)
+    if not best:
+        return (
+            f"{with_answer:,} answered questions are kept but not used: they did not help on "
+            f"{len(asked)} other questions"
+        )
+    return (
+        f"{with_answer:,} answered questions are searched too, with the weight {best:g}: MAP@10 on "
+        f"{len(asked)} other questions is {scores[0.0].mean():.3f} without them and "
+        f"{scores[best].mean():.3f} with them"
+    )

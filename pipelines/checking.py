@@ -6,6 +6,7 @@ import difflib
 import importlib
 import inspect
 import re
+import tomllib
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -182,101 +183,15 @@ def _check_events(text: str) -> None:
             raise LoadingError(f"{event.start_mark.line + 1}: {fault}")
 
 
-# A file may come from anyone, and Haystack's own allow-list admits the whole of Haystack, agents,
-# tools and file converters included. So the classes are listed here one by one: ours, and those of
-# Haystack that read no file, write none, call no one and run nothing.
-
-
 _TOLERANT = "components.generators.tolerant.TolerantChatGenerator"
 _OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
 _CHAT_PROMPT = "haystack.components.builders.chat_prompt_builder.ChatPromptBuilder"
 _PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
 
-OUR_CLASSES = (
-    "components.builders.citation_auditor.CitationAuditor",
-    "components.builders.cited_answer.CitedAnswerBuilder",
-    "components.builders.prompt.StatutePromptBuilder",
-    "components.builders.quote_verifier.QuoteVerifier",
-    "components.converters.statutes.StatuteConverter",
-    "components.embedders.document.StatuteDocumentEmbedder",
-    "components.embedders.graph.LegislativeGraphEmbedder",
-    "components.embedders.sparse_document.StatuteSparseDocumentEmbedder",
-    "components.embedders.sparse_text.StatuteSparseTextEmbedder",
-    "components.embedders.text.StatuteTextEmbedder",
-    "components.evaluators.retrieval.RetrievalEvaluator",
-    _TOLERANT,
-    "components.joiners.rank_fusion.StatuteRankFuser",
-    "components.joiners.sections.StatuteSectionMerger",
-    "components.rankers.cross_encoder.StatuteRanker",
-    "components.rankers.gate.AnswerabilityGate",
-    "components.retrievers.bm25.StatuteBM25Retriever",
-    "components.retrievers.citation.CitationRetriever",
-    "components.retrievers.embedding.StatuteEmbeddingRetriever",
-    "components.retrievers.engines.EngineCitationRetriever",
-    "components.retrievers.engines.EngineEmbeddingRetriever",
-    "components.retrievers.engines.EngineLexicalRetriever",
-    "components.retrievers.hybrid.StatuteHybridRetriever",
-    "components.retrievers.structure.StructureExpander",
-    "components.stores.sqlite.StatuteDocumentStore",
-)
-
-# Each with the parameters that a file may not set freely, and the values (besides the parameter's
-# default) that it may give them. Regular expressions are among them: one of a few characters can
-# run for hours. Splitters are left out: by sentence or by token they download data, and the length
-# that they are given they reserve in memory.
-HAYSTACK_CLASSES: dict[str, dict[str, tuple[Any, ...]]] = {
-    "haystack.components.builders.answer_builder.AnswerBuilder": {
-        "pattern": (),
-        "reference_pattern": (r"\[(\d+)\]",),
-    },
-    _CHAT_PROMPT: {},
-    _PROMPT: {},
-    "haystack.components.caching.cache_checker.CacheChecker": {},
-    "haystack.components.evaluators.answer_exact_match.AnswerExactMatchEvaluator": {},
-    "haystack.components.evaluators.document_map.DocumentMAPEvaluator": {},
-    "haystack.components.evaluators.document_mrr.DocumentMRREvaluator": {},
-    "haystack.components.evaluators.document_ndcg.DocumentNDCGEvaluator": {},
-    "haystack.components.evaluators.document_recall.DocumentRecallEvaluator": {},
-    "haystack.components.generators.chat.mock.MockChatGenerator": {
-        "response_fn": (),
-        "streaming_callback": (),
-    },
-    "haystack.components.joiners.answer_joiner.AnswerJoiner": {},
-    "haystack.components.joiners.branch.BranchJoiner": {},
-    "haystack.components.joiners.document_joiner.DocumentJoiner": {},
-    "haystack.components.joiners.list_joiner.ListJoiner": {},
-    "haystack.components.joiners.string_joiner.StringJoiner": {},
-    "haystack.components.preprocessors.document_cleaner.DocumentCleaner": {
-        "remove_regex": (),
-        "replace_regexes": (),
-    },
-    "haystack.components.preprocessors.text_cleaner.TextCleaner": {"remove_regexps": ()},
-    "haystack.components.rankers.lost_in_the_middle.LostInTheMiddleRanker": {},
-    "haystack.components.rankers.meta_field.MetaFieldRanker": {},
-    "haystack.components.rankers.meta_field_grouping_ranker.MetaFieldGroupingRanker": {},
-    "haystack.components.retrievers.auto_merging_retriever.AutoMergingRetriever": {},
-    "haystack.components.retrievers.filter_retriever.FilterRetriever": {},
-    "haystack.components.retrievers.in_memory.bm25_retriever.InMemoryBM25Retriever": {},
-    "haystack.components.retrievers.in_memory.embedding_retriever.InMemoryEmbeddingRetriever": {},
-    "haystack.components.retrievers.multi_query_embedding_retriever"
-    ".MultiQueryEmbeddingRetriever": {},
-    "haystack.components.retrievers.multi_query_text_retriever.MultiQueryTextRetriever": {},
-    "haystack.components.retrievers.multi_retriever.MultiRetriever": {},
-    "haystack.components.retrievers.sentence_window_retriever.SentenceWindowRetriever": {},
-    "haystack.components.retrievers.text_embedding_retriever.TextEmbeddingRetriever": {},
-    "haystack.components.routers.document_length_router.DocumentLengthRouter": {},
-    "haystack.components.routers.metadata_router.MetadataRouter": {},
-    "haystack.components.samplers.top_p.TopPSampler": {},
-    WRITER: {},
-    "haystack.document_stores.in_memory.document_store.InMemoryDocumentStore": {
-        "bm25_tokenization_regex": (),
-        "async_executor": (),
-    },
-    # The engines are called, and nothing but asked: these parameters empty a collection, change it,
-    # run a function by name or stand in for the address and key that the others give.
-    QDRANT_STORE: {"recreate_index": (), "payload_fields_to_index": (), "client_kwargs": ()},
-    MILVUS_STORE: {"drop_old": (), "collection_properties": (), "builtin_function": ([],)},
-}
+# The one list of what a file may name; it says there why each limit is set.
+_ALLOWED = tomllib.loads((FOLDER / "allowed.toml").read_text(encoding="utf-8"))
+OUR_CLASSES: tuple[str, ...] = tuple(_ALLOWED["ours"])
+HAYSTACK_CLASSES: dict[str, dict[str, list[Any]]] = _ALLOWED["haystack"]
 
 # Where a file may name an environment variable, and which.
 _KEYS = {

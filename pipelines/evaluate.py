@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,12 +74,9 @@ def _say_of_answered(path: Path, questions: Sequence[Question]) -> None:
     from components.retrievers.answered import AnsweredQuestions, recorded_questions
     from components.stores.sqlite import StatuteDocumentStore
 
-    store = StatuteDocumentStore(str(path))
-    try:
+    with closing(StatuteDocumentStore(str(path))) as store:
         record = recorded_questions(store)
         known = set(AnsweredQuestions.read(store, record).texts) if record else set()
-    finally:
-        store.close()
     if n := sum(each.text in known for each in questions):
         say(
             f"{n:,} of the {len(questions):,} questions are among the store's answered questions, "

@@ -209,7 +209,7 @@ def keep_demo_questions(path: Path, say: Say) -> None:
             if not has_them():
                 questions = read_answered("aldermere", [id_ for _, id_, _ in store.metas()])
                 encoder = BiEncoder.load(store.model.path)
-                say(str(keep_answered(store, encoder, *questions, say)))
+                say(keep_answered(store, encoder, *questions, say))
                 store.save_blob(_KEPT, today, b"")
 
 

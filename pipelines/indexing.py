@@ -854,7 +854,7 @@ def index_corpus(
         if chosen is not None:
             _keep_weight(store, chosen, encoded=bool(encoded), say=say)
         if chosen is not None and questions:
-            say(str(keep_answered(store, chosen.encoder, *questions, say)))
+            say(keep_answered(store, chosen.encoder, *questions, say))
         elif chosen is not None and has_unread(store):
             say(
                 "The store's answered questions were encoded by another model or kept by an older "

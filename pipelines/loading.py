@@ -505,8 +505,6 @@ def _engine_name(kind: str) -> str:
 
 # Which model: where a recorded one is now, and which one encodes a corpus.
 
-TEXT_ALONE = "none"
-
 
 @dataclass
 class ChosenModel:
@@ -581,7 +579,7 @@ def choose_model(
         ModelError: the model cannot be loaded.
     """
     recorded, has_vectors = _kept_in(store)
-    if asked_for == TEXT_ALONE:
+    if asked_for == "none":
         if has_vectors:
             raise StoreError(
                 f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}; "

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import yaml
 from haystack import Document
 
 from components.retrievers.embedding import (
@@ -104,9 +103,3 @@ def test_without_any_weight_the_words_alone_decide(law_store, tmp_path):
         found = run(pipeline, question, {part})[part]["documents"]
         listed = [each.meta["ranks"].get("bm25") for each in found]
         assert listed == list(range(1, 11)), name
-
-
-def test_the_stages_pass_on_the_weight_of_the_vectors():
-    file = yaml.safe_load(STAGES.read_text("utf-8"))
-    link = {"sender": "dense.weight", "receiver": "fuser.dense_weight"}
-    assert link in file["connections"]

@@ -84,12 +84,6 @@ def test_a_loaded_pipeline_can_be_written_and_read_again(name, law_store, mine):
     assert one == other
 
 
-def test_overrides_win_over_the_file(law_store):
-    pipeline = load_pipeline("lexical", store=law_store, overrides={"bm25.k1": 0.9, "fuser.k": 3})
-    assert pipeline.get_component("bm25").k1 == 0.9
-    assert pipeline.get_component("fuser").k == 3
-
-
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -145,16 +139,15 @@ def test_a_model_that_is_gone_is_named_and_can_be_replaced(law_store, tmp_path, 
     assert ask(pipeline, "Who decides on rent?", top_k=3)["documents"]
 
 
-def test_the_bundled_model_moves_with_its_environment(law_store, tmp_path, minilm):
-    old = "/old/venv/site-packages/" + "/".join(Path(minilm).parts[-2:])
+@pytest.mark.parametrize("kind", ["bundled", "multilingual"])
+def test_an_own_model_moves_with_its_environment(kind, law_store, tmp_path, minilm, monkeypatch):
+    old = "/old/home/multilingual-e5-small"
+    if kind == "bundled":
+        old = "/old/venv/site-packages/" + "/".join(Path(minilm).parts[-2:])
+    else:
+        monkeypatch.setattr("pipelines.loading.multilingual_at_hand", lambda: True)
+        monkeypatch.setattr("pipelines.loading.multilingual_folder", lambda: Path(minilm))
     store = moved_to(old, law_store, tmp_path)
-    assert load_pipeline("dense", store=store).get_component("embedder").model == minilm
-
-
-def test_the_multilingual_model_moves_with_the_home(law_store, tmp_path, minilm, monkeypatch):
-    store = moved_to("/old/home/multilingual-e5-small", law_store, tmp_path)
-    monkeypatch.setattr("pipelines.loading.multilingual_at_hand", lambda: True)
-    monkeypatch.setattr("pipelines.loading.multilingual_folder", lambda: Path(minilm))
     assert load_pipeline("dense", store=store).get_component("embedder").model == minilm
 
 

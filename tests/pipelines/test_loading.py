@@ -29,7 +29,6 @@ from pipelines.checking import (
     LoadingError,
     check_definition,
     check_template,
-    components_in,
     pipeline_file,
     read_pipeline_file,
 )
@@ -467,13 +466,6 @@ def test_a_component_that_fails_is_named_with_its_pipeline():
     with pytest.raises(PipelineRuntimeError) as raised:
         ask(pipeline, "Rent")
     assert str(raised.value) == "The pipeline mine: it failed: Rent was too much."
-
-
-def test_only_what_names_a_class_counts_as_a_component():
-    found = components_in(
-        {"components": {"a": "text", "b": {"type": 3}, "c": {"type": "x.Y", "init_parameters": []}}}
-    )
-    assert list(found) == [("c", "x.Y", {})]
 
 
 def test_an_engines_address_is_the_one_that_is_given():
