@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from haystack import Pipeline
 
 _PORT = 1416
-_NEEDED = ("fastapi", "fastapi_offline", "prometheus_client", "opentelemetry.trace")
+_NEEDED = (
+    *("fastapi", "fastapi_offline"),
+    *("prometheus_fastapi_instrumentator", "opentelemetry.instrumentation.fastapi"),
+)
 _NEEDED_FOR_TRACES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 # The name is part of the address.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -120,7 +123,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     require("The service", "serve", *_NEEDED)
     say("Starting")
     pipelines = _loaded(options)
-    from pipelines.serving.telemetry import (
+    from pipelines.serving.metrics import (
         log_as_json,
         trace_to_collector,
         traced,

@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI, Response
 from starlette.routing import Route
 
-from pipelines.serving.protocol import prompt_server
+from pipelines.serving.limits import prompt_server
 from ui.about import about_routes
 from ui.ask import build_page
 from ui.compare import Compared, build_compare

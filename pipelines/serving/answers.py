@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from haystack.errors import FilterError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from components.models.errors import ModelError, VectorError
@@ -22,7 +23,7 @@ from components.statutes.question import QuestionError
 from components.statutes.replies.checked import Verdict
 from components.stores.rows import StoreError
 from pipelines.checking import LoadingError, did_you_mean
-from pipelines.serving import telemetry
+from pipelines.serving import metrics
 from pipelines.serving.limits import (
     MAX_BATCH,
     MAX_FILTER_VALUES,
@@ -36,6 +37,8 @@ from pipelines.serving.reading import NotHeldError
 CLOSE = {"Connection": "close"}
 RETRY_SECONDS = 2
 RETRY = {"Retry-After": str(RETRY_SECONDS)}
+# nginx's status for a client that closed the connection before the answer.
+CLIENT_GONE = 499
 
 # Limits for the message about a body in which everything is wrong.
 _LONGEST_NAME = 100
@@ -75,7 +78,7 @@ _KNOWN: dict[type[Exception], tuple[int, str]] = {
     ModelError: (503, "model"),
     VectorError: (500, "vectors"),
 }
-_OF_HTTP = {
+_HTTP_PROBLEMS = {
     404: ("not_found", "There is nothing at this address. GET /status names the pipelines."),
     405: ("method_not_allowed", "This address does not take this method."),
 }
@@ -94,14 +97,16 @@ def problem_of(error: Exception) -> ServiceError:
     if isinstance(error, RequestValidationError):
         found = [_message(each) for each in error.errors()[:_MOST_ERRORS]]
         return ServiceError(422, "invalid_request", " ".join(dict.fromkeys(found)))
+    if isinstance(error, ClientDisconnect):
+        return ServiceError(CLIENT_GONE, "client_gone", "The client has disconnected.")
     if isinstance(error, HTTPException):
-        word, detail = _OF_HTTP.get(error.status_code, _UNREADABLE)
+        word, detail = _HTTP_PROBLEMS.get(error.status_code, _UNREADABLE)
         return ServiceError(error.status_code, word, detail, error.headers)
     for kind, (status, word) in _KNOWN.items():
         if isinstance(error, kind):
             return ServiceError(status, word, str(error), RETRY if kind is BusyError else None)
-    going = telemetry.current.get()
-    id_ = going.id if going else telemetry.new_id()
+    going = metrics.current.get()
+    id_ = going.id if going else metrics.new_id()
     root: BaseException = error
     while root.__cause__ is not None:  # Haystack wraps what a component raises
         root = root.__cause__
@@ -118,11 +123,17 @@ def _message(error: Any) -> str:
     return f"{place}: {error['msg'].removeprefix('Value error, ')}."
 
 
+def failure_of(error: Exception) -> dict[str, str]:
+    """An error within an answer: of one question of a batch, or of a stream that has begun."""
+    problem = problem_of(error)
+    return {"error": problem.error, "detail": problem.detail}
+
+
 def problem_response(error: Exception) -> Response:
     """An error as `{"error", "detail", "request_id"}`; remembers the reason for the log."""
     problem = problem_of(error)
     content = {"error": problem.error, "detail": problem.detail}
-    going = telemetry.current.get()
+    going = metrics.current.get()
     if going is not None:
         going.reason = problem.error
         content["request_id"] = going.id
@@ -178,7 +189,7 @@ Question = Annotated[
 AsOf = Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_iso)]
 
 
-class _Sent(BaseModel):
+class _RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     @model_validator(mode="before")
@@ -194,7 +205,7 @@ class _Sent(BaseModel):
         return sent
 
 
-class _Narrowed(_Sent):
+class _SearchRequest(_RequestModel):
     top_k: int | None = Field(None, ge=1, le=MAX_TOP_K, strict=True)
     """How many articles at most; the pipeline's own number if left out."""
     filters: Annotated[dict[str, Any] | None, AfterValidator(_few_values)] = None
@@ -220,7 +231,7 @@ EXAMPLES: tuple[dict[str, Any], ...] = (
 )
 
 
-class RunRequest(_Narrowed):
+class RunRequest(_SearchRequest):
     """A question to a pipeline."""
 
     model_config = ConfigDict(json_schema_extra={"examples": list(EXAMPLES)})
@@ -229,14 +240,14 @@ class RunRequest(_Narrowed):
     """The question, in plain words."""
 
 
-class BatchRequest(_Narrowed):
+class BatchRequest(_SearchRequest):
     """Questions to a pipeline, all narrowed alike."""
 
     queries: list[Question] = Field(min_length=1, max_length=MAX_BATCH)
     """The questions, in plain words."""
 
 
-class AuditRequest(_Sent):
+class AuditRequest(_RequestModel):
     """A text whose citations are to be checked."""
 
     text: str = Field(
@@ -250,11 +261,11 @@ class AuditRequest(_Sent):
     """The day on which the law should be in force; left out, it is today."""
 
 
-class _Answered(BaseModel):
+class _ResponseModel(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class Article(_Answered):
+class Article(_ResponseModel):
     """An article of the law."""
 
     model_config = ConfigDict(extra="allow")
@@ -303,7 +314,7 @@ class FoundArticle(Article):
     """What a ranker read of the content, where it did not read the whole."""
 
 
-class _OfAQuestion(_Answered):
+class _QuestionResponse(_ResponseModel):
     question: str
     """The question as it was read."""
     pipeline: str
@@ -311,7 +322,7 @@ class _OfAQuestion(_Answered):
     """Milliseconds in the pipeline, without waiting."""
 
 
-class RunAnswer(_OfAQuestion):
+class RunAnswer(_QuestionResponse):
     """What was found: the JSON of `python -m pipelines.ask --json`."""
 
     model_config = ConfigDict(extra="allow")
@@ -336,7 +347,7 @@ class RunAnswer(_OfAQuestion):
     """Of a pipeline that answers: the text and its checked citations."""
 
 
-class WrittenAnswer(_OfAQuestion):
+class WrittenAnswer(_QuestionResponse):
     """The answer of a pipeline that answers, without the articles that it was made from."""
 
     answer: dict[str, Any]
@@ -345,7 +356,7 @@ class WrittenAnswer(_OfAQuestion):
     in the text; `closest`; `notices`."""
 
 
-class Failure(_Answered):
+class Failure(_ResponseModel):
     """Why one question of a batch has no answer."""
 
     error: str
@@ -361,14 +372,14 @@ class ProblemAnswer(Failure):
     """Also in the log."""
 
 
-class BatchAnswer(_Answered):
+class BatchAnswer(_ResponseModel):
     """The answers to a batch."""
 
     answers: list[RunAnswer | Failure]
     """In the order of its questions."""
 
 
-class CitedArticles(_Answered):
+class CitedArticles(_ResponseModel):
     """The articles that a citation names."""
 
     citation: str
@@ -383,7 +394,7 @@ class CitedArticles(_Answered):
     known."""
 
 
-class CheckedCitation(_Answered):
+class CheckedCitation(_ResponseModel):
     """A citation of a text, with its verdict."""
 
     model_config = ConfigDict(extra="forbid")
@@ -406,7 +417,7 @@ class CheckedCitation(_Answered):
     """What speaks against it."""
 
 
-class AuditAnswer(_Answered):
+class AuditAnswer(_ResponseModel):
     """The JSON of `python -m pipelines.audit --json`."""
 
     citations: list[CheckedCitation]
@@ -418,7 +429,7 @@ class AuditAnswer(_Answered):
     source_url."""
 
 
-class Law(_Answered):
+class Law(_ResponseModel):
     """A law of the collection."""
 
     law: str
@@ -428,19 +439,19 @@ class Law(_Answered):
     """BCP 47, where known."""
 
 
-class Laws(_Answered):
+class Laws(_ResponseModel):
     """The laws of the collection, in its order."""
 
     laws: list[Law]
 
 
-class Up(_Answered):
+class Up(_ResponseModel):
     """The process is up."""
 
     status: Literal["up"]
 
 
-class Status(_Answered):
+class Status(_ResponseModel):
     """What is served."""
 
     status: Literal["Up!"]
@@ -448,7 +459,7 @@ class Status(_Answered):
     """Their names."""
 
 
-class Readiness(_Answered):
+class Readiness(_ResponseModel):
     """Whether questions are answered."""
 
     status: Literal["ready", "starting", "store"]

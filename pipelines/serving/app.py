@@ -11,8 +11,8 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
 from datetime import date
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -22,6 +22,7 @@ from fastapi import APIRouter, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
 from haystack import Pipeline
+from prometheus_client import Counter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -34,8 +35,9 @@ from components.stores.rows import StoreError
 from pipelines.asking import Answer, ask_async, stream
 from pipelines.checking import check_stores
 from pipelines.command_line import FAILED
-from pipelines.serving import telemetry
+from pipelines.serving import metrics
 from pipelines.serving.answers import (
+    CLIENT_GONE,
     CLOSE,
     RETRY,
     Article,
@@ -55,8 +57,8 @@ from pipelines.serving.answers import (
     Up,
     WrittenAnswer,
     encoded,
+    failure_of,
     json_response,
-    problem_of,
     problem_response,
 )
 from pipelines.serving.limits import (
@@ -67,12 +69,11 @@ from pipelines.serving.limits import (
     Gate,
     Limits,
     is_named,
+    prompt_server,
     read_body,
     replaying,
 )
-from pipelines.serving.protocol import prompt_server
 from pipelines.serving.reading import ServedLaw
-from pipelines.serving.telemetry import Exchange, ServingMetrics
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -125,49 +126,56 @@ class ServedPipeline:
             return "store"
         return "ready"
 
-    async def run(self, asked: RunRequest) -> Answer:
-        """The articles that answer a question, and the answer of a pipeline that answers."""
-        return await self._run(asked, self._ends())
+    async def run(self, request: RunRequest, ends: float | None = None) -> Answer:
+        """The articles that answer a question, and the answer of a pipeline that answers.
 
-    async def batch(self, asked: BatchRequest) -> list[Mapping[str, Any]]:
+        Args:
+            request: the question.
+            ends: when its time is over, in the loop's time; None for a request that begins now.
+        """
+        async with self._in_time(ends or self._ends()), self._gate.place():
+            answer = await ask_async(self.pipeline, **_arguments(request))
+        _note_documents(answer)
+        return answer
+
+    async def batch(self, request: BatchRequest) -> list[Mapping[str, Any]]:
         """The answers to questions, one after the other, within the time of one request.
 
         A question without an answer has `error` and `detail` instead.
         """
         ends = self._ends()
         answers: list[Mapping[str, Any]] = []
-        narrowed = asked.model_dump(exclude={"queries"})
-        for query in asked.queries:
+        narrowed = request.model_dump(exclude={"queries"})
+        for query in request.queries:
             try:
-                one = RunRequest.model_construct(query=query, **narrowed)
-                answers.append(await self._run(one, ends))
+                question = RunRequest.model_construct(query=query, **narrowed)
+                answers.append(await self.run(question, ends))
             except Exception as error:
                 if not self.loaded:
                     raise
-                problem = problem_of(error)
-                answers.append({"error": problem.error, "detail": problem.detail})
+                answers.append(failure_of(error))
         return answers
 
-    async def stream(self, asked: RunRequest) -> AsyncIterator[bytes]:
+    async def stream(self, request: RunRequest) -> AsyncIterator[bytes]:
         """Server-sent events: articles, tokens, the answer with its verdicts.
 
         A failure before the first event is raised here, a later one is an event.
         """
         ends = self._ends()
-        events = self._events(asked)
-        first = await self._in_time(lambda: anext(events), ends)
+        events = self._events(request)
+        async with self._in_time(ends):
+            first = await anext(events)
 
         async def sent() -> AsyncIterator[bytes]:
+            event: bytes | None = first
             async with aclosing(events):
                 try:
-                    yield first
-                    while True:
-                        yield await self._in_time(lambda: anext(events), ends)
-                except StopAsyncIteration:
-                    pass
+                    while event is not None:
+                        yield event
+                        async with self._in_time(ends):
+                            event = await anext(events, None)
                 except Exception as error:  # noqa: BLE001 - the client gets it as an event
-                    problem = problem_of(error)
-                    yield _event("error", {"error": problem.error, "detail": problem.detail})
+                    yield _event("error", failure_of(error))
 
         return sent()
 
@@ -177,49 +185,38 @@ class ServedPipeline:
         Raises:
             ServiceError: there is no law to read, or no time left.
         """
-
-        async def work() -> Result:
-            law = self.law
-            if law is None:
+        async with self._in_time(self._ends()):
+            if self.law is None:
                 detail = "The articles are in an engine, which this service does not read out. Ask "
                 raise ServiceError(422, "not_supported", f"{detail}a question instead.")
             async with self._gate.place():
-                return await asyncio.to_thread(reading, law)
+                return await asyncio.to_thread(reading, self.law)
 
-        return await self._in_time(work, self._ends())
-
-    async def _run(self, asked: RunRequest, ends: float) -> Answer:
-        async def work() -> Answer:
-            async with self._gate.place():
-                return await ask_async(self.pipeline, **_arguments(asked))
-
-        found = await self._in_time(work, ends)
-        _count(found)
-        return found
-
-    async def _events(self, asked: RunRequest) -> AsyncGenerator[bytes]:
-        async with self._gate.place(), aclosing(stream(self.pipeline, **_arguments(asked))) as all_:
-            async for name, content in all_:
+    async def _events(self, request: RunRequest) -> AsyncGenerator[bytes]:
+        parts = stream(self.pipeline, **_arguments(request))
+        async with self._gate.place(), aclosing(parts):
+            async for name, content in parts:
                 if name == "articles":
-                    _count(content)
+                    _note_documents(content)
                 yield _event(name, content)
 
     def _ends(self) -> float:
         """When a request that begins now ends, in the loop's time."""
         return asyncio.get_running_loop().time() + self._seconds
 
-    async def _in_time(self, work: Callable[[], Awaitable[Result]], ends: float) -> Result:
-        """Do something once models and indexes are loaded.
+    @asynccontextmanager
+    async def _in_time(self, ends: float) -> AsyncIterator[None]:
+        """Around work that needs models and indexes, and ends in time.
 
         Raises:
-            ServiceError: they are not, or there is no time left.
+            ServiceError: they are not loaded, or there is no time left.
         """
         if not self.loaded:
             detail = "Models and indexes are still being loaded. Ask again in a moment; GET /ready "
             raise ServiceError(503, "not_ready", f"{detail}tells when.", RETRY)
         try:
             async with asyncio.timeout_at(ends) as clock:
-                return await work()
+                yield
         except TimeoutError as error:
             if not clock.expired():
                 raise
@@ -227,26 +224,22 @@ class ServedPipeline:
             raise ServiceError(504, "timeout", detail) from error
 
 
-def _count(found: Mapping[str, Any]) -> None:
-    """Tell the log how many articles were found."""
-    going = telemetry.current.get()
-    if going is not None:
-        going.documents = len(found["documents"])
+def _note_documents(answer: Mapping[str, Any]) -> None:
+    """Have the log say how many articles were found."""
+    exchange = metrics.current.get()
+    if exchange is not None:
+        exchange.documents = len(answer["documents"])
 
 
-def _arguments(asked: RunRequest) -> dict[str, Any]:
+def _arguments(request: RunRequest) -> dict[str, Any]:
     """A request as arguments of `pipelines.asking`."""
-    given = dict(asked)
-    return {"question": given.pop("query"), **given}
+    arguments = dict(request)
+    return {"question": arguments.pop("query"), **arguments}
 
 
 def _event(name: str, content: Mapping[str, Any]) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), encoded(content))
 
-
-# nginx's status for a client that closed the connection before the answer.
-_CLIENT_GONE = 499
-_PROBES = frozenset({"/health", "/ready", "/metrics"})
 
 _logger = logging.getLogger(__name__)
 
@@ -260,12 +253,12 @@ class Reception:
     - Refuses host names of other machines (421), under which a web page could read the answers.
     - Cancels the work for a client that has gone.
     - Turns every error into a JSON answer.
-    - Writes one line into the log and counts.
+    - Writes one line into the log, and counts refusals.
 
     Args:
         app: the service.
         pipelines: names of the served pipelines.
-        metrics: the counters.
+        rejected: counts requests without an answer, by reason.
         names: host names under which the service may be asked for; None for any.
     """
 
@@ -273,16 +266,12 @@ class Reception:
         self,
         app: ASGIApp,
         pipelines: Collection[str],
-        metrics: ServingMetrics,
+        rejected: Counter,
         names: Collection[str] | None = None,
     ) -> None:
         self._app = app
-        self._pipelines = {
-            f"/{name}/{route}": name
-            for name in pipelines
-            for route in ("run", "stream", "answer", "batch")
-        }
-        self._metrics = metrics
+        self._pipelines = pipelines
+        self._rejected = rejected
         self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -291,10 +280,7 @@ class Reception:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        going = Exchange(
-            telemetry.id_from(Headers(scope=scope).get("x-request-id")),
-            self._pipelines.get(scope["path"]),
-        )
+        exchange = metrics.Exchange(metrics.id_from(Headers(scope=scope).get("x-request-id")))
         status: int | None = None
 
         async def send_with_headers(message: Message) -> None:
@@ -302,24 +288,24 @@ class Reception:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                headers["X-Request-ID"] = going.id
+                headers["X-Request-ID"] = exchange.id
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Cache-Control"] = "no-store"
             await send(message)
 
-        token = telemetry.current.set(going)
+        token = metrics.current.set(exchange)
         try:
             await self._answer(scope, receive, send_with_headers)
-        except ClientDisconnect:
-            going.reason, status = "client_gone", _CLIENT_GONE
         except Exception as error:  # noqa: BLE001 - whatever failed, the client gets an answer
             response = problem_response(error)
             if status is None:
                 await response(scope, receive, send_with_headers)
         finally:
-            telemetry.current.reset(token)
+            metrics.current.reset(token)
+            if exchange.reason is not None:
+                self._rejected.labels(exchange.reason).inc()
             # None: the server stopped before the answer was complete.
-            self._log(going, scope, status or _CLIENT_GONE, time.perf_counter() - started)
+            self._log(exchange, scope, status or CLIENT_GONE, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The service's answer, unless the request is refused or the client disconnects first.
@@ -358,21 +344,21 @@ class Reception:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    def _log(self, going: Exchange, scope: Scope, status: int, seconds: float) -> None:
-        self._metrics.count(going, status, seconds)
+    def _log(self, exchange: metrics.Exchange, scope: Scope, status: int, seconds: float) -> None:
         # The declared address: the one that the client sent may contain a question.
         route = getattr(scope.get("route"), "path", None)
-        if route in _PROBES:
-            return  # polled every few seconds
+        if route in metrics.PROBES:
+            return
+        first = scope["path"].split("/")[1]
         fields = {
-            "request_id": going.id,
+            "request_id": exchange.id,
             "method": scope["method"],
             "route": route,
-            "pipeline": going.pipeline,
+            "pipeline": first if first in self._pipelines else None,
             "status": status,
             "took_ms": round(seconds * 1000, 1),
-            "documents": going.documents,
-            "reason": going.reason,
+            "documents": exchange.documents,
+            "reason": exchange.reason,
         }
         known = {name: value for name, value in fields.items() if value is not None}
         level = logging.WARNING if status >= 500 else logging.INFO
@@ -526,17 +512,25 @@ def build_app(
         exception_handlers=dict.fromkeys((HTTPException, RequestValidationError), _answer_error),
     )
     app.state.served, app.state.gate = served, gate
-    metrics = ServingMetrics(gate)
+    instrumentator, rejected = metrics.service_metrics(gate)
     for name, pipeline in served.items():
         app.include_router(_questions(name, pipeline))
     app.include_router(_law(first))
-    app.include_router(_probes(served, metrics))
+    app.include_router(_probes(served))
+    instrumentator.expose(
+        app,
+        tags=["status"],
+        summary="Numbers for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    )
     if agents is not None:
         from pipelines.serving.mcp import http_app
 
         # Reception has checked the host. A mounted application would not answer "/mcp" itself.
         app.router.routes.extend(http_app(agents, None, "/mcp").routes)
-    app.add_middleware(Reception, pipelines=list(served), metrics=metrics, names=names)
+    app.add_middleware(Reception, pipelines=list(served), rejected=rejected, names=names)
+    instrumentator.instrument(app)
     return app
 
 
@@ -662,7 +656,7 @@ def _law(pipeline: ServedPipeline) -> APIRouter:
     return router
 
 
-def _probes(served: Mapping[str, ServedPipeline], metrics: ServingMetrics) -> APIRouter:
+def _probes(served: Mapping[str, ServedPipeline]) -> APIRouter:
     """The addresses for whoever runs the service."""
     router = APIRouter(tags=["status"])
 
@@ -688,15 +682,5 @@ def _probes(served: Mapping[str, ServedPipeline], metrics: ServingMetrics) -> AP
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
         content = {"status": min(states, default="ready"), "pipelines": list(served)}
         return json_response(content, 503 if states else 200)
-
-    @router.head("/metrics", include_in_schema=False)
-    @router.get(
-        "/metrics",
-        summary="Numbers for Prometheus",
-        response_class=Response,
-        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-    )
-    async def numbers() -> Response:
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     return router

@@ -6,6 +6,7 @@ Imported for --help too, so it needs no web framework.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import errno
 import ipaddress
 import os
@@ -14,12 +15,14 @@ import socket
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from threadpoolctl import threadpool_limits
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.datastructures import Headers
     from starlette.types import Message, Receive
 
@@ -31,6 +34,10 @@ MAX_TOP_K = 100
 MAX_BATCH = 100  # questions
 MAX_FILTER_VALUES = 500  # in all conditions together
 BODY_SECONDS = 10.0  # for a body to arrive
+# For the head of a request, from the connection or the previous answer on: clients may be slow on
+# purpose.
+HEAD_SECONDS = 10.0
+_HEAD_BYTES = 16 * 1024
 MAX_CONNECTIONS = 512
 
 
@@ -157,6 +164,75 @@ def replaying(body: bytes, receive: Receive) -> Receive:
         return pending.pop() if pending else await receive()
 
     return replay
+
+
+def prompt_server(app: Any, grace: int, **config: Any) -> uvicorn.Server:
+    """A web server whose connections cannot be held by slow clients, and that logs no request.
+
+    Args:
+        app: an ASGI application.
+        grace: seconds that requests in flight get when the server stops.
+        config: more of uvicorn's settings.
+    """
+    import uvicorn
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            # The one of uvicorn's two parsers that limits the length of headers, and their time.
+            http=prompt_protocol(),
+            h11_max_incomplete_event_size=_HEAD_BYTES,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_graceful_shutdown=grace,
+            ws="none",
+            access_log=False,
+            server_header=False,
+            **config,
+        )
+    )
+
+
+@cache
+def prompt_protocol() -> type[asyncio.Protocol]:
+    """Uvicorn's HTTP/1.1, with a time limit of `HEAD_SECONDS` for the head of a request.
+
+    uvicorn waits for a head indefinitely. A few hundred slow clients would occupy all connections.
+    """
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class PromptProtocol(H11Protocol):
+        timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self.watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self.watch()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self.watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self.stop()
+
+        def watch(self) -> None:
+            """Start the timer while no request has begun; a complete head stops it."""
+            if self.conn.their_state is not h11.IDLE:
+                self.stop()
+            elif self.timer is None:
+                self.timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+        def stop(self) -> None:
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+
+    return PromptProtocol
 
 
 # The names under which a browser reaches its own machine.

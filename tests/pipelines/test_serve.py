@@ -24,7 +24,7 @@ from pipelines.asking import ask
 from pipelines.checking import pipeline_file
 from pipelines.serve import _loaded, _parse
 from pipelines.serve import main as serve_main
-from pipelines.serving.protocol import PromptProtocol
+from pipelines.serving.limits import prompt_protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 Started = Callable[..., tuple["subprocess.Popen[bytes]", str, Path]]
@@ -245,7 +245,7 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, http=PromptProtocol, ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(app, http=prompt_protocol(), ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -256,7 +256,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def client(port, monkeypatch) -> Iterator[socket.socket]:
-    monkeypatch.setattr("pipelines.serving.protocol.HEAD_SECONDS", 0.5)
+    monkeypatch.setattr("pipelines.serving.limits.HEAD_SECONDS", 0.5)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         yield connection
 

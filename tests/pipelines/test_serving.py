@@ -52,7 +52,7 @@ from pipelines.serving.limits import (
     is_named,
     share_cores,
 )
-from pipelines.serving.telemetry import JsonLines, WordlessTracer, traced
+from pipelines.serving.metrics import JsonLines, WordlessTracer, traced
 
 LAWS = ("Housing Code", "Work Code", "Family Code")
 QUESTION = {"query": "Who decides on rent?"}
@@ -515,7 +515,7 @@ def test_our_errors_are_reported_with_their_message(hold, held):
             assert (told["error"], told["detail"]) == (error, str(failure))
             reason = f'lexarbor_rejected_total{{reason="{error}"}}'
             until(lambda reason=reason: service.metric(reason) == 1)
-        series = 'lexarbor_requests_total{pipeline="held",status="503"}'
+        series = 'http_requests_total{handler="/held/run",status="503"}'
         until(lambda: service.metric(series) == 2)
 
 
@@ -593,11 +593,11 @@ def test_metrics_are_for_prometheus_and_without_words(law_service):
     law_service.client.get(f"/{SECRET}")
     until(lambda: law_service.metric('lexarbor_rejected_total{reason="not_found"}') is not None)
     response = law_service.client.get("/metrics")
-    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert response.headers["content-type"].startswith("text/plain; version=")
     assert "Unmistakable" not in response.text
-    assert law_service.metric('lexarbor_requests_total{pipeline="lexical",status="200"}') >= 1
-    assert law_service.metric('lexarbor_request_seconds_count{pipeline="lexical"}') >= 1
-    bucket = 'lexarbor_request_seconds_bucket{le="+Inf",pipeline="lexical"}'
+    assert law_service.metric('http_requests_total{handler="/lexical/run",status="200"}') >= 1
+    assert law_service.metric('http_request_duration_seconds_count{handler="/lexical/run"}') >= 1
+    bucket = 'http_request_duration_seconds_bucket{handler="/lexical/run",le="+Inf"}'
     assert law_service.metric(bucket) >= 1
     assert law_service.metric("process_resident_memory_bytes") > 1e6
 

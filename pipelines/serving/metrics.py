@@ -1,4 +1,4 @@
-"""Logs, metrics and traces of the service, none of which contains any text of a question."""
+"""Metrics, logs and traces of the service, none of which contains any text of a question."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ from typing import TYPE_CHECKING, Any
 import opentelemetry.trace as otel
 from haystack.tracing.tracer import Span, Tracer, enable_tracing
 from haystack.tracing.utils import coerce_tag_value
-from opentelemetry.instrumentation.asgi import (
-    OpenTelemetryMiddleware,
-    collect_request_attributes,
-)
+from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from prometheus_client import (
     CollectorRegistry,
     Counter,
     Gauge,
-    Histogram,
     PlatformCollector,
     ProcessCollector,
     disable_created_metrics,
-    generate_latest,
 )
+from prometheus_fastapi_instrumentator import Instrumentator
+from prometheus_fastapi_instrumentator.metrics import latency, requests
 from starlette.types import Scope
 
 from pipelines.checking import LoadingError
@@ -53,20 +50,21 @@ def new_id() -> str:
 
 @dataclass
 class Exchange:
-    """What logs and metrics record about a request.
+    """What the log records about a request.
 
     Attributes:
         id: its own, or the one that a proxy gave it.
-        pipeline: which one is asked; None for other requests.
         documents: number of articles found, if a question was answered.
         reason: why it was refused or failed, as `ServiceError.error` names it.
     """
 
     id: str = field(default_factory=new_id)
-    pipeline: str | None = None
     documents: int | None = None
     reason: str | None = None
 
+
+PROBES = ("/health", "/ready", "/metrics")
+"""Addresses that are polled every few seconds: neither logged nor counted."""
 
 current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
@@ -124,81 +122,68 @@ def log_as_json() -> None:
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
-class ServingMetrics:
-    """Counts requests; labels are pipelines, statuses and reasons, never text of a question.
+def service_metrics(gate: Gate) -> tuple[Instrumentator, Counter]:
+    """The metrics of a service: addresses, statuses and reasons, never text of a question.
 
     Args:
         gate: its places are gauges.
+
+    Returns:
+        What counts and times requests, and a counter of the refused ones by reason.
     """
-
-    def __init__(self, gate: Gate) -> None:
-        # Drop the second series of each metric, which nobody reads.
-        disable_created_metrics()  # type: ignore[no-untyped-call]
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
-        self._requests = Counter(
-            "lexarbor_requests",
-            "Requests to a pipeline, by HTTP status.",
-            ("pipeline", "status"),
-            registry=self._registry,
-        )
-        self._seconds = Histogram(
-            "lexarbor_request_seconds",
-            "Time from a request to its answer, waiting included.",
-            ("pipeline",),
+    # Drop the second series of each metric, which nobody reads.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    for name, help_, read in (
+        ("in_flight", "Questions that are being answered.", lambda: gate.inside),
+        ("waiting", "Questions that wait for their turn.", lambda: gate.waiting),
+    ):
+        Gauge(f"lexarbor_requests_{name}", help_, registry=registry).set_function(read)
+    rejected = Counter(
+        "lexarbor_rejected",
+        "Requests that got no answer, by reason.",
+        ["reason"],
+        registry=registry,
+    )
+    instrumentator = Instrumentator(
+        should_group_status_codes=False,
+        excluded_handlers=[f"^{probe}$" for probe in PROBES],
+        registry=registry,
+    )
+    # Without the method: a client may send any word as one.
+    instrumentator.add(
+        requests(should_include_method=False, registry=registry),
+        latency(
+            should_include_method=False,
+            should_include_status=False,
             buckets=_BUCKETS,
-            registry=self._registry,
-        )
-        self._rejected = Counter(
-            "lexarbor_rejected",
-            "Requests that got no answer, by reason.",
-            ("reason",),
-            registry=self._registry,
-        )
-        for name, help_, read in (
-            ("in_flight", "Questions that are being answered.", lambda: gate.inside),
-            ("waiting", "Questions that wait for their turn.", lambda: gate.waiting),
-        ):
-            gauge = Gauge(f"lexarbor_requests_{name}", help_, registry=self._registry)
-            gauge.set_function(read)
-
-    def count(self, exchange: Exchange, status: int, seconds: float) -> None:
-        """Count one request that has ended."""
-        if exchange.reason is not None:
-            self._rejected.labels(exchange.reason).inc()
-        if exchange.pipeline is not None:
-            self._requests.labels(exchange.pipeline, str(status)).inc()
-            self._seconds.labels(exchange.pipeline).observe(seconds)
-
-    def text(self) -> bytes:
-        """All of it in Prometheus' text format."""
-        return generate_latest(self._registry)
-
-
-# What the instrumentation may say of a request: all else comes from the client, and may be a text.
-_KEPT_OF_A_REQUEST = frozenset({"http.scheme", "http.flavor"})
+            registry=registry,
+        ),
+    )
+    return instrumentator, rejected
 
 
 def traced(app: FastAPI, provider: TracerProvider) -> None:
-    """Begin a span with each request, within its caller's trace (W3C Trace Context).
-
-    Args:
-        app: gets OpenTelemetry's middleware.
-        provider: makes the spans.
-    """
-    app.add_middleware(
-        OpenTelemetryMiddleware,
+    """Begin a span with each request, within its caller's trace (W3C Trace Context)."""
+    FastAPIInstrumentor.instrument_app(
+        app,
+        server_request_hook=_empty_words,
         tracer_provider=provider,
-        default_span_details=_without_words,
         exclude_spans=["receive", "send"],
     )
 
 
-def _without_words(scope: Scope) -> tuple[str, dict[str, Any]]:
-    """A span's name and attributes; address, query, host and user agent are emptied."""
-    collected = collect_request_attributes(scope)  # type: ignore[no-untyped-call]
-    return "HTTP request", {key: "" for key in collected if key not in _KEPT_OF_A_REQUEST}
+# What the instrumentation may say of a request: all else comes from the client, and may be a text.
+_KEPT_OF_A_REQUEST = frozenset({"http.scheme", "http.flavor", "http.route"})
+
+
+def _empty_words(span: otel.Span, _: Scope) -> None:
+    """Empty address, query, host and user agent, which OpenTelemetry has already collected."""
+    for name in list(getattr(span, "attributes", None) or ()):
+        if name not in _KEPT_OF_A_REQUEST:
+            span.set_attribute(name, "")
 
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -278,7 +263,7 @@ def trace_to_collector() -> TracerProvider:
     """Send traces to the collector that the environment names; see `wants_traces`.
 
     Returns:
-        What makes them; for the middleware that begins a request's.
+        What makes them, for `traced`.
 
     Raises:
         LoadingError: it names a protocol other than OTLP over HTTP.
