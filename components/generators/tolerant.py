@@ -5,7 +5,7 @@ import math
 import re
 import ssl
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextvars import copy_context
 from copy import copy, deepcopy
@@ -41,11 +41,9 @@ _PART_SIGNS = b"{\n\r"
 # It is part of the failure that the reader sees, and a server may write anything there.
 _REASON = re.compile(r"[A-Za-z_-]{1,40}")
 # Models that think aloud do so before the reply; the opening tag may be in the chat template.
-_THOUGHTS = re.compile(
-    r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL
-)
-_THOUGHT_TAGS = ("<think>", "<thinking>")
-_THOUGHT_ENDS = re.compile(r"</think(?:ing)?>\s*")
+_OPENED_THOUGHTS = r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>\s*|\Z)"
+_THOUGHTS = re.compile(rf"{_OPENED_THOUGHTS}|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
+_STREAMED_THOUGHTS = re.compile(_OPENED_THOUGHTS, re.DOTALL)
 _AT_ONCE = 8
 # Threads that exceed their time cannot be stopped; this bounds their number.
 _free_threads = threading.BoundedSemaphore(_AT_ONCE)
@@ -141,151 +139,129 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
         Raises:
             ValueError: `streaming_callback` is a coroutine function; `run_async` takes those.
         """
-        generator = self.chat_generator
         callback = select_streaming_callback(None, streaming_callback, requires_async=False)
-        if generator is None or not messages:
-            return _outcome()
-        relay = _Relay(callback)
+        replying = self._replying(messages, _Relay(callback))
         try:
-            if not isinstance(generator, OpenAIChatGenerator):
-                options = relay.options(generator.run, relay.forward_now)
-                return self._in_time(lambda: generator.run(messages=messages, **options))
-            asked = _asked(generator, messages, relay)
-            try:
-                return asked.result(self.time_limit)
-            except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-                return _failed(error) if asked.done() else self._late()
-            finally:
-                asked.cancel()
+            return replying.result()
         finally:
-            relay.close()
+            replying.cancel()
 
     @component.output_types(replies=list[ChatMessage], failure=str)
     async def run_async(
         self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
     ) -> Outcome:
         """`run` without blocking the event loop; the callback is called in this loop."""
+        relay = _Relay(streaming_callback, asyncio.get_running_loop())
+        return await asyncio.wrap_future(self._replying(messages, relay))
+
+    def _replying(self, messages: list[ChatMessage], relay: "_Relay") -> "Future[Outcome]":
+        """The future outcome; cancelling it closes the connection to OpenAI's kind of server."""
+        return asyncio.run_coroutine_threadsafe(self._reply(messages, relay), _loop())
+
+    async def _reply(self, messages: list[ChatMessage], relay: "_Relay") -> Outcome:
         generator = self.chat_generator
         if generator is None or not messages:
             return _outcome()
-        relay = _Relay(streaming_callback, asyncio.get_running_loop())
-        if not hasattr(generator, "run_async"):
-            callback = None if streaming_callback is None else relay.forward_to_loop
-            return await asyncio.to_thread(self.run, messages, callback)
         limit = asyncio.timeout(self.time_limit)
         try:
             async with limit:
                 if isinstance(generator, OpenAIChatGenerator):
-                    return await asyncio.wrap_future(_asked(generator, messages, relay))
-                options = relay.options(generator.run_async, relay.forward)
-                return _checked(await generator.run_async(messages=messages, **options))
+                    return await _ask_bounded(generator, messages, relay)
+                return await _ask_in_thread(generator, messages, relay)
         except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-            return self._late() if limit.expired() else _failed(error)
+            if not limit.expired():
+                return _failed(error)
+            logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
+            return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
         finally:
-            relay.close()
+            relay.callback = None
 
-    def _in_time(self, ask: Callable[[], dict[str, Any]]) -> Outcome:
-        """The outcome of asking, or the failure that it took too long."""
-        if not _free_threads.acquire(blocking=False):
-            return _outcome(failure="the generator still has earlier questions to answer")
-        outcome: list[Outcome] = []
 
-        def work() -> None:
-            try:
-                outcome.append(_checked(ask()))
-            except BaseException as error:  # noqa: BLE001 - a traceback might quote the prompt
-                outcome.append(_failed(error))
-            finally:
-                _free_threads.release()
+async def _ask_bounded(
+    generator: OpenAIChatGenerator, messages: list[ChatMessage], relay: "_Relay"
+) -> Outcome:
+    # The copy has its own client, because an application may use the generator in its own loop.
+    bounded = copy(generator)
+    bounded.async_client = None
+    own = generator.http_client_kwargs or {"verify": _certificates()}
+    bounded.http_client_kwargs = {**own, **_BOUNDS}
+    forward = None if relay.callback is None else relay.forward
+    try:
+        return _checked(await bounded.run_async(messages, streaming_callback=forward))
+    finally:
+        await bounded.close_async()
 
-        # A generator cannot be interrupted; a daemon thread does not delay the end of the process.
-        # Its traces belong to this question.
-        thread = threading.Thread(
-            target=copy_context().run, args=(work,), daemon=True, name="chat-generator"
-        )
-        thread.start()
-        thread.join(self.time_limit)
-        return outcome[0] if outcome else self._late()
 
-    def _late(self) -> Outcome:
-        logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
-        return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
+async def _ask_in_thread(
+    generator: ChatGenerator, messages: list[ChatMessage], relay: "_Relay"
+) -> Outcome:
+    if not _free_threads.acquire(blocking=False):
+        return _outcome(failure="the generator still has earlier questions to answer")
+    options: dict[str, Any] = {}
+    if relay.callback is not None and "streaming_callback" in signature(generator.run).parameters:
+        options["streaming_callback"] = relay.forward_from_thread
+    outcome: Future[Outcome] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(_checked(generator.run(messages=messages, **options)))
+        except BaseException as error:  # noqa: BLE001 - a traceback might quote the prompt
+            outcome.set_result(_failed(error))
+        finally:
+            _free_threads.release()
+
+    # A generator cannot be interrupted; a daemon thread does not delay the end of the process.
+    # Its traces belong to this question.
+    thread = threading.Thread(
+        target=copy_context().run, args=(work,), daemon=True, name="chat-generator"
+    )
+    outcome.set_running_or_notify_cancel()
+    thread.start()
+    return await asyncio.wrap_future(outcome)
 
 
 class _Relay:
-    """Hands the chunks of a reply on while it may still be written, without its thoughts.
+    """Hands the chunks of a reply on while it is written, without its thoughts.
 
     Args:
-        callback: takes them; None for nobody.
-        loop: of the caller, in which the callback is called; None calls it where a chunk arrives.
+        callback: takes them; None for nobody. Set to None when the reply is whole or its time over.
+        loop: of the caller, in which the callback is called; None calls it in the generators' loop.
     """
 
     def __init__(
         self, callback: StreamingCallbackT | None, loop: asyncio.AbstractEventLoop | None = None
     ) -> None:
-        self._callback = callback
-        self._loop = loop
-        self._held = ""
-        self._thinking: bool | None = None  # None: the reply's first words are not here yet
+        self.callback = callback
+        self._loop = loop or _loop()
+        self._begin: str | None = ""  # None: the reply has begun
 
-    def options(self, run: Callable[..., Any], forward: Callable[..., Any]) -> dict[str, Any]:
-        """The arguments that let a generator's `run` call this; none where it cannot."""
-        if self._callback is None or "streaming_callback" not in signature(run).parameters:
-            return {}
-        return {"streaming_callback": forward}
-
-    def close(self) -> None:
-        """Hand nothing on from here: the reply is whole, or its time is over."""
-        self._callback = None
-
-    def forward_now(self, chunk: StreamingChunk) -> None:
-        """Hand a chunk on in the thread in which it arrives."""
-        spoken = self._spoken(chunk)
-        if self._callback is not None and spoken is not None:
-            self._callback(spoken)
-
-    def forward_to_loop(self, chunk: StreamingChunk) -> None:
-        """Hand a chunk on from a worker thread to the caller's loop."""
-        assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(self.forward(chunk), self._loop).result()
+    def forward_from_thread(self, chunk: StreamingChunk) -> None:
+        """Hand a chunk on from a worker thread."""
+        asyncio.run_coroutine_threadsafe(self.forward(chunk), _loop()).result()
 
     async def forward(self, chunk: StreamingChunk) -> None:
-        """Hand a chunk on, in the caller's loop if it has one."""
+        """Hand a chunk on from the generators' loop."""
         spoken = self._spoken(chunk)
-        if self._callback is None or spoken is None:
-            return
-        if self._loop is None or self._loop is asyncio.get_running_loop():
-            await self._call(spoken)
-        else:
+        if spoken is not None:
             calling = asyncio.run_coroutine_threadsafe(self._call(spoken), self._loop)
             await asyncio.wrap_future(calling)
 
     async def _call(self, chunk: StreamingChunk) -> None:
-        if self._callback is not None:
-            called = self._callback(chunk)
-            if isawaitable(called):
-                await called
+        called = self.callback(chunk) if self.callback is not None else None
+        if isawaitable(called):
+            await called
 
     def _spoken(self, chunk: StreamingChunk) -> StreamingChunk | None:
         """The chunk without thoughts; None while there is nothing else in it."""
-        if self._thinking is False or not chunk.content:
+        if self._begin is None:
             return chunk if chunk.content else None
-        self._held += chunk.content
-        begun = self._held.lstrip()
-        if self._thinking is None:
-            if begun.startswith(_THOUGHT_TAGS):
-                self._thinking = True
-            elif any(tag.startswith(begun) for tag in _THOUGHT_TAGS):
-                return None  # it may yet become one
-            else:
-                self._thinking = False
-                return replace(chunk, content=begun)
-        end = _THOUGHT_ENDS.search(self._held)
-        if end is None:
+        self._begin = (self._begin + chunk.content).lstrip()
+        may_be_thoughts = any(tag.startswith(self._begin) for tag in ("<think>", "<thinking>"))
+        text = _STREAMED_THOUGHTS.sub("", self._begin)
+        if may_be_thoughts or not text:
             return None
-        self._thinking = False
-        rest = self._held[end.end() :]
-        return replace(chunk, content=rest) if rest else None
+        self._begin = None
+        return replace(chunk, content=text)
 
 
 def _failed(error: BaseException) -> Outcome:
@@ -309,11 +285,9 @@ class _BoundedStream(httpx.AsyncByteStream):
         async for piece in self._stream:
             size += len(piece)
             parts += sum(map(piece.count, _PART_SIGNS))
-            if size > _LONGEST_RESPONSE:
-                raise _ResponseError("the generator's response is longer than 1 MB")
-            if parts > _MOST_PARTS:
+            if size > _LONGEST_RESPONSE or parts > _MOST_PARTS:
                 raise _ResponseError(
-                    f"the generator's response has more than {_MOST_PARTS:,} parts"
+                    f"the generator's response is longer than 1 MB or {_MOST_PARTS:,} parts"
                 )
             yield piece
 
@@ -357,26 +331,6 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="chat-generators").start()
     return loop
-
-
-def _asked(
-    generator: OpenAIChatGenerator, messages: list[ChatMessage], relay: _Relay
-) -> "Future[Outcome]":
-    """The future outcome; cancelling it closes the connection."""
-    # The copy has its own client, because an application may use the generator in its own loop.
-    bounded = copy(generator)
-    bounded.async_client = None
-    own = generator.http_client_kwargs or {"verify": _certificates()}
-    bounded.http_client_kwargs = {**own, **_BOUNDS}
-
-    async def ask() -> Outcome:
-        try:
-            options = relay.options(bounded.run_async, relay.forward)
-            return _checked(await bounded.run_async(messages=messages, **options))
-        finally:
-            await bounded.close_async()
-
-    return asyncio.run_coroutine_threadsafe(ask(), _loop())
 
 
 def _described(error: BaseException) -> str:
