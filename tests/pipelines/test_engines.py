@@ -39,7 +39,7 @@ from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.checking import MILVUS_STORE, QDRANT_STORE
 from pipelines.command_line import DONE, WRONG_USE
-from pipelines.engines import EngineReport, LawSpool, Shard, index_into_engine, scan
+from pipelines.engines import EngineReport, LawSpool, Shard, index_into_engine
 from pipelines.index import main as index_main
 from pipelines.loading import LoadingError, default_parameters, load_pipeline, opened, place_in
 
@@ -468,9 +468,9 @@ def test_a_law_without_a_language_is_read_in_its_own(write_corpus, make_article,
     said: list[str] = []
     path = write_corpus(tmp_path / "loi.jsonl", articles)
     with closing(LawSpool()) as spool:
-        found = scan(path, spool, Shard(), measure=False, skip_bad=False, say=said.append)
+        spool.read(path, measure=False, skip_bad=False, say=said.append)
         assert all(b'"language":"fr"' in line for _, line in spool.lines("Loi"))
-    assert found.languages == {"fr": 4}
+    assert spool.languages == {"fr": 4}
     assert any("'fr'" in line for line in said)
 
 
