@@ -1,4 +1,20 @@
-"""python -m pipelines.ask: one question, and the articles that answer it."""
+r"""python -m pipelines.ask: one question, and the articles that answer it.
+
+Without --store it asks the invented Statutes of Aldermere. An article that the question cites
+("art. 12 Housing Code") comes first. What is not in force today is left out; --as-of chooses
+another day, or everything.
+
+  python -m pipelines.ask "My landlord will not mend the boiler. What can I do?"
+  python -m pipelines.ask "May a fund manager delegate its duties?" --store adgm.db --json
+  python -m pipelines.ask "art. 12 Housing Code" --store law.db --as-of 2019-05-01
+  python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid
+  python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid \
+      --generator http://localhost:11434/v1 --generator-model llama3.2
+
+The pipelines 'answer' and 'answer_hybrid' quote what the articles say. With a generator, a server
+that speaks OpenAI's protocol, they write a short answer; every citation and quotation in it is
+looked up. Its key is read from LEXARBOR_GENERATOR_KEY; without --generator nothing is sent.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +33,6 @@ WIDTH = 100
 
 _NOT_BINDING = ("repealed", "not yet in force")
 
-_EPILOG = """\
-Without --store it asks the invented Statutes of Aldermere. An article that the question cites
-("art. 12 Housing Code") comes first. What is not in force today is left out; --as-of chooses
-another day, or everything.
-
-  python -m pipelines.ask "My landlord will not mend the boiler. What can I do?"
-  python -m pipelines.ask "May a fund manager delegate its duties?" --store adgm.db --json
-  python -m pipelines.ask "art. 12 Housing Code" --store law.db --as-of 2019-05-01
-  python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid
-  python -m pipelines.ask "May I keep a dog?" --pipeline answer_hybrid \\
-      --generator http://localhost:11434/v1 --generator-model llama3.2
-
-The pipelines 'answer' and 'answer_hybrid' quote what the articles say. With a generator, a server
-that speaks OpenAI's protocol, they write a short answer; every citation and quotation in it is
-looked up. Its key is read from LEXARBOR_GENERATOR_KEY; without --generator nothing is sent."""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = command_line.parser("ask", "Ask a question in plain words.", _EPILOG)
+    parser = command_line.parser("ask", "Ask a question in plain words.", __doc__)
     parser.add_argument("question", help="in quotes")
     parser.add_argument(
         "--pipeline",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import textwrap
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 from haystack import Document, Pipeline
 from haystack.core.errors import PipelineRuntimeError
@@ -314,18 +314,15 @@ class _Asking:
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
         # A pipeline that reports no corrections makes none.
         if not correct and "corrections" in pipeline.metadata["outputs"]:
-            for target in _declared(pipeline, "inputs", "correct"):
-                component, socket = target.split(".")
-                self.data.setdefault(component, {})[socket] = False
+            _give(self.data, _declared(pipeline, "inputs", "correct"), False)
         self._sockets = {"documents": declared_output(pipeline, "documents")}
         for name in ("answers", "ranking", "missing", "left_out", "not_followed", "corrections"):
             if name in pipeline.metadata["outputs"]:
                 self._sockets[name] = declared_output(pipeline, name)
+        # Others than retrievers use the day only for states: a prompt, an answer.
         choosing = _choosing(pipeline)
-        for target in _given(pipeline, "as_of"):
-            component, socket = target.split(".")
-            if component not in choosing:  # uses the day only for states: a prompt, an answer
-                self.data.setdefault(component, {})[socket] = self._states_on.isoformat()
+        days = (each for each in _given(pipeline, "as_of") if each.split(".")[0] not in choosing)
+        _give(self.data, days, self._states_on.isoformat())
         self.components = {component for component, _ in self._sockets.values()}
         self.answered = False
         self._start = time.perf_counter()
@@ -351,33 +348,34 @@ class _Asking:
         if not found["documents"]:
             check_stores(self._pipeline)
         took = (time.perf_counter() - self._start) * 1000
-        on = self._states_on
-        answer = Answer(
-            question=self._question,
-            pipeline=_name(self._pipeline),
-            took_ms=round(took, 1),
-            documents=[found_article(document, on) for document in found["documents"]],
-        )
+        documents = [self._plain(each) for each in found["documents"]]
+        answer = {
+            "question": self._question,
+            "pipeline": _name(self._pipeline),
+            "took_ms": round(took, 1),
+            "documents": documents,
+        }
         if self._as_of is not None:
             answer["as_of"] = self._as_of.isoformat()
         if "ranking" in found:
             answer["ranking"] = {each: found["ranking"][each] for each in _RANKING_FIELDS}
-        if found.get("missing"):
-            answer["missing"] = found["missing"]
-        if found.get("left_out"):
-            named = (found_article(each, on) for each in found["left_out"])
-            answer["left_out"] = [
-                {name: each[name] for name in LEFT_OUT_FIELDS if name in each} for each in named
-            ]
-        if found.get("not_followed"):
-            answer["not_followed"] = found["not_followed"]
-        if found.get("corrections"):
-            answer["corrections"] = found["corrections"]
-        if languages := languages_not_asked_in(self._question, answer["documents"]):
-            answer["languages"] = languages
-        for given in found.get("answers", [])[:1]:
-            answer["answer"] = {"text": given.data, **given.meta}
-        return answer
+        left_out = [self._plain(each) for each in found.get("left_out", [])]
+        optional = {
+            "missing": found.get("missing"),
+            "left_out": [
+                {name: each[name] for name in LEFT_OUT_FIELDS if name in each} for each in left_out
+            ],
+            "not_followed": found.get("not_followed"),
+            "corrections": found.get("corrections"),
+            "languages": languages_not_asked_in(self._question, documents),
+        }
+        answer |= {name: value for name, value in optional.items() if value}
+        for written in found.get("answers", [])[:1]:
+            answer["answer"] = {"text": written.data, **written.meta}
+        return cast(Answer, answer)
+
+    def _plain(self, document: Document) -> dict[str, Any]:
+        return found_article(document, self._states_on)
 
 
 def declared_output(pipeline: Pipeline, name: str) -> tuple[str, str]:
@@ -456,11 +454,9 @@ def _inputs(
     as_of: str | None,
 ) -> dict[str, dict[str, Any]]:
     data: dict[str, dict[str, Any]] = {}
-    for name, value in {"query": question, "top_k": top_k}.items():
-        if value is not None:
-            for target in _declared(pipeline, "inputs", name):
-                component, socket = target.split(".")
-                data.setdefault(component, {})[socket] = value
+    _give(data, _declared(pipeline, "inputs", "query"), question)
+    if top_k is not None:
+        _give(data, _declared(pipeline, "inputs", "top_k"), top_k)
     choosing = _choosing(pipeline)
     for component in choosing if as_of else ():
         data.setdefault(component, {})["as_of"] = as_of
@@ -468,7 +464,7 @@ def _inputs(
     # None and {} both mean no filters.
     targets = _declared(pipeline, "inputs", "filters") if filters else _given(pipeline, "filters")
     for target in targets:
-        component, socket = target.split(".")
+        component = target.split(".")[0]
         given = dict(filters) if filters else None
         if component not in choosing:
             given = in_force_on(day, filters)
@@ -477,8 +473,15 @@ def _inputs(
             if not isinstance(instance, Retriever):
                 # Haystack's own put a run's filters in place of theirs, and know no law.
                 given = narrowed(getattr(instance, "filters", None), plain_filters(given))
-            data.setdefault(component, {})[socket] = given
+            _give(data, [target], given)
     return data
+
+
+def _give(data: dict[str, dict[str, Any]], targets: Iterable[str], value: Any) -> None:
+    """Put a value into the inputs for "component.socket" targets."""
+    for target in targets:
+        component, socket = target.split(".")
+        data.setdefault(component, {})[socket] = value
 
 
 def _choosing(pipeline: Pipeline) -> set[str]:

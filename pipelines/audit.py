@@ -1,4 +1,23 @@
-"""python -m pipelines.audit: check the citations of a document against the law of a store."""
+"""python -m pipelines.audit: check the citations of a document against the law of a store.
+
+FILE is plain text, Markdown or Word (.docx, its notes included); - reads text from standard input.
+Without --store it is checked against the invented Statutes of Aldermere. Each citation in words
+("section 12 of the Housing Code") gets a verdict:
+
+  verified          the article exists and was in force, as far as its dates tell
+  does not exist    the law has no such article or paragraph
+  not in force      it was repealed, or was not yet in force, on the day
+  subject differs   the sentence has the words of another article
+  unknown law       the store does not hold this law
+  not checked       it is in doubt which article is meant
+
+Verified does not mean that the article supports the sentence. A citation that does not exist, is
+not in force or is on another subject makes the exit status 1.
+
+  python -m pipelines.audit brief.docx --store law.db
+  python -m pipelines.audit examples/brief.md
+  python -m pipelines.audit - --store law.db --as-of 2019-05-01 --json < mail.txt
+"""
 
 from __future__ import annotations
 
@@ -35,25 +54,6 @@ _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _NOTES = ("footnotes", "endnotes")
 _NOTES_OF = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
 
-_EPILOG = """\
-FILE is plain text, Markdown or Word (.docx, its notes included); - reads text from standard input.
-Without --store it is checked against the invented Statutes of Aldermere. Each citation in words
-("section 12 of the Housing Code") gets a verdict:
-
-  verified          the article exists and was in force, as far as its dates tell
-  does not exist    the law has no such article or paragraph
-  not in force      it was repealed, or was not yet in force, on the day
-  subject differs   the sentence has the words of another article
-  unknown law       the store does not hold this law
-  not checked       it is in doubt which article is meant
-
-Verified does not mean that the article supports the sentence. A citation that does not exist, is
-not in force or is on another subject makes the exit status 1.
-
-  python -m pipelines.audit brief.docx --store law.db
-  python -m pipelines.audit examples/brief.md
-  python -m pipelines.audit - --store law.db --as-of 2019-05-01 --json < mail.txt"""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = command_line.parser("audit", "Check the citations of a document.", _EPILOG)
+    parser = command_line.parser("audit", "Check the citations of a document.", __doc__)
     parser.add_argument("file", metavar="FILE", help="the document, or - for standard input")
     parser.add_argument(
         "--store", type=command_line.named, metavar="FILE", help="default: the demo store"

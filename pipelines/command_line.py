@@ -35,8 +35,17 @@ _QUIET = {
 }
 
 
-def parser(command: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """A parser for `python -m pipelines.<command>`; flags are never abbreviated."""
+def parser(command: str, description: str, epilog: str | None) -> argparse.ArgumentParser:
+    """A parser for `python -m pipelines.<command>`; flags are never abbreviated.
+
+    Args:
+        command: its name.
+        description: one line.
+        epilog: what follows the flags; of a module's docstring, all but the first line.
+    """
+    epilog = epilog or ""
+    if epilog.startswith("python -m"):
+        epilog = epilog.partition("\n\n")[2].rstrip()
     ours = Path(sys.argv[0]).stem == "lexarbor"
     return argparse.ArgumentParser(
         prog=f"lexarbor {command}" if ours else f"python -m pipelines.{command}",
@@ -87,6 +96,43 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="read the corpus in this format, in place of recognising it; docs/data.md lists them",
     )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The flag that names the corpus to write."""
+    parser.add_argument(
+        "--output",
+        type=named,
+        required=True,
+        metavar="FILE",
+        help="the corpus to write, such as articles.jsonl; gzipped if its name ends in .gz",
+    )
+
+
+def new_file(name: str) -> Path:
+    """The file that --output names.
+
+    Raises:
+        LoadingError: it exists, or its folder does not.
+    """
+    output = Path(name).expanduser()
+    if output.exists():
+        raise LoadingError(f"--output: {output} already exists. Name another file.")
+    if not output.parent.is_dir():
+        raise LoadingError(f"--output: there is no folder {output.parent}. Make it.")
+    return output
+
+
+def check_corpus(name: str) -> None:
+    """Refuse a --corpus that is neither a path nor the name of one.
+
+    Raises:
+        LoadingError: there is none.
+    """
+    from components.statutes.sources import bsard, opening
+
+    if name not in (opening.DEMO_LAW, bsard.HUB_NAME) and not Path(name).exists():
+        raise LoadingError(f"--corpus: there is no {name}. Check the path.")
 
 
 def add_generator(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,14 @@
-"""python -m pipelines.convert: law in the form in which it is published, to the native format."""
+"""python -m pipelines.convert: law in the form in which it is published, to the native format.
+
+The corpus is a file of law in a published format, or a folder of such files, which are recognised
+by their content: Akoma Ntoso, legalize Markdown, CLML, gesetze-im-internet XML, USLM, eCFR,
+Formex, LEGI (docs/data.md says where to get them). The output has one article a line. What was
+left out, kept as text or repaired is counted and reported. A file that is there already is left
+as it is.
+
+  python -m pipelines.convert --corpus legalize-fr/fr --output articles.jsonl
+  python -m pipelines.convert --corpus law.xml --format akoma-ntoso --output law.jsonl.gz
+"""
 
 from __future__ import annotations
 
@@ -13,21 +23,10 @@ from typing import IO, TYPE_CHECKING, cast
 
 from components.statutes.article import articles_of_laws
 from pipelines import command_line
-from pipelines.checking import LoadingError
-from pipelines.command_line import DONE, WRONG_USE, say, show
+from pipelines.command_line import DONE, say, show
 
 if TYPE_CHECKING:
     from components.statutes.sources.records import Problem
-
-_EPILOG = """\
-The corpus is a file of law in a published format, or a folder of such files, which are recognised
-by their content: Akoma Ntoso, legalize Markdown, CLML, gesetze-im-internet XML, USLM, eCFR,
-Formex, LEGI (docs/data.md says where to get them). The output has one article a line. What was
-left out, kept as text or repaired is counted and reported. A file that is there already is left
-as it is.
-
-  python -m pipelines.convert --corpus legalize-fr/fr --output articles.jsonl
-  python -m pipelines.convert --corpus law.xml --format akoma-ntoso --output law.jsonl.gz"""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,16 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser(
-        "convert", "Write published law as a corpus in the native format.", _EPILOG
+        "convert", "Write published law as a corpus in the native format.", __doc__
     )
     parser.add_argument("--corpus", required=True, metavar="PATH", help="a file or folder of law")
-    parser.add_argument(
-        "--output",
-        type=command_line.named,
-        required=True,
-        metavar="FILE",
-        help="the corpus to write, such as articles.jsonl; gzipped if its name ends in .gz",
-    )
+    command_line.add_output(parser)
     command_line.add_format(parser)
     parser.add_argument(
         "--skip-bad",
@@ -60,25 +53,17 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _convert(options: argparse.Namespace) -> int:
     from components.models.folder import whole_file
     from components.statutes.corpus import iter_articles, with_languages
-    from components.statutes.sources import bsard, opening
 
-    names = (opening.DEMO_LAW, bsard.HUB_NAME)
-    if options.corpus not in names and not Path(options.corpus).exists():
-        say(f"error: --corpus: there is no {options.corpus}. Check the path.")
-        return WRONG_USE
-    output = Path(options.output).expanduser()
-    if output.exists():
-        raise LoadingError(f"--output: {output} is there already. Name another file.")
-    if not output.parent.is_dir():
-        raise LoadingError(f"--output: there is no folder {output.parent}. Make it.")
+    command_line.check_corpus(options.corpus)
+    output = command_line.new_file(options.output)
     problems: list[Problem] = []
     articles, laws = 0, set[str]()
     read = iter_articles(
         options.corpus, skip_bad=options.skip_bad, problems=problems, format=options.format
     )
-    with whole_file(output) as partial, _written(partial, packed=output.suffix == ".gz") as lines:
+    with whole_file(output) as partial, corpus_file(partial, output) as file:
         for _, article in with_languages(read, options.corpus, problems):
-            lines.write(json.dumps(article.to_json(), ensure_ascii=False).encode() + b"\n")
+            file.write(json.dumps(article.to_json(), ensure_ascii=False).encode() + b"\n")
             articles += 1
             laws.add(article.law)
     for problem in problems:
@@ -90,14 +75,15 @@ def _convert(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _written(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+def corpus_file(path: Path, output: Path) -> Iterator[IO[bytes]]:
+    """A file to write lines into, gzipped if the output's name ends in .gz."""
     with path.open("wb") as file:
-        if not packed:
+        if output.suffix != ".gz":
             yield file
             return
         # Without the time, the same law gives the same bytes.
-        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as lines:
-            yield cast(IO[bytes], lines)
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
 
 
 if __name__ == "__main__":

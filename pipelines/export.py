@@ -1,9 +1,16 @@
-"""python -m pipelines.export: write the articles of a store as a corpus in the native format."""
+"""python -m pipelines.export: write the articles of a store as a corpus in the native format.
+
+The file holds every article in the law's order, without its vectors. The training commands take
+it as --corpus if a law is only available in a store, and another store can be made from it. A store
+that was indexed whole gives exactly the articles that went in, with the same digest. An existing
+file is not overwritten.
+
+  python -m pipelines.export --store law.db --output articles.jsonl
+"""
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import sys
 from dataclasses import replace
@@ -13,20 +20,12 @@ from typing import TYPE_CHECKING
 from components.statutes.article import articles_of_laws
 from components.statutes.sources.records import CorpusError
 from pipelines import command_line
-from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say, show
+from pipelines.convert import corpus_file
 
 if TYPE_CHECKING:
     from components.statutes.article import Article
     from components.statutes.corpus import StatuteCorpus
-
-_EPILOG = """\
-The file holds every article in the law's order, without its vectors. The training commands take
-it as --corpus if a law is only available in a store, and another store can be made from it. A store
-that was indexed whole gives exactly the articles that went in, with the same digest. An existing
-file is not overwritten.
-
-  python -m pipelines.export --store law.db --output articles.jsonl"""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,18 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser(
-        "export", "Write the articles of a store as a corpus in the native format.", _EPILOG
+        "export", "Write the articles of a store as a corpus in the native format.", __doc__
     )
     parser.add_argument(
         "--store", type=command_line.named, required=True, metavar="FILE", help="holds the articles"
     )
-    parser.add_argument(
-        "--output",
-        type=command_line.named,
-        required=True,
-        metavar="FILE",
-        help="the corpus to write, such as articles.jsonl; gzipped if its name ends in .gz",
-    )
+    command_line.add_output(parser)
     return parser.parse_args(arguments)
 
 
@@ -56,11 +49,7 @@ def _export(options: argparse.Namespace) -> int:
     from components.converters.articles import article_of
     from pipelines.loading import store_with_articles
 
-    output = Path(options.output).expanduser()
-    if output.exists():
-        raise LoadingError(f"--output: {output} already exists. Name another file.")
-    if not output.parent.is_dir():
-        raise LoadingError(f"--output: there is no folder {output.parent}. Make it.")
+    output = command_line.new_file(options.output)
     with store_with_articles(options.store) as store:
         documents = store.fetch(store.keys_matching(None))
         indexed = store.publisher.recorded_corpus()
@@ -84,11 +73,9 @@ def _written(articles: list[Article], output: Path, store: str) -> StatuteCorpus
     from components.statutes.corpus import StatuteCorpus
 
     with whole_file(output) as partial:
-        lines = [json.dumps(each.to_json(), ensure_ascii=False).encode() for each in articles]
-        content = b"".join(line + b"\n" for line in lines)
-        # Without a timestamp, the same store gives the same bytes.
-        packed = output.suffix == ".gz"
-        partial.write_bytes(gzip.compress(content, mtime=0) if packed else content)
+        with corpus_file(partial, output) as file:
+            for article in articles:
+                file.write(json.dumps(article.to_json(), ensure_ascii=False).encode() + b"\n")
         try:
             return StatuteCorpus.read(partial)
         except CorpusError as error:

@@ -195,7 +195,7 @@ def keep_demo_questions(path: Path, say: Say) -> None:
     from components.models.biencoder import BiEncoder
     from components.retrievers.answered import recorded_questions
     from components.stores.sqlite import StatuteDocumentStore
-    from pipelines.answered import keep_answered, read_answered
+    from pipelines.weights import keep_answered, read_answered
 
     today = f"{file_digest(opening.articles_path())} {file_digest(opening.questions_path())}"
     with closing(StatuteDocumentStore(str(path))) as store:

@@ -1,4 +1,17 @@
-"""python -m pipelines.index: read a file of law, encode it, and write it to a store or engine."""
+"""python -m pipelines.index: read a file of law, encode it, and write it to a store or engine.
+
+The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, law in a
+published format or a folder of it (docs/data.md), a folder of BSARD or SoICT tables, or
+"aldermere", the invented demo law. A law that the store has is
+replaced by the corpus's, and a law that the corpus does not have stays, so that each law can have
+a file of its own. You can interrupt it at any time: the same command resumes where it stopped, and
+unchanged articles are not encoded again.
+
+  python -m pipelines.index --corpus articles.jsonl --store law.db
+  python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
+  python -m pipelines.index --corpus all-laws.jsonl --store law.db --prune
+  python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333
+"""
 
 from __future__ import annotations
 
@@ -11,24 +24,11 @@ from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.checking import LoadingError, read_pipeline_file
-from pipelines.command_line import DONE, WRONG_USE, say, show
+from pipelines.command_line import DONE, say, show
 
 if TYPE_CHECKING:
     from pipelines.engines import EngineReport
     from pipelines.indexing import IndexReport
-
-_EPILOG = """\
-The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, law in a
-published format or a folder of it (docs/data.md), a folder of BSARD or SoICT tables, or
-"aldermere", the invented demo law. A law that the store has is
-replaced by the corpus's, and a law that the corpus does not have stays, so that each law can have
-a file of its own. You can interrupt it at any time: the same command resumes where it stopped, and
-unchanged articles are not encoded again.
-
-  python -m pipelines.index --corpus articles.jsonl --store law.db
-  python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
-  python -m pipelines.index --corpus all-laws.jsonl --store law.db --prune
-  python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333"""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = command_line.parser("index", "Index a corpus of law into a store.", _EPILOG)
+    parser = command_line.parser("index", "Index a corpus of law into a store.", __doc__)
     parser.add_argument("--corpus", metavar="PATH", help="the law; optional with --alias")
     parser.add_argument(
         "--store",
@@ -182,14 +182,9 @@ _BOTH = ("model", "skip_bad", "format", "prune", "replace")  # flags of stores a
 
 
 def _index(options: argparse.Namespace) -> int:
-    from components.statutes.sources import bsard, opening
-
     if options.corpus is None:
         return _name(options)
-    corpus = Path(options.corpus)
-    if options.corpus not in (opening.DEMO_LAW, bsard.HUB_NAME) and not corpus.exists():
-        say(f"error: --corpus: there is no {corpus}. Check the path.")
-        return WRONG_USE
+    command_line.check_corpus(options.corpus)
     both = {name: getattr(options, name) for name in _BOTH}
     report: IndexReport | EngineReport
     if options.engine:

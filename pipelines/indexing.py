@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -34,14 +35,14 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
 from components.statutes.lexical import K1, B
+from components.statutes.question import Question
 from components.stores.journal import text_digest
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.rows import StoreError, position_of
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.answered import keep_answered, read_answered
 from pipelines.checking import LoadingError
-from pipelines.evaluation import measure_weight
 from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
+from pipelines.weights import keep_answered, measure_weight, read_answered
 
 _NAMED = 5  # laws, languages or articles that a message names
 
@@ -788,7 +789,7 @@ def index_corpus(
             so stays so.
         snapshot: day of the law's text; None if unknown.
         answered: file of questions with their articles, or "aldermere", that `hybrid` searches too
-            (`pipelines.answered`); None keeps those of the store, if this model encoded them.
+            (`pipelines.weights`); None keeps those of the store, if this model encoded them.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the laws that the corpus does not have; they are listed first.
@@ -810,63 +811,28 @@ def index_corpus(
             f"as {Path(store_path) / 'law.db'}."
         )
     start = time.perf_counter()
-    store = StatuteDocumentStore(str(store_path))
-    try:
+    with closing(StatuteDocumentStore(str(store_path))) as store:
         laws = DistinctLaws(store.laws() if store.database.path.exists() else ())
         corpus = StatuteCorpus.read(source, skip_bad=skip_bad, format=format, laws=laws)
         for problem in corpus.problems:
             say(str(problem))
         say_unknown(Counter(article.language for article in corpus), say)
         merged = merge(corpus, source, store, prune=prune, replace=replace, say=say)
-        # Before the store is created, so that a model that cannot be loaded leaves no empty store.
-        chosen = choose_model(model, merged.corpus, store, say)
-        chosen_graph = choose_graph(graph, chosen, store, say)
-        # Before the law is encoded, which may take hours.
-        questions = None if answered is None else read_answered(answered, list(merged.positions))
-        if questions and chosen is None:
-            raise LoadingError("--answered needs a model, which finds questions by meaning.")
-        model_recorded = bool(merged.stored) and store.model is not None
-        if chosen is None:
-            # An interrupted run may have recorded a model without any vectors.
-            store.publisher.forget_model()
-        elif chosen_graph is None or not chosen_graph.converts:
-            store.publisher.record_model(chosen_graph.record if chosen_graph else chosen.record)
-        enricher = LawEnricher(chosen_graph, merged.corpus, store) if chosen_graph else None
-        rule: TextRule = chosen.record.text_rule if chosen else "headings_text"
-        texts = enricher.texts if enricher else CorpusTexts(merged.corpus, rule)
-        settled: set[str] = set()
-        if chosen is None:
-            settled = {each.id for places in merged.kept.values() for each in places}
-        elif chosen_graph is None:
-            settled = merged.with_vectors(model_recorded=model_recorded)
-        encoded = truncated = 0
-        if chosen is not None:
-            if chosen_graph is not None and chosen_graph.converts:
-                store.journal.hold(chosen.record.digest, texts.article_digests)
-            encoded, truncated = encode_unknown(texts, chosen, store, say, settled)
-        changed = publish_laws(merged, texts.article_digests, settled, store, enricher, say)
-        if chosen is not None:
-            base = chosen_graph.record.biencoder_digest if chosen_graph else None
-            store.journal.keep_only(base, texts.digests)
+        plan = _plan(merged, store, model, graph, answered, say)
+        encoded, truncated = plan.encode(store, say)
+        changed = plan.publish(store, say)
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex(store, K1, B)
-        if chosen is not None:
-            _keep_weight(store, chosen, encoded=bool(encoded), say=say)
-        if chosen is not None and questions:
-            say(keep_answered(store, chosen.encoder, *questions, say))
-        elif chosen is not None and has_unread(store):
-            say(
-                "The store's answered questions were encoded by another model or kept by an older "
-                "release, and are not searched. Give --answered again."
-            )
+        if plan.model is not None:
+            _keep_lists(plan.model, plan.questions, store, encoded=bool(encoded), say=say)
         day = _snapshot(snapshot, merged, store, say)
         store.publisher.record_corpus(merged.corpus.sha256, day)
         return IndexReport(
             store=str(store_path),
             articles=store.count_documents(),
             laws=len(merged.in_file) + len(merged.kept),
-            model=chosen.record.path if chosen else None,
+            model=plan.model.record.path if plan.model else None,
             encoded=encoded,
             truncated=truncated,
             changed=changed,
@@ -876,10 +842,118 @@ def index_corpus(
             ),
             left_out=corpus.left_out,
             seconds=round(time.perf_counter() - start, 2),
-            graph=enricher.report() if enricher else None,
+            graph=plan.enricher.report() if plan.enricher else None,
         )
-    finally:
-        store.close()
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """What a scan has decided: the law that the store will hold, and how its texts are encoded.
+
+    Attributes:
+        merged: the law.
+        model: encodes its texts; None for text alone.
+        enricher: puts the vectors through the model's graph network; None without one.
+        texts: what is encoded.
+        settled: ids of articles of kept laws, whose vectors do not change.
+        questions: answered questions to keep, and those that choose their weight.
+    """
+
+    merged: Merged
+    model: ChosenModel | None
+    enricher: LawEnricher | None
+    texts: CorpusTexts
+    settled: Set[str]
+    questions: tuple[list[Question], list[Question]] | None
+
+    @property
+    def converts(self) -> bool:
+        """Whether the graph network's vectors will take the place of the bi-encoder's."""
+        return self.enricher is not None and self.enricher.chosen.converts
+
+    def encode(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> tuple[int, int]:
+        """The second pass: journal the missing vectors, in blocks.
+
+        Returns:
+            How many texts were encoded, and how many of these were cut.
+        """
+        if self.model is None:
+            # An interrupted run may have recorded a model without any vectors.
+            store.publisher.forget_model()
+            return 0, 0
+        if self.converts:
+            store.journal.hold(self.model.record.digest, self.texts.article_digests)
+        else:
+            chosen = self.enricher.chosen if self.enricher else self.model
+            store.publisher.record_model(chosen.record)
+        return encode_unknown(self.texts, self.model, store, say, self.settled)
+
+    def publish(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> int:
+        """The third pass: laws become visible; returns how many documents changed."""
+        digests = self.texts.article_digests
+        changed = publish_laws(self.merged, digests, self.settled, store, self.enricher, say)
+        if self.model is not None:
+            base = self.enricher.chosen.record.biencoder_digest if self.enricher else None
+            store.journal.keep_only(base, self.texts.digests)
+        return changed
+
+
+def _plan(
+    merged: Merged,
+    store: StatuteDocumentStore,
+    model: str | None,
+    graph: bool,
+    answered: str | Path | None,
+    say: Callable[[str], object],
+) -> IndexPlan:
+    """The end of the first pass: choose the models, before the store is created or changed.
+
+    A model that cannot be loaded leaves no empty store, and encoding may take hours.
+    """
+    chosen = choose_model(model, merged.corpus, store, say)
+    chosen_graph = choose_graph(graph, chosen, store, say)
+    questions = None if answered is None else read_answered(answered, list(merged.positions))
+    if questions and chosen is None:
+        raise LoadingError("--answered needs a model, which finds questions by meaning.")
+    enricher = LawEnricher(chosen_graph, merged.corpus, store) if chosen_graph else None
+    rule: TextRule = chosen.record.text_rule if chosen else "headings_text"
+    texts = enricher.texts if enricher else CorpusTexts(merged.corpus, rule)
+    settled: set[str] = set()
+    if chosen is None:
+        settled = {each.id for places in merged.kept.values() for each in places}
+    elif enricher is None:
+        recorded = bool(merged.stored) and store.model is not None
+        settled = merged.with_vectors(model_recorded=recorded)
+    return IndexPlan(merged, chosen, enricher, texts, settled, questions)
+
+
+def _keep_lists(
+    model: ChosenModel,
+    questions: tuple[list[Question], list[Question]] | None,
+    store: StatuteDocumentStore,
+    *,
+    encoded: bool,
+    say: Callable[[str], object],
+) -> None:
+    """Record the weight of the list by meaning, and keep the answered questions."""
+    unknown = encoded or recorded_weight(store, model.record.digest) is None
+    # A model that nothing was encoded with need not be loaded.
+    if unknown or model.loaded is not None:
+        if model.encoder.dense_weight is not None:  # training chose it
+            record_weight(store, model.encoder.dense_weight)
+        elif unknown and (weight := measure_weight(store, model.encoder)) < 1:
+            say(
+                "The model finds this law's own headings worse than words do: in a fusion its list "
+                f"has the weight {weight}. A model for the law's language, or trained on it, may "
+                "do better."
+            )
+    if questions:
+        say(str(keep_answered(store, model.encoder, *questions, say)))
+    elif has_unread(store):
+        say(
+            "The store's answered questions were encoded by another model or kept by an older "
+            "release, and are not searched. Give --answered again."
+        )
 
 
 def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
@@ -895,8 +969,7 @@ def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
     """
     if not Path(store_path).is_file():
         raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
-    store = StatuteDocumentStore(str(store_path))
-    try:
+    with closing(StatuteDocumentStore(str(store_path))) as store:
         named = names_of_laws(store.laws())
         names = LawNames(named, named)
         recorded = store.publisher.aliases()
@@ -912,31 +985,7 @@ def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
             if law:
                 recorded[alias] = meant[0]
         store.publisher.record_aliases(recorded)
-    finally:
-        store.close()
     return f"{store_path}: {counted(len(recorded), 'further name')} of laws"
-
-
-def _keep_weight(
-    store: StatuteDocumentStore,
-    chosen: ChosenModel,
-    *,
-    encoded: bool,
-    say: Callable[[str], object],
-) -> None:
-    """Record what the list by meaning weighs: as training chose it, or as the law itself tells."""
-    unknown = encoded or recorded_weight(store, chosen.record.digest) is None
-    # A model that nothing was encoded with need not be loaded.
-    if not unknown and chosen.loaded is None:
-        return
-    if chosen.encoder.dense_weight is not None:
-        record_weight(store, chosen.encoder.dense_weight)
-    elif unknown and (weight := measure_weight(store, chosen.encoder)) < 1:
-        say(
-            "The model finds this law's own headings worse than words do: in a fusion its list "
-            f"has the weight {weight}. A model for the law's language, or trained on it, may do "
-            "better."
-        )
 
 
 def _snapshot(

@@ -1,4 +1,16 @@
-"""python -m pipelines.mcp: the law of a store as tools for agents, over stdio."""
+"""python -m pipelines.mcp: the law of a store as tools for agents, over stdio.
+
+Speaks the Model Context Protocol on standard input and output; a client such as Claude Desktop
+or VS Code starts it (docs/agents.md). Its tools only read:
+
+  find_articles     the articles that answer a question, with a passage of each
+  read_article      one article whole, with what it cites and what cites it
+  check_citations   a verdict on each citation of a text
+  list_laws         the laws of the store
+
+  python -m pipelines.mcp --store law.db
+  python -m pipelines.mcp --store law.db --pipeline lexical
+"""
 
 from __future__ import annotations
 
@@ -10,18 +22,6 @@ from pipelines import command_line
 from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say
 
-_EPILOG = """\
-Speaks the Model Context Protocol on standard input and output; a client such as Claude Desktop
-or VS Code starts it (docs/agents.md). Its tools only read:
-
-  find_articles     the articles that answer a question, with a passage of each
-  read_article      one article whole, with what it cites and what cites it
-  check_citations   a verdict on each citation of a text
-  list_laws         the laws of the store
-
-  python -m pipelines.mcp --store law.db
-  python -m pipelines.mcp --store law.db --pipeline lexical"""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = command_line.parser("mcp", "Serve the law to agents over stdio.", _EPILOG)
+    parser = command_line.parser("mcp", "Serve the law to agents over stdio.", __doc__)
     command_line.add_store(parser)
     parser.add_argument(
         "--pipeline",

@@ -1,4 +1,18 @@
-"""python -m pipelines.serve: pipelines as a REST service on this machine."""
+r"""python -m pipelines.serve: pipelines as a REST service on this machine.
+
+Answers POST /{pipeline}/run with the JSON of `python -m pipelines.ask --json`; GET /docs describes
+it, GET /ready reports whether models and indexes are loaded, GET /metrics is for Prometheus. The
+log is JSON lines on standard error, without questions. Without --store the invented Statutes of
+Aldermere are served.
+
+The service has neither passwords nor TLS, so it listens to this machine alone. To open it further,
+put a reverse proxy with both in front of it, on this machine (docs/serve.md).
+
+  python -m pipelines.serve
+  python -m pipelines.serve --store adgm.db --pipeline hybrid --pipeline lexical --port 8000
+  curl -s http://127.0.0.1:1416/hybrid/run -H 'Content-Type: application/json' \
+    -d '{"query": "My landlord will not mend the boiler. What can I do?", "top_k": 3}'
+"""
 
 from __future__ import annotations
 
@@ -34,20 +48,6 @@ _NEEDED_FOR_TRACES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.ht
 # The name is part of the address.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
-_EPILOG = """\
-Answers POST /{pipeline}/run with the JSON of `python -m pipelines.ask --json`; GET /docs describes
-it, GET /ready reports whether models and indexes are loaded, GET /metrics is for Prometheus. The
-log is JSON lines on standard error, without questions. Without --store the invented Statutes of
-Aldermere are served.
-
-The service has neither passwords nor TLS, so it listens to this machine alone. To open it further,
-put a reverse proxy with both in front of it, on this machine (docs/serve.md).
-
-  python -m pipelines.serve
-  python -m pipelines.serve --store adgm.db --pipeline hybrid --pipeline lexical --port 8000
-  curl -s http://127.0.0.1:1416/hybrid/run -H 'Content-Type: application/json' \\
-    -d '{"query": "My landlord will not mend the boiler. What can I do?", "top_k": 3}'"""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = command_line.parser("serve", "Serve pipelines over HTTP.", _EPILOG)
+    parser = command_line.parser("serve", "Serve pipelines over HTTP.", __doc__)
     command_line.add_store(parser)
     parser.add_argument(
         "--pipeline",

@@ -18,8 +18,8 @@ from components.stores.journal import StoreModel
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
-from pipelines.evaluation import measure_weight
 from pipelines.loading import load_pipeline
+from pipelines.weights import measure_weight
 
 DIGEST = "0" * 64
 STAGES = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"

@@ -32,18 +32,12 @@ def test_wrong_arguments_end_with_two(command):
         "index",
         "index --corpus aldermere",
         "index --corpus aldermere --store law.db --snapshot 20200101",
-        "ask",
         "ask rent --top-k 0",
         "ask rent --topk 3",
         "ask rent --as-of 29.2.2024",
         "ask rent --generator http://localhost:1/v1",
-        "evaluate",
         "evaluate --questions aldermere --depth -1",
-        "calibrate",
-        "tree",
-        "tree --article a1",
         "tree --article a1 --corpus aldermere",
-        "tree --corpus aldermere --out t.svg",
     ):
         code, out, err = command(*line.split())
         assert (code, out) == (2, ""), line
