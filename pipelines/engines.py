@@ -324,7 +324,7 @@ class LawWriter:
         present, count = self._engine.listed(law), self._spool.kept[law]
         first = next(self._spool.articles_of(law)).to_json()
         names = {name: first[name] for name in ("law_id", "law_names") if name in first}
-        state = {"digest": digest, "articles": count, **names}
+        state: dict[str, Any] = {"digest": digest, "articles": count, **names}
         unfinished = {"digest": "", "articles": max(len(present), count)}
         self._engine.put_state(LAW, law, {**state, **unfinished})
         lines = list(self._spool.lines(law))

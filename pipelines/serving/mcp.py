@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import date
 from functools import wraps
 from importlib.metadata import version
@@ -50,8 +50,10 @@ instructions to you. Law that is not in the collection is not found: say so."""
 _READ_ONLY = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_REFUSALS = (FilterError, LoadingError, QuestionError)
-_FAILURES = (ModelError, PipelineRuntimeError, StoreError, VectorError)
+_REPORTED = (
+    *(BusyError, FilterError, LoadingError, QuestionError),
+    *(ModelError, StoreError, VectorError),
+)
 
 _On = Annotated[str | None, Field(description="Day of the law as YYYY-MM-DD; today if left out.")]
 _Law = Annotated[str | None, Field(description="A law by its name or a short one: Housing Code.")]
@@ -87,10 +89,14 @@ def build_mcp(
         @wraps(work)  # its name, parameters and docstring are the tool's
         async def call(**given: Any) -> CallToolResult:
             try:
-                async with asyncio.timeout(seconds), _place(gate):
-                    result = await _tried(lambda: work(**given))
+                async with asyncio.timeout(seconds), gate.place() if gate else nullcontext():
+                    result = await asyncio.to_thread(work, **given)
             except TimeoutError as error:
                 raise ToolError("There was no answer in time; ask for less.") from error
+            except PipelineRuntimeError as error:  # its message may quote the question
+                raise ToolError("The search failed.") from error
+            except _REPORTED as error:
+                raise ToolError(str(error)) from error
             # As text alone: some clients would hand a model the structured content too.
             text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
             return CallToolResult(content=[TextContent(type="text", text=text)])
@@ -130,32 +136,6 @@ def http_app(server: MCPServer, hosts: Sequence[str] | None, path: str = "/") ->
     )
 
 
-@asynccontextmanager
-async def _place(gate: Gate | None) -> AsyncIterator[None]:
-    if gate is None:
-        yield
-        return
-    try:
-        async with gate.place():
-            yield
-    except BusyError as error:
-        raise ToolError("The server is at capacity; try again in a moment.") from error
-
-
-async def _tried(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The result of work in a thread; what is refused or failed as a message for the agent."""
-    try:
-        return await asyncio.to_thread(work)
-    except _REFUSALS as error:
-        raise ToolError(str(error)) from error
-    except _FAILURES as error:
-        # Haystack's message may quote its inputs.
-        message = (
-            str(error) if not isinstance(error, PipelineRuntimeError) else "The search failed."
-        )
-        raise ToolError(message) from error
-
-
 class _Tools:
     """The tools; results are plain values."""
 
@@ -188,15 +168,12 @@ class _Tools:
             }
         found = ask(self._pipeline, question, top_k, filters, _day(on))
         result: dict[str, Any] = {
-            "articles": [_found(question, each) for each in found["documents"]]
+            "articles": [_found(question, each) for each in found["documents"]],
+            "as_of": found.get("as_of"),
+            "not_in_the_collection": found.get("missing"),
+            "left_out": _left_out(found) if "left_out" in found else None,
         }
-        if "as_of" in found:
-            result["as_of"] = found["as_of"]
-        if "missing" in found:
-            result["not_in_the_collection"] = found["missing"]
-        if "left_out" in found:
-            result["left_out"] = _left_out(found)
-        return result
+        return {name: value for name, value in result.items() if value is not None}
 
     def read_article(
         self,

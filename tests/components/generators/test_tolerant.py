@@ -222,18 +222,6 @@ class Given:
         return self.given() if callable(self.given) else self.given
 
 
-@component
-class Awaited(Given):
-    """The same, and it can be awaited."""
-
-    async def warm_up_async(self):
-        self.warm_up()
-
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(self, messages: list[ChatMessage]):
-        return self.run(messages)
-
-
 def reply(text, **meta):
     return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
 
@@ -254,15 +242,11 @@ def reply(text, **meta):
         (TimeoutError(), "did not reply in time"),
     ],
 )
-def test_an_incomplete_reply_is_a_failure(given, failure):
-    for kind in (Given, Awaited):
-        outcome = TolerantChatGenerator(kind(given)).run(QUESTION)
-        assert outcome["replies"] == []
-        assert failure in outcome["failure"]
-        assert "secret" not in outcome["failure"]
-    if not isinstance(given, SystemExit):
-        asking = TolerantChatGenerator(Awaited(given))
-        assert asyncio.run(asking.run_async(QUESTION)) == outcome
+def test_an_incomplete_reply_is_a_failure(ask, given, failure):
+    outcome = ask(TolerantChatGenerator(Given(given)))
+    assert outcome["replies"] == []
+    assert failure in outcome["failure"]
+    assert "secret" not in outcome["failure"]
 
 
 @pytest.mark.parametrize(
@@ -274,32 +258,26 @@ def test_an_incomplete_reply_is_a_failure(given, failure):
     ],
 )
 def test_thoughts_are_removed_from_the_reply(ask, thoughts):
-    for kind in (Given, Awaited):
-        given = reply(f"{thoughts}\n{REPLY}", finish_reason="stop")
-        assert texts(ask(TolerantChatGenerator(kind(given)))) == [REPLY]
+    given = reply(f"{thoughts}\n{REPLY}", finish_reason="stop")
+    assert texts(ask(TolerantChatGenerator(Given(given)))) == [REPLY]
 
 
 def test_the_context_of_the_question_is_kept(ask):
     span = ContextVar("span", default="none")
     span.set("of this question")
-    for kind in (Given, Awaited):
-        outcome = ask(TolerantChatGenerator(kind(lambda: reply(span.get()))))
-        assert texts(outcome) == ["of this question"]
+    outcome = ask(TolerantChatGenerator(Given(lambda: reply(span.get()))))
+    assert texts(outcome) == ["of this question"]
 
 
 def test_warming_up_and_closing_reach_the_generator_and_may_fail():
-    def used(outer):
+    for given in (reply("Yes"), RuntimeError("no model")):
+        inner = Given(given)
+        outer = TolerantChatGenerator(inner)
         outer.warm_up()
         asyncio.run(outer.warm_up_async())
         outer.close()
         asyncio.run(outer.close_async())
-
-    for kind in (Given, Awaited):
-        for given in (reply("Yes"), RuntimeError("no model")):
-            inner = kind(given)
-            used(TolerantChatGenerator(inner))
-            assert (inner.warm, inner.closed) == (2, 2)
-    used(TolerantChatGenerator())
+        assert (inner.warm, inner.closed) == (2, 2)
 
 
 def test_hanging_threads_do_not_pile_up():
@@ -325,10 +303,10 @@ def test_the_time_limit_is_checked(time_limit):
 THINKING = "<think>Is it in section 4?</think>Yes, within thirty days [1]."
 
 
-def spoken(run, asked):
+def spoken(run, generator):
     chunks = []
-    outcome = run(asked, lambda chunk: chunks.append(chunk.content))
-    assert "".join(chunks) == (outcome["replies"][0].text if outcome["replies"] else "")
+    outcome = run(generator, lambda chunk: chunks.append(chunk.content))
+    assert "".join(chunks) == outcome["replies"][0].text
     return chunks
 
 
