@@ -323,7 +323,9 @@ class LawWriter:
         """Queue the changed articles of a law; write whenever a block is full."""
         present, count = self._engine.listed(law), self._spool.kept[law]
         first = next(self._spool.articles_of(law)).to_json()
-        names = {name: first[name] for name in ("law_id", "law_names") if name in first}
+        names: dict[str, Any] = {
+            name: first[name] for name in ("law_id", "law_names") if name in first
+        }
         state: dict[str, Any] = {"digest": digest, "articles": count, **names}
         unfinished = {"digest": "", "articles": max(len(present), count)}
         self._engine.put_state(LAW, law, {**state, **unfinished})
