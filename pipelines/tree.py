@@ -19,8 +19,8 @@ The picture shows one article in its law: the divisions above it, the articles a
 citations from and to it. Where the model has a graph network, lines and percentages show what the
 article attends to in the network's last layer.
 
-  python -m pipelines.tree --corpus aldermere --article housing-12 --out tree.svg
-  python -m pipelines.tree --corpus law.jsonl --article ID --out tree.svg --model ./my-model"""
+  python -m pipelines.tree --corpus aldermere --article housing-12 --out tree.html
+  python -m pipelines.tree --corpus law.jsonl --article ID --out tree.html --model ./my-model"""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="PATH",
         help="the law, as for pipelines.index, or 'aldermere'",
     )
-    parser.add_argument("--out", required=True, metavar="FILE.svg", help="the picture")
+    parser.add_argument("--out", required=True, metavar="FILE.html", help="the picture")
     parser.add_argument(
         "--model", type=command_line.named, metavar="DIR", help="folder or name of a model"
     )
@@ -48,12 +48,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _draw(options: argparse.Namespace) -> int:
-    from pipelines.tree_view.layout import find_article, neighbourhood, read_attention
-    from pipelines.tree_view.picture import draw_picture
+    from pipelines.tree_view import draw_picture, find_article, neighbourhood, read_attention
 
     out = Path(options.out)
-    if out.suffix != ".svg":
-        raise LoadingError(f"--out {out}: the picture is an SVG. End the name with .svg.")
+    if out.suffix != ".html":
+        raise LoadingError(f"--out {out}: the picture is a page. End the name with .html.")
     if not out.absolute().parent.is_dir():
         raise LoadingError(f"--out {out}: there is no folder {out.absolute().parent}. Make it.")
     corpus = _read(options.corpus)
@@ -62,7 +61,9 @@ def _draw(options: argparse.Namespace) -> int:
     if options.model:
         attention, note = read_attention(corpus, position, options.model, say)
         say(note)
-    out.write_text(draw_picture(neighbourhood(corpus, position), attention, note), "utf-8")
+    page = draw_picture(neighbourhood(corpus, position), attention, note)
+    # A corpus may hold half a character.
+    out.write_text(page, "utf-8", "replace")
     say(f"wrote {out}")
     return DONE
 

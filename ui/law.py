@@ -22,9 +22,8 @@ from components.statutes.article import Article
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
 from pipelines.asking import found_article
-from pipelines.tree_view.picture import SHOWN as CITATIONS_DRAWN
-from pipelines.tree_view.picture import Wording, draw_picture, window
-from pipelines.tree_view.svg import beginning
+from pipelines.tree_view import SHOWN as CITATIONS_DRAWN
+from pipelines.tree_view import Neighbourhood, Wording, beginning, draw_picture, window
 from ui.annotations import Note, shown_lines
 from ui.article import (
     FILE_SUFFIX,
@@ -79,7 +78,7 @@ _PICTURE_WORDING = {
         number=partial(number, language=each),
         day=partial(day, language=each),
         zero_is_one=each == "fr",
-        **PICTURE_TEXTS[each],
+        texts=PICTURE_TEXTS[each],
     )
     for each in LANGUAGES
 }
@@ -314,21 +313,18 @@ class _LeftOut(NamedTuple):
     page: int
 
 
-def place_section(law: Law, position: int, language: Language, on: date | None = None) -> Markup:
+def place_section(
+    law: Law, place: Neighbourhood, missing: str, language: Language, on: date | None
+) -> Markup:
     """HTML of an article's place in the law, as lists that screen readers can read.
 
     Args:
         law: Everything.
-        position: Of the article.
+        place: Of the article.
+        missing: Why citations cannot be shown; empty if they can.
         language: Of the interface.
         on: The day of the page, where one was chosen; None for today.
-
-    Raises:
-        StoreError: The store cannot be read.
     """
-    # Checked first: citations read in between would be missing from the place.
-    missing = citations_missing(law, language)
-    place = law.neighbourhood(position, LISTED)
     siblings = place.siblings
     first, last = window(len(siblings), siblings.index(place.article))
 
@@ -351,6 +347,16 @@ def place_section(law: Law, position: int, language: Language, on: date | None =
         after=left_out(len(siblings) - last, last),
         most_shown=_SHOWN_CITATIONS,
         most_listed=LISTED,
+    )
+
+
+def _picture(
+    place: Neighbourhood, missing: str, language: Language, *, is_document: bool
+) -> Markup:
+    """HTML of the picture of an article's place."""
+    wording = replace(_PICTURE_WORDING[language], on=date.today())
+    return Markup(  # noqa: S704 - escaped in the template
+        draw_picture(place, None, missing, wording, is_document=is_document)
     )
 
 
@@ -395,10 +401,14 @@ def article_main(
     """
     texts = ARTICLE_TEXTS[language]
     position = None if law is None else law.position_of.get(article.id)
-    place = None
+    place = picture = None
     notes: list[Note] = []
     if law is not None and position is not None:
-        place = place_section(law, position, language, on)
+        # Checked first: citations read in between would be missing from the place.
+        missing = citations_missing(law, language)
+        around = law.neighbourhood(position, LISTED)
+        place = place_section(law, around, missing, language, on)
+        picture = _picture(around, missing, language, is_document=False)
         notes = [
             *law.references(article, language, on),
             *law.glossary.notes(article.text, article.law, article.id),
@@ -418,6 +428,7 @@ def article_main(
         limit=beyond(collection, on, language),
         notice=notice(collection, language),
         place=place,
+        picture=picture,
         is_law_read=law is not None,
         site=site,
         kinds=[(kind, getattr(texts, kind)) for kind in MEDIA_TYPES],
@@ -498,18 +509,16 @@ class LawViews:
         return _page(request, citation(found), main)
 
     def picture(self, request: Request) -> Response:
-        """The picture of an article's place, as SVG."""
+        """The picture of an article's place, as a document of its own."""
         asked = Asked.of(request, once=("id",))
         language = asked.language
         id_ = self._found(asked.required("id"), asked).id
         law = self._law()
         if id_ not in law.position_of:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
-        note = citations_missing(law, language)
+        missing = citations_missing(law, language)
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
-        wording = replace(_PICTURE_WORDING[language], on=date.today())
-        drawn = draw_picture(place, None, note, wording)
-        return _response(drawn, "image/svg+xml")
+        return _response(_picture(place, missing, language, is_document=True), "text/html")
 
     def _law(self) -> Law:
         law = self._places.law()

@@ -26,8 +26,7 @@ from components.statutes.graph import cross_references
 from components.statutes.identity import names_of_laws
 from components.statutes.tree import ROOT
 from components.stores.rows import StoreError
-from pipelines.tree_view.layout import Citations, LawStructure, Neighbourhood, neighbourhood_in
-from pipelines.tree_view.picture import window
+from pipelines.tree_view import Citations, LawStructure, Neighbourhood, neighbourhood_in, window
 from ui.annotations import NO_GLOSSARY, Definition, Glossary, Note, definitions_in
 from ui.article import MEDIA_TYPES, Kind
 from ui.language import Language, article_link, language_of, number

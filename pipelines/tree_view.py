@@ -1,18 +1,23 @@
-"""An article's surroundings in its law, and what a graph network attends to from there."""
+"""An article in its law: its surroundings, what a graph network attends to there, the picture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from numpy.typing import NDArray
 
 from components.models.folder import GRAPH_PART, MANIFEST_FILE, find_model, read_manifest
-from components.statutes.article import Article
+from components.statutes.article import Article, spoken_number
 from components.statutes.citations.patterns import parse_number
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, CrossReferences, cross_references
@@ -297,4 +302,266 @@ def read_attention(
         f"Percentages and line widths: the attention that the article pays in the last of "
         f"{network.layers} layers of the graph network of {name}, mean over {network.heads} heads; "
         "together they are 100%. An article without a percentage is not joined to it directly."
+    )
+
+
+# The picture: rows of fixed height, so that the lines between them need no measuring.
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How a picture speaks. The defaults are English.
+
+    Attributes:
+        lang: BCP 47 tag.
+        number: Writes a whole number.
+        day: Writes a date.
+        zero_is_one: Whether nouns after 0 are singular.
+        on: The day on which articles are marked as repealed; None marks none.
+        texts: Those of `tree.json` in the language; values replace the names in braces.
+    """
+
+    lang: str = "en"
+    number: Callable[[int], str] = "{:,}".format
+    day: Callable[[date], str] = date.isoformat
+    zero_is_one: bool = False
+    on: date | None = None
+    texts: Mapping[str, Any] = field(default_factory=lambda: english_texts())
+
+
+@cache
+def english_texts() -> Mapping[str, Any]:
+    """The words of a picture; of two in a list, the first is singular."""
+    texts: dict[str, Any] = json.loads(files("pipelines").joinpath("tree.json").read_text("utf-8"))
+    return texts
+
+
+_LONGEST_TEXT = 1500  # characters looked at
+_LONGEST_TITLE = 400
+_SHOWN_SIBLINGS = 9
+SHOWN = 5  # citations drawn in either direction
+
+# Heights in CSS pixels.
+_ROW, _ASIDE, _GAP_ROW = 32, 54, 30
+_LINE, _FRAME, _OWN = 21, 26, 30  # of the article's text, of its box, of its own share
+_SHORT, _FEW, _MOST = 150, 3, 5  # characters of a short text, lines of one, lines of others
+_HEADER, _CARD, _CARD_GAP, _REST, _BETWEEN = 34, 74, 10, 24, 14
+_GUTTER, _NARROW_GUTTER = 120, 56  # width for the lines, with citations and without
+_THINNEST, _THICKEST = 1.6, 14.0
+
+
+def beginning(article: Article) -> str:
+    """The first words of an article, more than any picture shows."""
+    return " ".join(article.text[:_LONGEST_TEXT].split())
+
+
+def window(count: int, here: int) -> tuple[int, int]:
+    """Start and end of the siblings to draw: the nearest ones; never leaves out just one."""
+    if count <= _SHOWN_SIBLINGS + 1:
+        return 0, count
+    first = min(max(here - _SHOWN_SIBLINGS // 2, 0), count - _SHOWN_SIBLINGS)
+    last = first + _SHOWN_SIBLINGS
+    first = 0 if first == 1 else first
+    return first, count if last == count - 1 else last
+
+
+class _Row(NamedTuple):
+    """A row of articles.
+
+    Attributes:
+        kind: "self", "sibling", "aside" (a neighbour of another division) or "gap".
+        top, height: In pixels from the first row on.
+        articles: The one drawn; of a gap those left out.
+        role: Of a neighbour in sequence.
+    """
+
+    kind: str
+    top: int
+    height: int
+    articles: Sequence[Article]
+    role: Role | None = None
+
+    @property
+    def middle(self) -> float:
+        return self.top + self.height / 2
+
+
+def _own_lines(article: Article) -> int:
+    """How many lines of the article's own text are shown."""
+    return _FEW if len(article.text) < _SHORT else _MOST
+
+
+def _rows(place: Neighbourhood, *, has_own_share: bool) -> list[_Row]:
+    """The rows below the divisions, from the top."""
+    siblings, article = place.siblings, place.article
+    first, last = window(len(siblings), siblings.index(article))
+    own_height = _FRAME + _own_lines(article) * _LINE + (_OWN if has_own_share else 0)
+
+    def planned() -> Iterator[tuple[str, int, Sequence[Article], Role | None]]:
+        if first:
+            yield "gap", _GAP_ROW, siblings[:first], None
+        for each in siblings[first:last]:
+            if each != article:
+                yield "sibling", _ROW, [each], place.role_of(each)
+                continue
+            # Its neighbours in sequence are next to it, whatever their division.
+            if place.previous is not None and place.previous not in siblings:
+                yield "aside", _ASIDE, [place.previous], "previous"
+            yield "self", own_height, [each], None
+            if place.next is not None and place.next not in siblings:
+                yield "aside", _ASIDE, [place.next], "next"
+        if last < len(siblings):
+            yield "gap", _GAP_ROW, siblings[last:], None
+
+    rows, top = [], len(place.path) * _ROW
+    for kind, height, articles, role in planned():
+        rows.append(_Row(kind, top, height, articles, role))
+        top += height
+    return rows
+
+
+class _CitationList(NamedTuple):
+    """One direction's citations, and those drawn of them with their shares of attention."""
+
+    is_outward: bool
+    articles: Sequence[Article]
+    drawn: list[Article]
+    shares: Mapping[str, float]
+
+    @property
+    def height(self) -> int:
+        cards = len(self.drawn) * (_CARD + _CARD_GAP)
+        return _HEADER + cards + (_REST if len(self.articles) > SHOWN else 0) + _BETWEEN
+
+
+def _citation_lists(place: Neighbourhood, attention: Attention) -> list[_CitationList]:
+    """The most attended articles in the corpus's order; without shares the first ones."""
+    lists = []
+    for is_outward, articles, shares in (
+        (True, place.cites, attention.cites),
+        (False, place.cited_by, attention.cited_by),
+    ):
+        best = sorted(articles, key=lambda each: -shares.get(each.id, 0.0))[:SHOWN]
+        if articles:
+            drawn = [each for each in articles if each in best]
+            lists.append(_CitationList(is_outward, articles, drawn, shares))
+    return lists
+
+
+class _Curve(NamedTuple):
+    """A line of the SVG: class, path, width, and the corners of its head (none for an arc)."""
+
+    kind: str
+    path: str
+    width: float
+    head: str = ""
+
+
+def _curves(
+    rows: Sequence[_Row], lists: Sequence[_CitationList], start: float, attention: Attention
+) -> Iterator[_Curve]:
+    """The lines from the article's right edge (x = 0) to its neighbours and citations."""
+    own = next(row for row in rows if row.kind == "self")
+    cards: list[tuple[float, float | None, bool]] = []
+    for each in lists:
+        for place, article in enumerate(each.drawn):
+            middle = start + _HEADER + place * (_CARD + _CARD_GAP) + _CARD / 2
+            cards.append((middle, each.shares.get(article.id), each.is_outward))
+        start += each.height
+    # The previous article is joined above the citations, the next one below them.
+    step = own.height / (len(cards) + 3)
+    for row in rows:
+        if row.role:
+            share = attention.beside(row.role)
+            begin = own.top + (step if row.role == "previous" else own.height - step)
+            width = line_width(share)
+            bend = min(18 + width / 2 + abs(row.middle - begin) * 0.08, _NARROW_GUTTER - width / 2)
+            way = f"M0 {begin:g}C{bend:g} {begin:g} {bend:g} {row.middle:g} 0 {row.middle:g}"
+            yield _Curve("sequence", way, width)
+    for number, (end, share, is_outward) in enumerate(cards, start=2):
+        begin, width = own.top + step * number, line_width(share)
+        length, spread = 7 + width / 2, 3 + width * 0.75
+        left, right = (0.0, _GUTTER - length) if is_outward else (length, float(_GUTTER))
+        half = _GUTTER / 2
+        way = f"M{left:g} {begin:g}C{half + 16} {begin:g} {half - 16} {end:g} {right:g} {end:g}"
+        # The head is on the cited side.
+        tip, base, y = (_GUTTER, right, end) if is_outward else (0, left, begin)
+        head = f"{base:g},{y - spread:g} {base:g},{y + spread:g} {tip},{y:g}"
+        yield _Curve("citation", way, width, head)
+
+
+def per_cent(share: float) -> str:
+    """A share of attention in whole per cent."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def line_width(share: float | None) -> float:
+    """Width of the line that stands for a share of attention; None: a line of place alone."""
+    return _THINNEST if share is None else _THINNEST + (_THICKEST - _THINNEST) * share
+
+
+def tooltip(article: Article) -> str:
+    """Number, law, divisions, first words."""
+    text = beginning(article)
+    cut = text if len(text) <= _LONGEST_TITLE else text[:_LONGEST_TITLE].rstrip() + "…"
+    place = " › ".join([article.law, *article.headings])
+    return f"{spoken_number(article.number)} · {place}: {cut}"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("pipelines", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: " ".join(value.split()) if type(value) is str else value,
+    )
+    helpers = (beginning, tooltip, spoken_number, per_cent, line_width)
+    environment.globals |= {helper.__name__: helper for helper in helpers}
+    return environment.get_template("tree.html")
+
+
+def draw_picture(
+    place: Neighbourhood,
+    attention: Attention | None,
+    note: str,
+    wording: Wording | None = None,
+    *,
+    is_document: bool = True,
+) -> str:
+    """The picture as HTML, without script, links or foreign files.
+
+    Args:
+        place: What is drawn.
+        attention: The shares that are drawn with it.
+        note: Where the shares come from, or why there are none, in the wording's language; printed
+            below the picture. "" for none.
+        wording: The words that are not the law's; None for English.
+        is_document: Whether it is a whole document, with a head line, or a part of one.
+    """
+    attention = attention or Attention(None, None, None, None, {}, {})
+    rows = _rows(place, has_own_share=attention.own is not None)
+    lists = _citation_lists(place, attention)
+    own = next(row for row in rows if row.kind == "self")
+    bottom, tall = rows[-1].top + rows[-1].height, sum(each.height for each in lists)
+    # The citations stand next to the article where there is room.
+    start = max(0.0, min(own.middle - tall / 2, bottom - tall))
+    return _template().render(
+        place=place,
+        attention=attention,
+        note=note,
+        wording=wording or Wording(),
+        is_document=is_document,
+        rows=rows,
+        own=own,
+        own_lines=_own_lines(place.article),
+        row_height=_ROW,
+        card_height=_CARD,
+        lists=lists,
+        start=start,
+        height=max(bottom, start + tall),
+        gutter=_GUTTER if lists else _NARROW_GUTTER,
+        curves=_curves(rows, lists, start, attention),
     )
