@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from components.statutes.languages import known_language
-from ui.passages import (
+import yaml
+
+from components.statutes.excerpts import (
     Line,
     Span,
     anchor_of,
@@ -20,6 +23,7 @@ from ui.passages import (
     provisions_of,
     sentence_around,
 )
+from components.statutes.languages import known_language
 
 Kind = Literal["text", "mark", "term", "link", "gap"]
 
@@ -135,17 +139,19 @@ def _segments(text: str, part: Span, notes: Sequence[Note]) -> Iterator[Segment]
 
 # Words that a law defines.
 
-# Longer ones are sentences in quotation marks, not words.
-_LONGEST_TERM = 40
-_DEFINING = {
-    "en": re.compile(
-        rf"[\"“](?P<term>[^\"”]{{2,{_LONGEST_TERM}}})[\"”] (?:means?|includes?|refers? to)\b"
-        r"(?P<rest>[^;\n]*)"
-    ),
-    "fr": re.compile(
-        rf"«\s*(?P<term>[^»]{{2,{_LONGEST_TERM}}}?)\s*»\s*(?::|désigne|s['’]entend)(?P<rest>[^;\n]*)"
-    ),
-}
+
+@cache
+def _patterns() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
+    """By language, what is found in its texts: "defining", "deadline", "body" and "form"."""
+    with files("ui").joinpath("steps.yaml").open(encoding="utf-8") as file:
+        written = yaml.safe_load(file)
+    count = written.pop("count")
+    return {
+        language: {name: re.compile(each.replace("COUNT", count)) for name, each in known.items()}
+        for language, known in written.items()
+    }
+
+
 _ARTICLE_WORD = re.compile(r"^(?:the|an?|le|la|les|l['’]|une?)\s+", re.IGNORECASE)
 
 
@@ -215,51 +221,17 @@ def definitions_in(text: str, language: str | None, id: str) -> list[Definition]
         language: BCP 47 tag; one whose words for "means" are not known here has no definitions.
         id: of the article.
     """
-    pattern = _DEFINING.get(known_language(language) or "")
-    if pattern is None:
+    patterns = _patterns().get(known_language(language) or "")
+    if patterns is None:
         return []
     return [
         Definition(_ARTICLE_WORD.sub("", match["term"]), match[0].strip(" ,."), id)
-        for match in pattern.finditer(text)
+        for match in patterns["defining"].finditer(text)
     ]
 
 
 # What a reader may have to do next: deadlines, bodies and forms that the text names.
 
-_COUNT = (
-    r"(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|an?"
-    r"|une?|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|quinze|trente|soixante)"
-)
-_STEPS: Mapping[str, Mapping[str, re.Pattern[str]]] = {
-    "en": {
-        "deadline": re.compile(
-            rf"\b(?:within|no later than|not later than|at the latest)"
-            rf" (?:the (?:first|last|same) )?{_COUNT}(?: more| further)?(?: working| calendar)?"
-            r" (?:hours?|days?|weeks?|months?|years?)\b",
-            re.IGNORECASE,
-        ),
-        "body": re.compile(
-            r"\b(?:[A-Z][a-z]+ )*(?:Court|Registry|Inspectorate|Board|Office|Agency|Authority"
-            r"|Tribunal|Commission|Ombudsman|Commissioner|Ministry|Bureau)(?: of [A-Z][a-z]+)?\b"
-        ),
-        "form": re.compile(
-            r"\b(?:claim|application|complaint|objection|order|appeal|withdrawal) forms?\b"
-            r"|\bForm [A-Z0-9][\w-]*|\bforms? (?:supplied|provided|published) by [^,.;]+",
-        ),
-    },
-    "fr": {
-        "deadline": re.compile(
-            rf"\b(?:dans (?:un délai|les?|le délai)|au plus tard|sous)(?: de)? {_COUNT}"
-            r" (?:heures?|jours?|semaines?|mois|ans?|années?)\b",
-            re.IGNORECASE,
-        ),
-        "body": re.compile(
-            r"\b(?:Tribunal|Cour|Conseil|Commission|Inspection|Office|Agence|Ministère|Préfecture)"
-            r"(?: (?:de|du|des|d['’])\s?\w+){1,2}"
-        ),
-        "form": re.compile(r"\bformulaires?(?: de \w+)?\b", re.IGNORECASE),
-    },
-}
 _MOST_STEPS = {"deadline": 3, "body": 3, "form": 2}
 STEP_KINDS = tuple(_MOST_STEPS)
 _LEADING_ARTICLE = re.compile(r"(?:The|A|An) ")
@@ -295,9 +267,10 @@ def steps_in(
     steps: dict[tuple[str, str], Step] = {}
     for article, spans in read:
         text = str(article["content"])
-        patterns = _STEPS.get(known_language(article.get("language")) or "", {})
+        patterns = _patterns().get(known_language(article.get("language")) or "")
         anchors = _anchors(text)
-        for kind, pattern in patterns.items():
+        for kind in STEP_KINDS if patterns else ():
+            pattern = patterns[kind]
             for start, end in spans:
                 for match in pattern.finditer(text, start, end):
                     name = match[0]
@@ -336,7 +309,7 @@ def _full_name(name: str, law: str, glossary: Glossary) -> str:
     definition = glossary.meaning(name, law)
     if definition is None:
         return name
-    patterns = (each["body"] for each in _STEPS.values())
+    patterns = (each["body"] for each in _patterns().values())
     after = re.split(r"\b(?:means?|désigne|s['’]entend)\b", definition.sentence, maxsplit=1)[-1]
     found = (pattern.search(after) for pattern in patterns)
     return next((match[0].removeprefix("the ") for match in found if match), name)

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
 from ui.frame import INVENTED, TEMPLATES, Collection, in_templates, plain_notice
-from ui.language import Language, article_link, day
-from ui.texts import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS
+from ui.language import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS, Language, article_link, day
 
 
 def article_title(number: object) -> str:
@@ -126,11 +125,8 @@ def span_of(wording: Mapping[str, Any], language: Language) -> str:
     """The days from which and until which a wording holds."""
     texts = STATE_TEXTS[language]
     start, end = (day(wording.get(name), language) for name in ("valid_from", "valid_to"))
-    parts = [
-        texts.since.format(start=start) if start else "",
-        texts.to.format(end=end) if end else "",
-    ]
-    return " ".join(filter(None, parts)) or texts.unknown
+    since, to = start and texts.since.format(start=start), end and texts.to.format(end=end)
+    return " ".join(filter(None, (since, to))) or texts.unknown
 
 
 def state_sentence(article: Mapping[str, Any], language: Language) -> str:
@@ -255,10 +251,10 @@ _Readable = tuple[str, str, str, str | None]
 
 
 def _plain(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
-    parts = [question] if question else []
-    for cited, state, text, url in articles:
-        parts.append("\n".join([cited, state, "", text, *([url] if url else [])]))
-    return ("\n\n\n".join([*parts, foot]) + "\n").encode("utf-8", "replace")
+    lines = ((cited, state, "", text, url) for cited, state, text, url in articles)
+    written = ("\n".join(line for line in each if line is not None) for each in lines)
+    parts = [*([question] if question else []), *written, foot]
+    return ("\n\n\n".join(parts) + "\n").encode("utf-8", "replace")
 
 
 # Characters that XML cannot hold.

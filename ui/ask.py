@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import date
@@ -13,15 +14,16 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 import gradio as gr
+from gradio.components import Component
+from markupsafe import Markup
 
 from components.statutes.question import QuestionError, clean_question
 from ui import results
-from ui.about import about
 from ui.annotations import NO_GLOSSARY, Glossary
 from ui.article import BINARY, FILE_SUFFIX, MEDIA_TYPES, export, plain_law, short_law
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
 from ui.guard import log_failure
-from ui.language import Language, counted, day
+from ui.language import ABOUT_TEXTS, ASK_TEXTS, STAGE_TEXTS, Language, counted, day
 from ui.law_reader import near_names
 from ui.serving import (
     AT_ONCE,
@@ -36,8 +38,6 @@ from ui.serving import (
     law_names,
     named_law,
 )
-from ui.shell import Following
-from ui.texts import ABOUT_TEXTS, ASK_TEXTS
 
 Ask = Callable[[str, Narrowing], Iterable[Mapping[str, Any]]]
 
@@ -291,6 +291,86 @@ def _field_day(written: str) -> str:
     except DayError:
         return ""
     return on.isoformat() if on else ""
+
+
+class Following(gr.Blocks):
+    """A view that Gradio draws, some of whose parts describe what is searched.
+
+    Gradio puts into each document what the parts held when the view was mounted; `refresh` brings
+    them up to date before the next document is made.
+
+    Args:
+        title: of the tab.
+        searched: describes what is searched now.
+    """
+
+    def __init__(self, title: str, searched: Callable[[], Collection]) -> None:
+        super().__init__(title=title, analytics_enabled=False, fill_width=True)
+        self._searched = searched
+        self._shown = searched()
+        self._parts: list[tuple[Component, str, Callable[[Collection], Any]]] = []
+        self._refreshing = threading.Lock()
+
+    @property
+    def shown(self) -> Collection:
+        """What the parts describe."""
+        return self._shown
+
+    def follow(self, part: Component, name: str, describe: Callable[[Collection], Any]) -> None:
+        """Set a part's attribute from the collection, now and at each refresh."""
+        setattr(part, name, describe(self._shown))
+        self._parts.append((part, name, describe))
+
+    def refresh(self) -> None:
+        """Describe what is searched now to the next reader."""
+        with self._refreshing:
+            now = self._searched()
+            if now == self._shown:
+                return
+            self._shown = now
+            for part, name, describe in self._parts:
+                setattr(part, name, describe(now))
+            self.config = self.get_config_file()
+
+
+_UNFOLDED_LAWS = 8
+# A fold of more laws than these would slow the page; the view of the law has them page by page.
+_MOST_LAWS = 200
+
+
+def about(
+    collection: Collection,
+    stages: Sequence[str],
+    language: Language,
+    *,
+    sent_to: Set[Recipient] = frozenset(),
+) -> Markup:
+    """What is searched, how to read a result of these stages, and where a question goes.
+
+    Args:
+        collection: what is searched.
+        stages: names as in an answer's ranks.
+        language: of the interface.
+        sent_to: who else gets the question.
+    """
+    texts = ABOUT_TEXTS[language]
+    return render(
+        "about.html",
+        language,
+        texts=texts,
+        collection=collection,
+        stages=[each for stage, each in STAGE_TEXTS[language].items() if stage in stages],
+        destination=_where_it_goes(texts, sent_to),
+        most_unfolded=_UNFOLDED_LAWS,
+        most_laws=_MOST_LAWS,
+    )
+
+
+def _where_it_goes(texts: SimpleNamespace, sent_to: Set[Recipient]) -> str:
+    if not sent_to:
+        return texts.kept_here
+    searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
+    return f"{searched} {texts.sent_on}" if "generator" in sent_to else searched
 
 
 # About the demo law; offered only if that law is searched.

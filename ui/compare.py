@@ -33,13 +33,20 @@ from pipelines.evaluation import (
 )
 from pipelines.loading import load_pipeline
 from pipelines.stages import time_components
-from ui.ask import bound, examples, html
+from ui.ask import Following, bound, examples, html
 from ui.frame import Collection, full_title, notice, render
 from ui.guard import log_failure
-from ui.language import Language, counted, number
+from ui.language import (
+    ASK_TEXTS,
+    COMPARE_TEXTS,
+    FRAME_TEXTS,
+    STAGE_TEXTS,
+    Language,
+    counted,
+    number,
+    stage_texts,
+)
 from ui.results import QUESTION_SHOWN, status, too_long
-from ui.shell import Following
-from ui.texts import ASK_TEXTS, COMPARE_TEXTS, FRAME_TEXTS, STAGE_TEXTS, stage_texts
 
 
 def times(compared: Comparison, language: Language) -> Markup:
@@ -74,10 +81,8 @@ def times(compared: Comparison, language: Language) -> Markup:
 
 
 def _titles(compared: Comparison, texts: SimpleNamespace) -> list[str]:
-    return [
-        texts.side.format(side=name, pipeline=found.pipeline)
-        for name, found in ((texts.left, compared.left), (texts.right, compared.right))
-    ]
+    sides = ((texts.left, compared.left), (texts.right, compared.right))
+    return [texts.side.format(side=name, pipeline=each.pipeline) for name, each in sides]
 
 
 def _merged(left: list[str], right: list[str]) -> list[str]:

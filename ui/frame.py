@@ -1,6 +1,6 @@
 """Frame: draws what surrounds every view.
 
-Views that Gradio draws get it by `ui.shell`; the others are whole documents made by `document`.
+`ui.server.Shell` adds it to the views that Gradio draws; `document` makes the others whole.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from components.retrievers.resident import ReadableStore
 from components.statutes.identity import names_of_laws
 from components.stores.sqlite import StatuteDocumentStore
 from ui.language import (
+    FRAME_TEXTS,
+    GUARD_TEXTS,
     LANGUAGES,
     Language,
     address,
@@ -32,7 +34,6 @@ from ui.language import (
     number,
     picture_link,
 )
-from ui.texts import FRAME_TEXTS, GUARD_TEXTS
 
 # Invented laws have this in their name; the page says so next to the results.
 INVENTED = "(invented)"

@@ -38,9 +38,8 @@ from pipelines.serving.limits import (
     replaying,
 )
 from ui.frame import document
-from ui.language import Language, language_of
+from ui.language import GUARD_TEXTS, Language, language_of
 from ui.law import refusal_main
-from ui.texts import GUARD_TEXTS
 
 if TYPE_CHECKING:
     import gradio as gr

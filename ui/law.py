@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from haystack import Document
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from components.converters.articles import article_of
@@ -37,9 +37,13 @@ from ui.article import (
 from ui.frame import TEMPLATES, Collection, beyond, document, notice, render
 from ui.language import (
     ARTICLE,
+    ARTICLE_TEXTS,
     LANGUAGES,
     LAW,
+    LAW_TEXTS,
     PICTURE,
+    PICTURE_TEXTS,
+    REFUSAL_TEXTS,
     Language,
     address,
     article_link,
@@ -51,14 +55,13 @@ from ui.language import (
 )
 from ui.law_reader import (
     MOST_CHARACTERS,
-    Asked,
     Law,
+    Parameters,
     Places,
     WrongRequestError,
     near_names,
     shortened,
 )
-from ui.texts import ARTICLE_TEXTS, LAW_TEXTS, PICTURE_TEXTS, REFUSAL_TEXTS
 
 # A suggestion: its name and its address.
 Near = tuple[str, str]
@@ -171,9 +174,12 @@ class Shown:
         is_division = self.law.position_at(node) is None
         return self.law.structure.tree.children(node) if self.is_whole and is_division else []
 
-    @property
-    def articles(self) -> list[int]:
-        """Positions of the articles of this page."""
+    def articles(self) -> dict[int, Article]:
+        """The articles of this page with their texts, by position.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
 
         def positions(nodes: Sequence[int]) -> Iterator[int]:
             for node in nodes:
@@ -182,156 +188,71 @@ class Shown:
                     yield position
                 yield from positions(self.below(node))
 
-        return list(positions(self.entries))
+        return self.law.with_texts(list(positions(self.entries)))
 
+    def division(self, node: int) -> _Division:
+        """A law or division as a link shows it."""
+        structure = self.law.structure
+        way, label = self.law.way_to(node), structure.tree.label[node]
+        count = int(structure.articles_below[node])
+        return _Division(*way, label, self.law.language_of(node), count)
 
-class _Entry(NamedTuple):
-    """An article, or a division with what is shown below it."""
+    def neighbours(self) -> list[tuple[str, _Division]]:
+        """The divisions before and after, below the same parent, as the targets of `rel`."""
+        if self.node == ROOT:
+            return []
+        tree = self.law.structure.tree
+        children = tree.children(int(tree.parent[self.node]))
+        divisions = [each for each in children if self.law.position_at(each) is None]
+        place = divisions.index(self.node)
+        return [
+            (rel, self.division(divisions[index]))
+            for rel, index in (("prev", place - 1), ("next", place + 1))
+            if 0 <= index < len(divisions)
+        ]
 
-    article: Article | None
-    division: _Division | None
-    below: list[_Entry]
+    def page_numbers(self) -> list[int | None]:
+        """The pages that are linked: the first, the last and those near; None for a gap."""
+        numbers: list[int | None] = []
+        last = 0
+        for page in range(1, self.pages + 1):
+            if page in (1, self.pages) or abs(page - self.page) <= _NEAR_PAGES:
+                numbers += [page] if page == last + 1 else [None, page]
+                last = page
+        return numbers
+
+    def counts(self, language: Language) -> str:
+        """How many laws, divisions and articles are directly below, and articles in all."""
+        texts = LAW_TEXTS[language]
+        own = sum(self.law.position_at(node) is not None for node in self.children)
+        inner = len(self.children) - own
+        forms = (inner, texts.laws if self.node == ROOT else texts.divisions), (own, texts.articles)
+        counts = [counted(count, noun, language) for count, noun in forms if count]
+        if inner:
+            total = int(self.law.structure.articles_below[self.node])
+            counts.append(texts.in_all.format(articles=counted(total, texts.articles, language)))
+        return ", ".join(counts)
 
 
 class _Division(NamedTuple):
-    """A law or a division as a link shows it."""
-
     law: str
     headings: list[str]
     label: str
     language: str | None
     articles: int
 
-    @classmethod
-    def at(cls, law: Law, node: int) -> _Division:
-        structure = law.structure
-        count = int(structure.articles_below[node])
-        return cls(*law.way_to(node), structure.tree.label[node], law.language_of(node), count)
 
-
-def division_main(
-    shown: Shown,
-    articles: Mapping[int, Article],
-    on: date | None,
-    collection: Collection,
-    language: Language,
-) -> Markup:
-    """HTML of a division: its content, in the law's order, page by page.
-
-    Args:
-        shown: What is shown.
-        articles: Its articles with their texts, by position.
-        on: The day of the states; None for today.
-        collection: What is searched.
-        language: Of the interface.
-    """
-    law = shown.law
-    name, headings = law.way_to(shown.node)
-
-    def entries_of(nodes: Sequence[int]) -> list[_Entry]:
-        entries = []
-        for node in nodes:
-            position = law.position_at(node)
-            if position is None:
-                below = entries_of(shown.below(node))
-                entries.append(_Entry(None, _Division.at(law, node), below))
-            else:
-                entries.append(_Entry(articles[position], None, []))
-        return entries
-
-    return render(
-        "division.html",
-        language,
-        texts=ARTICLE_TEXTS[language],
-        law_texts=LAW_TEXTS[language],
-        shown=shown,
-        law=name,
-        headings=headings,
-        spoken=law.language_of(shown.node),
-        on=on,
-        states_on=on or date.today(),
-        limit=beyond(collection, on, language),
-        counts=_counts(shown, language),
-        neighbours=_neighbours(shown, language),
-        entries=entries_of(shown.entries),
-        page_numbers=_page_numbers(shown),
-        notice=notice(collection, language),
-    )
-
-
-def _counts(shown: Shown, language: Language) -> str:
-    """How many laws, divisions and articles are directly below, and how many articles in all."""
-    texts = LAW_TEXTS[language]
-    children = len(shown.children)
-    own = sum(shown.law.position_at(node) is not None for node in shown.children)
-    inner = texts.laws if shown.node == ROOT else texts.divisions
-    counts = [
-        counted(count, forms, language)
-        for count, forms in ((children - own, inner), (own, texts.articles))
-        if count
-    ]
-    if children > own:
-        total = int(shown.law.structure.articles_below[shown.node])
-        counts.append(texts.in_all.format(articles=counted(total, texts.articles, language)))
-    return ", ".join(counts)
-
-
-def _neighbours(shown: Shown, language: Language) -> list[tuple[str, str, _Division]]:
-    """The divisions before and after this one, below the same parent: `rel`, name, division."""
-    if shown.node == ROOT:
-        return []
-    law, texts = shown.law, LAW_TEXTS[language]
-    tree = law.structure.tree
-    children = tree.children(int(tree.parent[shown.node]))
-    divisions = [each for each in children if law.position_at(each) is None]
-    place = divisions.index(shown.node)
-    return [
-        (rel, name, _Division.at(law, divisions[index]))
-        for rel, name, index in (
-            ("prev", texts.previous_division, place - 1),
-            ("next", texts.next_division, place + 1),
-        )
-        if 0 <= index < len(divisions)
-    ]
-
-
-def _page_numbers(shown: Shown) -> list[int | None]:
-    """The pages that are linked: the first, the last and those near; None for a gap."""
-    numbers: list[int | None] = []
-    last = 0
-    for page in range(1, shown.pages + 1):
-        if page in (1, shown.pages) or abs(page - shown.page) <= _NEAR_PAGES:
-            numbers += [page] if page == last + 1 else [None, page]
-            last = page
-    return numbers
-
-
-class _LeftOut(NamedTuple):
-    """Siblings that a list leaves out, and the page of their division with the nearest of them."""
-
-    articles: int
-    page: int
-
-
-def place_section(
+def _place(
     law: Law, place: Neighbourhood, missing: str, language: Language, on: date | None
 ) -> Markup:
-    """HTML of an article's place in the law, as lists that screen readers can read.
-
-    Args:
-        law: Everything.
-        place: Of the article.
-        missing: Why citations cannot be shown; empty if they can.
-        language: Of the interface.
-        on: The day of the page, where one was chosen; None for today.
-    """
+    """An article's place in the law, as lists that screen readers can read."""
     siblings = place.siblings
     first, last = window(len(siblings), siblings.index(place.article))
 
-    def left_out(count: int, nearest: int) -> _LeftOut | None:
-        if not count:
-            return None
-        return _LeftOut(count, law.page_of(law.position_of[siblings[nearest].id], PAGE))
+    # Siblings that the list leaves out, and the page of their division with the nearest of them.
+    def left_out(count: int, nearest: int) -> tuple[int, int] | None:
+        position = law.position_of[siblings[nearest].id] if count else 0
+        return (count, law.page_of(position, PAGE)) if count else None
 
     return render(
         "place.html",
@@ -353,14 +274,13 @@ def place_section(
 def _picture(
     place: Neighbourhood, missing: str, language: Language, *, is_document: bool
 ) -> Markup:
-    """HTML of the picture of an article's place."""
     wording = replace(_PICTURE_WORDING[language], on=date.today())
     return Markup(  # noqa: S704 - escaped in the template
         draw_picture(place, None, missing, wording, is_document=is_document)
     )
 
 
-def citations_missing(law: Law, language: Language) -> str:
+def _citations_missing(law: Law, language: Language) -> str:
     """Why citations cannot be shown; empty if they can."""
     texts = ARTICLE_TEXTS[language]
     if law.citations is not None:
@@ -371,68 +291,8 @@ def citations_missing(law: Law, language: Language) -> str:
 def _versions(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """An article's wordings with itself among them, oldest first; [] where it has no other."""
     wordings = found.get("wordings", [])
-    if not wordings:
-        return []
-    return sorted([*wordings, found], key=lambda each: each.get("valid_from") or "")
-
-
-def article_main(
-    article: Article,
-    found: Mapping[str, Any],
-    law: Law | None,
-    on: date | None,
-    site: str,
-    collection: Collection,
-    language: Language,
-) -> Markup:
-    """HTML of an article: its words, its state, what to take away, and its place in the law.
-
-    Args:
-        article: The article.
-        found: The same, as `pipelines.asking.found_article` makes it for the day.
-        law: Everything; None while it is being read.
-        on: The day that was asked for; None for today.
-        site: Scheme and host of this page, for the permanent link.
-        collection: What is searched.
-        language: Of the interface.
-
-    Raises:
-        StoreError: The store cannot be read.
-    """
-    texts = ARTICLE_TEXTS[language]
-    position = None if law is None else law.position_of.get(article.id)
-    place = picture = None
-    notes: list[Note] = []
-    if law is not None and position is not None:
-        # Checked first: citations read in between would be missing from the place.
-        missing = citations_missing(law, language)
-        around = law.neighbourhood(position, LISTED)
-        place = place_section(law, around, missing, language, on)
-        picture = _picture(around, missing, language, is_document=False)
-        notes = [
-            *law.references(article, language, on),
-            *law.glossary.notes(article.text, article.law, article.id),
-        ]
-    return render(
-        "article.html",
-        language,
-        texts=texts,
-        law_texts=LAW_TEXTS[language],
-        article=article,
-        title=article_title(article.number),
-        subject=result_title(found),
-        lines=shown_lines(article.text, notes=notes),
-        found=found,
-        versions=_versions(found),
-        on=on,
-        limit=beyond(collection, on, language),
-        notice=notice(collection, language),
-        place=place,
-        picture=picture,
-        is_law_read=law is not None,
-        site=site,
-        kinds=[(kind, getattr(texts, kind)) for kind in MEDIA_TYPES],
-    )
+    versions = [*wordings, found] if wordings else []
+    return sorted(versions, key=lambda each: each.get("valid_from") or "")
 
 
 logger = logging.getLogger(__name__)
@@ -469,16 +329,15 @@ class LawViews:
         self._collection = searched
 
     def law(self, request: Request) -> Response:
-        """All laws, or a law or division."""
-        asked = Asked.of(request, once=("of", "page", "on"), often=("in",))
-        language = asked.language
-        page, on = asked.page("page"), asked.day("on")
-        name, headings = asked.one("of") or "", asked.values.get("in", [])
-        if headings and not name:
-            asked.required("of")
+        """All laws, or a law or division: its content, in the law's order, page by page."""
+        given = Parameters.of(request, once=("of", "page", "on"), often=("in",))
+        language = given.language
+        page, on = given.page("page"), given.day("on")
+        name, headings = given.one("of") or "", given.values.get("in", [])
+        if headings:
+            given.required("of")
         law = self._law()
-        node = _node(law, name, headings, on, language)
-        shown = Shown(law, node, page)
+        shown = Shown(law, _node(law, name, headings, on, language), page)
         title = shown.label or LAW_TEXTS[language].law
         if page > shown.pages:
             texts = REFUSAL_TEXTS[language]
@@ -487,38 +346,83 @@ class LawViews:
                 texts.no_page.format(pages=pages, page=number(page, language)),
                 [(title, division_link(name, headings, language, on=on))],
             )
-        articles = law.with_texts(shown.articles)
-        main = division_main(shown, articles, on, self._collection(), language)
+        name, headings = law.way_to(shown.node)
+        main = render(
+            "division.html",
+            language,
+            texts=ARTICLE_TEXTS[language],
+            law_texts=LAW_TEXTS[language],
+            shown=shown,
+            law=name,
+            headings=headings,
+            spoken=law.language_of(shown.node),
+            on=on,
+            states_on=on or date.today(),
+            limit=beyond(self._collection(), on, language),
+            counts=shown.counts(language),
+            articles=shown.articles(),
+            notice=notice(self._collection(), language),
+        )
         return _page(request, title, main)
 
     def article(self, request: Request) -> Response:
-        """An article in its place, or some as a file."""
-        kinds = Asked.of(request, once=("on", "as"), often=("id",))
-        kind = kinds.kind("as")
+        """An article with what to take away, in its place; or some articles as a file."""
+        given = Parameters.of(request, once=("on", "as"), often=("id",))
+        kind = given.kind("as")
         site = f"{request.url.scheme}://{request.url.netloc}"
         if kind is not None:
-            return self._file(kinds, kind, site)
-        asked = Asked.of(request, once=("id", "on"))
-        language, on = asked.language, asked.day("on")
-        document_ = self._found(asked.required("id"), asked)
+            return self._file(given, kind, site)
+        given = Parameters.of(request, once=("id", "on"))
+        language, on = given.language, given.day("on")
+        document_ = self._found(given.required("id"), given)
         article = article_of(document_)
         found = _found_on(on or date.today(), document_, article)
-        main = article_main(
-            article, found, self._places.law(), on, site, self._collection(), language
+        law = self._places.law()
+        position = None if law is None else law.position_of.get(article.id)
+        place = picture = None
+        notes: list[Note] = []
+        if law is not None and position is not None:
+            # Checked first: citations read in between would be missing from the place.
+            missing = _citations_missing(law, language)
+            around = law.neighbourhood(position, LISTED)
+            place = _place(law, around, missing, language, on)
+            picture = _picture(around, missing, language, is_document=False)
+            defined = law.glossary.notes(article.text, article.law, article.id)
+            notes = [*law.references(article, language, on), *defined]
+        texts = ARTICLE_TEXTS[language]
+        main = render(
+            "article.html",
+            language,
+            texts=texts,
+            law_texts=LAW_TEXTS[language],
+            article=article,
+            title=article_title(article.number),
+            subject=result_title(found),
+            lines=shown_lines(article.text, notes=notes),
+            found=found,
+            versions=_versions(found),
+            on=on,
+            limit=beyond(self._collection(), on, language),
+            notice=notice(self._collection(), language),
+            place=place,
+            picture=picture,
+            is_law_read=law is not None,
+            site=site,
+            kinds=[(kind, getattr(texts, kind)) for kind in MEDIA_TYPES],
         )
         return _page(request, citation(found), main)
 
     def picture(self, request: Request) -> Response:
         """The picture of an article's place, as a document of its own."""
-        asked = Asked.of(request, once=("id",))
-        language = asked.language
-        id_ = self._found(asked.required("id"), asked).id
+        given = Parameters.of(request, once=("id",))
+        language = given.language
+        id_ = self._found(given.required("id"), given).id
         law = self._law()
         if id_ not in law.position_of:
             raise _MissingError(ARTICLE_TEXTS[language].nowhere)
-        missing = citations_missing(law, language)
+        missing = _citations_missing(law, language)
         place = law.neighbourhood(law.position_of[id_], CITATIONS_DRAWN)
-        return _response(_picture(place, missing, language, is_document=True), "text/html")
+        return _response(_picture(place, missing, language, is_document=True))
 
     def _law(self) -> Law:
         law = self._places.law()
@@ -526,24 +430,22 @@ class LawViews:
             raise _BeingReadError
         return law
 
-    def _found(self, id_: str, asked: Asked) -> Document:
+    def _found(self, id_: str, given: Parameters) -> Document:
         """The document with an id that was asked for."""
         store = self._places.store
         for found in validity_of(store).with_wordings(store.fetch(store.keys_of([id_]))):
             return found
         law = self._places.law()
-        near = _near_articles(law, id_, asked.day("on"), asked.language) if law else ()
-        reason = REFUSAL_TEXTS[asked.language].no_article.format(id=shortened(id_))
+        near = _near_articles(law, id_, given.day("on"), given.language) if law else ()
+        reason = REFUSAL_TEXTS[given.language].no_article.format(id=shortened(id_))
         raise _MissingError(reason, near)
 
-    def _file(self, asked: Asked, kind: Kind, site: str) -> Response:
+    def _file(self, given: Parameters, kind: Kind, site: str) -> Response:
         """Articles as a file."""
-        asked.required("id")
-        language, on, today = asked.language, asked.day("on"), date.today()
-        found = []
-        for id_ in asked.values["id"]:
-            document_ = self._found(id_, asked)
-            found.append(_found_on(on or today, document_, article_of(document_)))
+        given.required("id")
+        language, on, today = given.language, given.day("on"), date.today()
+        documents = [self._found(id_, given) for id_ in given.values["id"]]
+        found = [_found_on(on or today, each, article_of(each)) for each in documents]
         content = export(kind, found, language, self._collection(), on or today, today, site=site)
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", str(found[0]["id"]))[:_LONGEST_NAME].strip("-")
         file_name = f"{name or 'article'}{FILE_SUFFIX[kind]}"
@@ -654,7 +556,7 @@ def _near_articles(law: Law, id_: str, on: date | None, language: Language) -> l
 def _page(request: Request, title: str, main: Markup, status: int = 200) -> Response:
     language = language_of(request.url.path)
     page = document("law", language, " ".join(title.split()), main, _english_address(request))
-    return _response(page, "text/html", status)
+    return _response(page, status)
 
 
 def _english_address(request: Request) -> str:
@@ -665,7 +567,7 @@ def _english_address(request: Request) -> str:
     return f"{path}?{query}" if 0 < len(query) <= MOST_CHARACTERS else path
 
 
-def _response(content: str, media_type: str, status: int = 200) -> Response:
+def _response(content: str, status: int = 200) -> Response:
     # A store other than Lexarbor's may hold half a character.
     body = content.encode("utf-8", "replace")
-    return Response(body, status, {"Cache-Control": "no-cache"}, media_type)
+    return HTMLResponse(body, status, {"Cache-Control": "no-cache"})

@@ -10,9 +10,12 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
+from typing import cast
 from urllib.parse import parse_qsl
 
 from haystack import Document
@@ -22,6 +25,7 @@ from components.converters.articles import article_of
 from components.retrievers.resident import ReadableStore
 from components.statutes.article import Article
 from components.statutes.citations.resolver import CitationResolver
+from components.statutes.excerpts import Span, anchor_of, references_within
 from components.statutes.graph import cross_references
 from components.statutes.identity import names_of_laws
 from components.statutes.tree import ROOT
@@ -29,9 +33,7 @@ from components.stores.rows import StoreError
 from pipelines.tree_view import Citations, LawStructure, Neighbourhood, neighbourhood_in, window
 from ui.annotations import NO_GLOSSARY, Definition, Glossary, Note, definitions_in
 from ui.article import MEDIA_TYPES, Kind
-from ui.language import Language, article_link, language_of, number
-from ui.passages import Span, anchor_of, references_within
-from ui.texts import REFUSAL_TEXTS
+from ui.language import REFUSAL_TEXTS, Language, article_link, language_of, number
 
 # Seconds that a thread has to stop when the process ends.
 _GRACE = 5.0
@@ -81,16 +83,11 @@ def near_names(word: str, names: Sequence[str]) -> list[str]:
         place = bisect_left(ordered, word)
         known = ordered[max(0, place - _COMPARED // 2) : place + _COMPARED // 2]
     alike = difflib.get_close_matches(word, known, n=_MOST)
-    return list(dict.fromkeys([*alike, *_holding(word, names)]))[:_MOST]
-
-
-def _holding(word: str, names: Sequence[str]) -> list[str]:
-    """The names that contain a word, in any case; first those that begin with it."""
+    # Names that contain the word, in any case; first those that begin with it.
     part = word.strip().casefold()
-    if len(part) < _SHORTEST:
-        return []
-    places = [(place, name) for name in names if (place := name.casefold().find(part)) >= 0]
-    return [name for _, name in sorted(places)]
+    places = ((name.casefold().find(part), name) for name in names if len(part) >= _SHORTEST)
+    holding = [name for place, name in sorted(places) if place >= 0]
+    return list(dict.fromkeys([*alike, *holding]))[:_MOST]
 
 
 _BLOCK = 500  # documents that are in memory at a time
@@ -254,10 +251,16 @@ class Law:
         definitions: dict[str, list[Definition]] = {}
 
         def texts() -> Iterator[Article]:
-            for article in self._texts(stop):
-                found = definitions_in(article.text, article.language, article.id)
-                definitions.setdefault(article.law, []).extend(found)
-                yield article
+            for start in range(0, len(self.articles), _BLOCK):
+                block = range(start, min(start + _BLOCK, len(self.articles)))
+                for article in self.with_texts(block).values():
+                    if stop.is_set():
+                        raise _StoppedError
+                    found = definitions_in(article.text, article.language, article.id)
+                    definitions.setdefault(article.law, []).extend(found)
+                    yield article
+                    # Let other threads run: this can wait.
+                    time.sleep(0)
 
         try:
             entries = ((a.id, a.law, a.number) for a in self.articles)
@@ -292,16 +295,6 @@ class Law:
                     notes.append(Note(span, "link", f"{link}#{anchor}" if anchor else link))
         own = references_within(article.text, article.language)
         return [*notes, *(Note(span, "link", f"#{anchor}") for span, anchor in own)]
-
-    def _texts(self, stop: threading.Event) -> Iterator[Article]:
-        for start in range(0, len(self.articles), _BLOCK):
-            block = range(start, min(start + _BLOCK, len(self.articles)))
-            for article in self.with_texts(block).values():
-                if stop.is_set():
-                    raise _StoppedError
-                yield article
-                # Let other threads run: this can wait.
-                time.sleep(0)
 
 
 class _StoppedError(Exception):
@@ -341,7 +334,9 @@ class Places:
     def __init__(self, store: ReadableStore) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._reading: _Reading | None = None
+        self._version: int | None = None
+        self._law: Future[Law] = Future()
+        self._stop = threading.Event()
 
     @property
     def store(self) -> ReadableStore:
@@ -360,7 +355,7 @@ class Places:
         Raises:
             StoreError: the store cannot be read.
         """
-        self._started()
+        self._current()
 
     def glossary(self) -> Glossary:
         """The words that the laws define, as far as they are read; nobody waits for them."""
@@ -379,54 +374,35 @@ class Places:
         Raises:
             StoreError: the store cannot be read.
         """
-        return self._started().law(patience)
+        try:
+            return self._current().result(patience)
+        except TimeoutError:
+            return None
 
-    def _started(self) -> _Reading:
+    def _current(self) -> Future[Law]:
         with self._lock:
             # Taken before the content is read: content newer than its version is read once more.
             version = self._store.content_version()
-            reading = self._reading
-            if reading is None or not reading.is_of(version):
-                if reading is not None:
-                    reading.stop.set()
-                reading = self._reading = _Reading(self._store, version)
-            return reading
+            failed = self._law.done() and self._law.exception() is not None
+            if self._version != version or failed:
+                self._stop.set()
+                self._version, self._law = version, Future()
+                self._stop = begin(partial(_read, self._store, self._law), "law")
+            return self._law
 
 
-class _Reading:
-    """The reading of one version of the store's content."""
-
-    def __init__(self, store: ReadableStore, version: int) -> None:
-        self._store = store
-        self._version = version
-        self._ready = threading.Event()
-        self._law: Law | None = None
-        self._error: Exception | None = None
-        self.stop = begin(self._read, "law")
-
-    def is_of(self, version: int) -> bool:
-        """Whether it is the reading of this version; False if it failed."""
-        return self._version == version and self._error is None
-
-    def law(self, patience: float) -> Law | None:
-        self._ready.wait(patience)
-        if self._error is not None:
-            raise self._error
-        return self._law
-
-    def _read(self, stop: threading.Event) -> None:
-        try:
-            self._law = Law(self._store)
-        except Exception as error:  # noqa: BLE001 - told to whoever asks for the law
-            self._error = error
-            return
-        finally:
-            self._ready.set()
-        try:
-            self._law.read_citations(stop)
-        except Exception:
-            # The place is shown without them.
-            logger.exception("The citations between articles could not be read.")
+def _read(store: ReadableStore, read: Future[Law], stop: threading.Event) -> None:
+    """Read a law, and then its citations, without which it is shown if they cannot be read."""
+    try:
+        law = Law(store)
+    except Exception as error:  # noqa: BLE001 - raised for whoever asks for the law
+        read.set_exception(error)
+        return
+    read.set_result(law)
+    try:
+        law.read_citations(stop)
+    except Exception:
+        logger.exception("The citations between articles could not be read.")
 
 
 # A division's address names every heading on the way to it, in percent signs.
@@ -448,7 +424,7 @@ class WrongRequestError(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Parameters:
     """The parameters of a request.
 
     Attributes:
@@ -460,7 +436,7 @@ class Asked:
     values: dict[str, list[str]]
 
     @classmethod
-    def of(cls, request: Request, once: Sequence[str], often: Sequence[str] = ()) -> Asked:
+    def of(cls, request: Request, once: Sequence[str], often: Sequence[str] = ()) -> Parameters:
         """Read a request.
 
         Args:
@@ -511,12 +487,10 @@ class Asked:
             WrongRequestError: It is not an ISO day.
         """
         value = self.one(name)
-        if value is None:
-            return None
         with suppress(ValueError):
-            if _DAY.fullmatch(value):
-                return date.fromisoformat(value)
-        raise _wrong(self.language, "wrong_day", value=shortened(value))
+            if value is None or _DAY.fullmatch(value):
+                return date.fromisoformat(value) if value else None
+        raise _wrong(self.language, "wrong_day", value=shortened(value or ""))
 
     def kind(self, name: str) -> Kind | None:
         """The kind of file that a parameter gives; None where it is not given.
@@ -525,11 +499,8 @@ class Asked:
             WrongRequestError: There is no such kind.
         """
         value = self.one(name)
-        if value is None:
-            return None
-        for kind in MEDIA_TYPES:
-            if kind == value:
-                return kind
+        if value is None or value in MEDIA_TYPES:
+            return cast("Kind | None", value)
         known = ", ".join(MEDIA_TYPES)
         raise _wrong(self.language, "wrong_kind", known=known, value=shortened(value))
 

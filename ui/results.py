@@ -9,13 +9,23 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
+from components.statutes.excerpts import (
+    Provision,
+    ProvisionExcerpt,
+    Span,
+    best_provision,
+    excerpt,
+    matched_words,
+    provision_at,
+    word_count,
+)
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
@@ -45,6 +55,10 @@ from ui.article import (
 )
 from ui.frame import filled, render
 from ui.language import (
+    ABOUT_TEXTS,
+    ANSWER_TEXTS,
+    ASK_TEXTS,
+    STAGE_TEXTS,
     Language,
     article_link,
     counted,
@@ -52,23 +66,6 @@ from ui.language import (
     division_link,
     language_name,
     number,
-)
-from ui.passages import (
-    Excerpt,
-    Provision,
-    Span,
-    best_provision,
-    excerpt,
-    matched_words,
-    provision_at,
-    word_count,
-)
-from ui.texts import (
-    ABOUT_TEXTS,
-    ANSWER_TEXTS,
-    ASK_TEXTS,
-    STAGE_TEXTS,
-    StageTexts,
     stage_texts,
 )
 
@@ -382,7 +379,7 @@ def results(
     corrections = answer.get("corrections", {})
     cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
     searched = corrected(question, corrections)
-    read = [_Read.of(document, searched, glossary) for document in documents]
+    read = [_Read.of(document, searched) for document in documents]
     quoted = []
     if not (cited_only or "writing" in answer):
         quoted = _quoted(read, answer.get("nearness", {}))
@@ -416,7 +413,13 @@ def results(
         articles=[
             (
                 each.document,
-                _shown(each, language, places.get(each.document["id"], 0), is_open=cited_only),
+                _shown(
+                    each,
+                    glossary,
+                    language,
+                    places.get(each.document["id"], 0),
+                    is_open=cited_only,
+                ),
             )
             for each in read
         ],
@@ -439,61 +442,41 @@ class _Read(NamedTuple):
 
     Attributes:
         document: as `pipelines.asking.found_article` makes it.
+        text: of the article.
         terms: those of the question, in the article's language.
         passage: the provision that answers best; None where the article has no text.
         marks: words that the question has too.
-        defined: words that the law defines.
     """
 
     document: Mapping[str, Any]
+    text: str
     terms: frozenset[str]
     passage: Provision | None
     marks: list[Note]
-    defined: list[Note]
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], question: str, glossary: Glossary) -> _Read:
+    def of(cls, document: Mapping[str, Any], question: str) -> _Read:
         text, language = str(document["content"] or ""), document.get("language")
         terms = frozenset(analyzer(language)(question))
-        marks = [
-            Note(span, "mark")
-            for span in matched_words(text, [Span(0, len(text))], terms, language)
-        ]
-        defined = glossary.notes(text, document["law"], document["id"])
+        matched = matched_words(text, [Span(0, len(text))], terms, language)
         passage = provision_at(text, document.get("passage"))
-        if passage is None:
-            passage = best_provision(text, terms, language)
-        return cls(document, terms, passage, marks, defined)
+        passage = passage or best_provision(text, terms, language)
+        return cls(document, text, terms, passage, [Note(span, "mark") for span in matched])
 
     @property
     def binds(self) -> bool:
         """Whether it is in force, or not known not to be."""
         return self.document["state"] in ("in force", "unknown")
 
-    def excerpt(self, words: int | None = None) -> Excerpt | None:
-        """The passage with what limits it; see `passages.excerpt`."""
+    def excerpt(self, words: int | None = None) -> ProvisionExcerpt | None:
+        """The passage with what limits it; see `excerpts.excerpt`."""
         if self.passage is None:
             return None
-        text, language = str(self.document["content"]), self.document.get("language")
-        return excerpt(text, self.passage, language, self.terms, words)
+        return excerpt(self.text, self.passage, self.document.get("language"), self.terms, words)
 
-    def lines(
-        self,
-        shown: Excerpt | None = None,
-        defined: Iterable[Note] = (),
-        *,
-        run_on: bool = False,
-    ) -> list[ShownLine]:
-        """The lines of an excerpt, or of the whole article; see `annotations.shown_lines`.
-
-        Args:
-            shown: the excerpt.
-            defined: definitions of some of its words.
-            run_on: whether lists within a line stay on it.
-        """
-        text = str(self.document["content"] or "")
-        spans = None if shown is None else shown.spans
-        return shown_lines(text, spans, [*defined, *self.marks], run_on=run_on)
+    def defined(self, glossary: Glossary, spans: Sequence[Span] | None = None) -> list[Note]:
+        """The words in some spans, or in all of the text, that the law defines."""
+        return glossary.notes(self.text, self.document["law"], self.document["id"], spans)
 
 
 def _quoted(read: Sequence[_Read], nearness: Mapping[str, float]) -> list[_Read]:
@@ -507,14 +490,6 @@ def _quoted(read: Sequence[_Read], nearness: Mapping[str, float]) -> list[_Read]
         if each.binds and each.passage
     }
     return [read[place] for place in sorted(worth, key=lambda each: -worth[each])[:_QUOTED]]
-
-
-class _Quoted(NamedTuple):
-    """A passage above the results."""
-
-    lines: list[ShownLine]
-    anchor: str
-    title: str
 
 
 def _law_says(
@@ -534,20 +509,18 @@ def _law_says(
         # A word is explained at its first use.
         part = read.excerpt()
         spans = part.spans if part else ()
-        text, law = str(read.document["content"]), read.document["law"]
-        defined = [
-            note
-            for note in glossary.notes(text, law, read.document["id"], spans)
-            if note.value not in explained
-        ]
+        defined = [each for each in read.defined(glossary, spans) if each.value not in explained]
         explained.update(note.value for note in defined)
-        lines = read.lines(part, defined)
-        anchor = next(
-            (line.anchor for line in lines if read.passage and line.anchor == read.passage.anchor),
-            "",
+        lines = shown_lines(read.text, spans, [*defined, *read.marks])
+        sought = read.passage.anchor if read.passage else ""
+        passages.append(
+            {
+                "document": read.document,
+                "lines": lines,
+                "anchor": sought if any(line.anchor == sought for line in lines) else "",
+                "title": result_title(read.document) if read.document["headings"] else "",
+            }
         )
-        heading = result_title(read.document) if read.document["headings"] else ""
-        passages.append((read.document, _Quoted(lines, anchor, heading)))
     texts = ANSWER_TEXTS[language]
     return render(
         "passages.html",
@@ -561,61 +534,46 @@ def _law_says(
 
 def _steps(quoted: Sequence[_Read], glossary: Glossary) -> dict[str, list[Step]]:
     """What the quoted articles name, by kind: those in the passages first."""
-    if not quoted:
-        return {}
     passages = [(each.document, each.excerpt()) for each in quoted]
     read = [(document, shown.spans) for document, shown in passages if shown]
     whole = [(document, [Span(0, len(document["content"]))]) for document, _ in passages]
     steps = steps_in([*read, *whole], glossary)
-    if not steps:
-        return {}
-    return {kind: [each for each in steps if each.kind == kind] for kind in STEP_KINDS}
+    return {kind: [each for each in steps if each.kind == kind] for kind in STEP_KINDS if steps}
 
 
-class _Shown(NamedTuple):
+def _shown(
+    read: _Read, glossary: Glossary, language: Language, quoted: int, *, is_open: bool
+) -> dict[str, Any]:
     """What a result shows.
 
-    Attributes:
-        title: what the article is about.
-        cited: its number, with the paragraph that the question names, and law.
-        anchor: of that paragraph.
-        passage: lines of the passage that matched; none where it is quoted.
+    Args:
+        read: the article.
+        glossary: the words that the laws define.
+        language: of the interface.
         quoted: its place among the passages above the results, from 1; 0 where it has none.
-        whole: lines of the article.
         is_open: whether the whole article is shown at once.
-        read_in_part: a sentence for each model that read only a part.
-        ranks: each stage, its rank and the width of its bar.
     """
-
-    title: str
-    cited: str
-    anchor: str
-    passage: list[ShownLine]
-    quoted: int
-    whole: list[ShownLine]
-    is_open: bool
-    read_in_part: list[str]
-    ranks: list[tuple[StageTexts, int, str]]
-
-
-def _shown(read: _Read, language: Language, quoted: int, *, is_open: bool) -> _Shown:
     document, ranks = read.document, read.document["ranks"]
     stages = [stage for stage in STAGE_TEXTS[language] if stage in ranks]
     stages += [stage for stage in ranks if stage not in stages]
     part = None if is_open or quoted else read.excerpt(_RESULT_WORDS)
     # Of an article that was only looked up, the passage is the paragraph that the question names.
     named = read.passage.anchor if is_open and read.passage and "passage" in document else ""
-    return _Shown(
-        result_title(document),
-        ", ".join(filter(None, (cited_as(document, named), short_law(document["law"])))),
-        named,
-        [] if part is None else read.lines(part, run_on=True),
-        quoted,
-        _marked(read.lines(None, read.defined), named),
-        is_open,
-        _read_in_part(document, language),
-        [(stage_texts(each, language), ranks[each], _bar_width(ranks[each])) for each in stages],
-    )
+    whole = shown_lines(read.text, notes=[*read.defined(glossary), *read.marks])
+    return {
+        "title": result_title(document),
+        "cited": ", ".join(filter(None, (cited_as(document, named), short_law(document["law"])))),
+        "anchor": named,
+        # Lines of the passage that matched; none where it is quoted.
+        "passage": part and shown_lines(read.text, part.spans, read.marks, run_on=True),
+        "quoted": quoted,
+        "whole": _marked(whole, named),
+        "is_open": is_open,
+        "read_in_part": _read_in_part(document, language),
+        "ranks": [
+            (stage_texts(each, language), ranks[each], _bar_width(ranks[each])) for each in stages
+        ],
+    }
 
 
 def _marked(lines: Sequence[ShownLine], anchor: str) -> list[ShownLine]:

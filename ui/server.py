@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.serving.limits import prompt_server
-from ui.about import about_routes
-from ui.ask import build_page
+from ui.ask import Following, build_page
 from ui.compare import Compared, build_compare
-from ui.frame import SCRIPTS, STYLES, VIEWS, Collection
-from ui.guard import Guard, limit_sessions
-from ui.language import LANGUAGES, address
+from ui.frame import (
+    SCRIPTS,
+    STYLES,
+    VIEWS,
+    Collection,
+    View,
+    document,
+    footer,
+    head,
+    notice,
+    render,
+    top,
+)
+from ui.guard import NONCE, Guard, limit_sessions
+from ui.language import FRAME_TEXTS, LANGUAGES, Language, address, language_of
 from ui.law import law_routes
 from ui.law_reader import Places
 from ui.serving import Serving
-from ui.shell import Shell
 
 # How long a page that is still open may hold up the end, in seconds.
 _GRACE = 2
@@ -95,6 +111,103 @@ def _theme() -> gr.themes.Base:
     # System fonts only: a named web font would be fetched from another host.
     sans = ["system-ui", "'Segoe UI'", "'Noto Sans'", "'Liberation Sans'", "sans-serif"]
     return gr.themes.Base(font=sans, font_mono=["ui-monospace", "monospace"])
+
+
+# Cards for social networks, with pictures on other hosts, and a manifest for phones.
+_FOREIGN = re.compile(r'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>')
+_SCRIPT = re.compile(r"<script\b")
+_LANG = re.compile(r'<html([^>]*?)\slang="[^"]*"')
+
+
+class Shell:
+    """ASGI middleware: completes Gradio's documents.
+
+    Adds the title, our frame, styles and scripts, and the nonce that lets inline scripts run; takes
+    out every address on another host.
+
+    Args:
+        app: the application.
+        pages: the views that Gradio draws, by the address of their document.
+    """
+
+    def __init__(self, app: ASGIApp, pages: Mapping[str, gr.Blocks]) -> None:
+        self._app = app
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["path"] not in self._pages:
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"]
+        page = self._pages[path]
+        if isinstance(page, Following):
+            await run_in_threadpool(page.refresh)
+        inner = {
+            **scope,
+            # Where a mounted application begins there is a slash, which our addresses do not have.
+            "path": path.rstrip("/") + "/",
+            # Gradio would load pages and states that are named in it.
+            "query_string": b"",
+            # Compressed bytes could not be completed.
+            "headers": [(k, v) for k, v in scope["headers"] if k != b"accept-encoding"],
+        }
+        start: Message = {}
+        body = b""
+
+        async def completing_send(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            if message["type"] != "http.response.body":
+                await send(message)
+                return
+            body += message.get("body", b"")
+            if message.get("more_body", False):
+                return
+            if "text/html" in Headers(raw=start["headers"]).get("content-type", ""):
+                body = _complete(body.decode(), path, scope[NONCE]).encode()
+                headers = MutableHeaders(scope=start)
+                headers["Content-Length"] = str(len(body))
+                headers["Cache-Control"] = "no-store"
+            await send(start)
+            await send({"type": "http.response.body", "body": body})
+
+        await self._app(inner, receive, completing_send)
+
+
+def _complete(document: str, path: str, nonce: str) -> str:
+    language = language_of(path)
+    view = _view(path, language)
+    title = "" if view == "ask" else str(getattr(FRAME_TEXTS[language], view))
+    around = top(view, language, VIEWS[view], path)
+    document = _FOREIGN.sub("", document)
+    document = _LANG.sub(rf'<html\1 lang="{language}"', document, count=1)
+    document = document.replace("</head>", f"{head(language, title)}</head>", 1)
+    document = document.replace("<gradio-app", f"{around}<gradio-app", 1)
+    document = document.replace("</body>", f"{footer(language)}</body>", 1)
+    return _SCRIPT.sub(f'<script nonce="{nonce}"', document)
+
+
+def _view(path: str, language: Language) -> View:
+    return next(view for view, each in VIEWS.items() if address(each, language) == path)
+
+
+ABOUT = "/about"
+
+
+def about_routes(searched: Callable[[], Collection]) -> list[Route]:
+    """`/about`: what the site is, its accessibility and its licence, in every language."""
+
+    def show(request: Request) -> HTMLResponse:
+        language = language_of(request.url.path)
+        texts = FRAME_TEXTS[language]
+        notes = notice(searched(), language)
+        main = render("about_site.html", language, texts=texts, notice=notes)
+        return HTMLResponse(document(None, language, texts.about, main, ABOUT))
+
+    return [Route(address(ABOUT, each), show, methods=["GET"]) for each in LANGUAGES]
 
 
 # The site: every view in every language, joined over what is served.

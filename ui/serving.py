@@ -16,7 +16,7 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple, NotRequired, cast, get_args
+from typing import Any, Literal, NamedTuple, NotRequired, TypeVar, cast, get_args
 
 import torch
 from cachetools import LRUCache
@@ -34,6 +34,7 @@ from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.article import indexed_text
 from components.statutes.characters import folded
 from components.statutes.citations.laws import LawNames
+from components.statutes.excerpts import best_provision, provisions_of, word_count
 from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
@@ -42,7 +43,6 @@ from pipelines.loading import load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
 from ui.law_reader import begin
-from ui.passages import best_provision, provisions_of, word_count
 
 logger = logging.getLogger(__name__)
 
@@ -125,10 +125,9 @@ class Narrowing:
         known = set(known_laws)
         if any(not isinstance(law, str) or law not in known for law in laws):
             raise ChoiceError
-        chosen = next((each for each in WHICH if each == which), None)
-        if chosen is None:
+        if which not in WHICH:
             raise ChoiceError
-        return cls(tuple(dict.fromkeys(laws)), chosen, checked_day(day), named)
+        return cls(tuple(dict.fromkeys(laws)), cast("Which", which), checked_day(day), named)
 
     def __bool__(self) -> bool:
         """Whether the reader narrowed it: to laws, or to other articles than today's or all."""
@@ -139,6 +138,15 @@ class Narrowing:
     def as_of(self) -> date | str | None:
         """As `pipelines.asking.ask` takes it; None where the pipeline searches the law of today."""
         return self.day if self.which == "in force" else ANY
+
+    def as_arguments(self) -> dict[str, Any]:
+        """As arguments of `pipelines.asking.ask`."""
+        return {
+            "filters": self.filters,
+            "as_of": self.as_of,
+            "states_on": self.day,
+            "correct": not self.as_typed,
+        }
 
     @property
     def filters(self) -> dict[str, Any] | None:
@@ -233,6 +241,7 @@ def _read(store: ReadableStore) -> tuple[int, Collection]:
 
 
 Recipient = Literal["engine", "generator"]
+_Part = TypeVar("_Part")
 
 OF_TODAY = Narrowing()
 
@@ -331,7 +340,14 @@ class Serving:
         for _, part in self._pipeline.walk():
             if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
                 part.time_budget_ms = _RANKING_MS
-        self._threshold = _calibrated(self._pipeline)
+        self._embedder = next(self._parts(StatuteTextEmbedder), None)
+        kinds = (StatuteHybridRetriever, StatuteEmbeddingRetriever)
+        # What finds articles by meaning.
+        self._retriever = next(self._parts(*kinds), None)
+        self._threshold = self._calibrated()
+
+    def _parts(self, *kinds: type[_Part]) -> Iterator[_Part]:
+        return (part for part in parts_of(self._pipeline) if isinstance(part, kinds))
 
     @property
     def pipeline(self) -> Pipeline:
@@ -341,7 +357,7 @@ class Serving:
     @property
     def stages(self) -> list[str]:
         """Names of the stages that find articles, as `pipelines.stages` has them."""
-        return _stages(self._pipeline)
+        return [stage.name for stage in stages_of(self._pipeline)]
 
     @property
     def store(self) -> ReadableStore:
@@ -369,8 +385,7 @@ class Serving:
         many words that is. Where vectors went through a graph network, the rank among them is that
         of `graph`.
         """
-        named = _named(self._pipeline, question, narrowing)
-        if named is not None:
+        if named := self._named(question, narrowing):
             return named
         return self._threads.submit(self._answered, question, narrowing).result()
 
@@ -379,7 +394,7 @@ class Serving:
 
         The last one is what `answer` returns.
         """
-        if "generator" not in self.sent_to or _named(self._pipeline, question, narrowing):
+        if "generator" not in self.sent_to or self._named(question, narrowing):
             yield self.answer(question, narrowing)
             return
         grown: SimpleQueue[PageAnswer | None] = SimpleQueue()
@@ -398,18 +413,11 @@ class Serving:
     async def _grow(
         self, question: str, narrowing: Narrowing, show: Callable[[PageAnswer], object]
     ) -> None:
-        pipeline, looked, written = self._pipeline, 0.0, ""
+        looked, written = 0.0, ""
         found: PageAnswer
-        async for part, content in stream(
-            pipeline,
-            question,
-            filters=narrowing.filters,
-            as_of=narrowing.as_of,
-            states_on=narrowing.day,
-            correct=not narrowing.as_typed,
-        ):
+        async for part, content in stream(self._pipeline, question, **narrowing.as_arguments()):
             if part == "articles":
-                found = self._completed(pipeline, cast("PageAnswer", content))
+                found = self._completed(cast("PageAnswer", content))
             elif part == "answer":
                 found["answer"] = content
                 break
@@ -422,28 +430,26 @@ class Serving:
         show(found)
 
     def _answered(self, question: str, narrowing: Narrowing) -> PageAnswer:
-        pipeline = self._pipeline
-        found = ask(
-            pipeline,
-            question,
-            filters=narrowing.filters,
-            as_of=narrowing.as_of,
-            states_on=narrowing.day,
-            correct=not narrowing.as_typed,
-        )
-        return self._completed(pipeline, cast("PageAnswer", found))
+        found = ask(self._pipeline, question, **narrowing.as_arguments())
+        return self._completed(cast("PageAnswer", found))
 
-    def _completed(self, pipeline: Pipeline, answer: PageAnswer) -> PageAnswer:
+    def _completed(self, answer: PageAnswer) -> PageAnswer:
         """What was found, with all that the page shows of it."""
-        _add_words_read(pipeline, answer)
-        self._add_passages(pipeline, answer)
-        if GRAPH in _stages(pipeline):
-            for document in answer["documents"]:
+        documents = answer["documents"]
+        if self._embedder and documents:
+            parts = [(each["headings"], each["content"]) for each in documents]
+            shares = self._embedder.shares_read(parts)
+            for document, share in zip(documents, shares, strict=True):
+                if share < 1:
+                    document["words_read"] = round(word_count(document["content"]) * share)
+        self._add_passages(answer)
+        if GRAPH in self.stages:
+            for document in documents:
                 ranks = document["ranks"].items()
                 document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
         return answer
 
-    def _add_passages(self, pipeline: Pipeline, answer: PageAnswer) -> None:
+    def _add_passages(self, answer: PageAnswer) -> None:
         """Give each article its best passage, unless a ranker has found one; and say if in doubt.
 
         The first articles are read by meaning, the others too where their vectors are known.
@@ -455,7 +461,7 @@ class Serving:
         question = corrected(answer["question"], answer.get("corrections", {}))
         documents = answer["documents"]
         nearness = answer["nearness"] = {}
-        encoder = _encoder(pipeline)
+        encoder = self._encoder()
         vector = None if encoder is None else encoder.question_vector(question)
         for place, document in enumerate(documents):
             text, language = str(document["content"]), document.get("language")
@@ -470,7 +476,7 @@ class Serving:
                 document.setdefault("passage", best.span._asdict())
         named = any("citation" in document["ranks"] for document in documents)
         if vector is not None and documents and not named and self._threshold is not None:
-            score = _nearness(pipeline, self._threshold.stage, question, vector)
+            score = self._nearness(self._threshold.stage, question, vector)
             answer["doubtful"] = score < self._threshold.threshold
 
     def calibrate(self, choose: Callable[[], object]) -> None:
@@ -483,7 +489,7 @@ class Serving:
         def calibrated(_: threading.Event) -> None:
             try:
                 choose()
-                self._threshold = _calibrated(self._pipeline)
+                self._threshold = self._calibrated()
             except Exception:
                 # Answers are then given without a word of doubt.
                 logger.exception("The demo's questions or threshold could not be prepared.")
@@ -492,7 +498,7 @@ class Serving:
 
     def prepare(self) -> None:
         """Read the passages of a small law in the background, so that no reader waits for it."""
-        encoder, store = _encoder(self._pipeline), self.store
+        encoder, store = self._encoder(), self.store
         if encoder is None:
             return
         keys = store.keys_matching(None)
@@ -510,9 +516,61 @@ class Serving:
 
         begin(read, "passages")
 
+    def _named(self, question: str, narrowing: Narrowing) -> PageAnswer | None:
+        """The answer to a question of only citations, if all the articles may be shown."""
+        retriever = next(self._parts(CitationRetriever), None)
+        start = time.perf_counter()
+        if retriever is None or not retriever.is_citation(question):
+            return None
+        day = narrowing.as_of
+        as_of = day.isoformat() if isinstance(day, date) else day
+        found = retriever.run(question, filters=narrowing.filters, as_of=as_of)
+        # The pipeline reports what the filters leave out.
+        if not found["pinned"] or found["left_out"]:
+            return None
+        on = narrowing.day or date.today()
+        answer = PageAnswer(
+            question=question,
+            pipeline=str(self._pipeline.metadata.get("name", "")),
+            took_ms=round((time.perf_counter() - start) * 1000, 1),
+            documents=[
+                {**found_article(document, on), "ranks": {"citation": rank}}
+                for rank, document in enumerate(found["pinned"], start=1)
+            ],
+        )
+        if found["missing"]:
+            answer["missing"] = found["missing"]
+        if found["not_followed"]:
+            answer["not_followed"] = found["not_followed"]
+        return answer
 
-def _stages(pipeline: Pipeline) -> list[str]:
-    return [stage.name for stage in stages_of(pipeline)]
+    def _encoder(self) -> BiEncoder | None:
+        """The bi-encoder that embeds the pipeline's questions; None where there is none."""
+        if self._embedder is None or self._embedder.model is None:
+            return None
+        return self._embedder.loaded()
+
+    def _calibrated(self) -> AnswerThreshold | None:
+        """The threshold from which on a question counts as answered; None where there is none."""
+        if self._encoder() is None or self._retriever is None:
+            return None
+        return threshold_by_meaning(self._retriever)
+
+    def _nearness(self, stage: ScoringStage, question: str, vector: torch.Tensor) -> float:
+        """The score of all of the law that thresholds of a stage are about."""
+        retriever = self._retriever
+        assert retriever is not None
+        if isinstance(retriever, StatuteHybridRetriever):
+            if stage == "answered":
+                answered = retriever.answered_questions()
+                # Another model may have indexed the store since, without them.
+                if answered is None:
+                    return math.inf
+                return max(answered.search(question, vector.numpy(), lambda _: True).values())
+            retriever = retriever.dense
+        state = state_of(readable(retriever.document_store))
+        _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)
+        return float(scores[0]) if len(scores) else -1.0
 
 
 _LAW_AND_NUMBER = re.compile(
@@ -555,95 +613,3 @@ def named_law(question: str, names: LawNames) -> NamedLaw | None:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", _folded(text))
-
-
-def _named(pipeline: Pipeline, question: str, narrowing: Narrowing) -> PageAnswer | None:
-    """The answer to a question of only citations, if all the articles may be shown."""
-    retrievers = (part for part in parts_of(pipeline) if isinstance(part, CitationRetriever))
-    retriever = next(retrievers, None)
-    start = time.perf_counter()
-    if retriever is None or not retriever.is_citation(question):
-        return None
-    day = narrowing.as_of
-    as_of = day.isoformat() if isinstance(day, date) else day
-    found = retriever.run(question, filters=narrowing.filters, as_of=as_of)
-    # The pipeline reports what the filters leave out.
-    if not found["pinned"] or found["left_out"]:
-        return None
-    documents = [
-        {
-            **found_article(document, narrowing.day or date.today()),
-            "ranks": {"citation": rank},
-        }
-        for rank, document in enumerate(found["pinned"], start=1)
-    ]
-    answer = PageAnswer(
-        question=question,
-        pipeline=str(pipeline.metadata.get("name", "")),
-        took_ms=round((time.perf_counter() - start) * 1000, 1),
-        documents=documents,
-    )
-    if found["missing"]:
-        answer["missing"] = found["missing"]
-    if found["not_followed"]:
-        answer["not_followed"] = found["not_followed"]
-    return answer
-
-
-def _add_words_read(pipeline: Pipeline, answer: PageAnswer) -> None:
-    embedder = _embedder(pipeline)
-    documents = answer["documents"]
-    if embedder is None or not documents:
-        return
-    shares = embedder.shares_read([(each["headings"], each["content"]) for each in documents])
-    for document, share in zip(documents, shares, strict=True):
-        if share < 1:
-            document["words_read"] = round(word_count(document["content"]) * share)
-
-
-def _embedder(pipeline: Pipeline) -> StatuteTextEmbedder | None:
-    embedders = (part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder))
-    return next(embedders, None)
-
-
-def _encoder(pipeline: Pipeline) -> BiEncoder | None:
-    """The bi-encoder that embeds the pipeline's questions; None where there is none."""
-    embedder = _embedder(pipeline)
-    if embedder is None or embedder.model is None:
-        return None
-    return embedder.loaded()
-
-
-def _by_meaning(
-    pipeline: Pipeline,
-) -> StatuteHybridRetriever | StatuteEmbeddingRetriever | None:
-    """What finds articles by meaning; None where nothing does."""
-    kinds = (StatuteHybridRetriever, StatuteEmbeddingRetriever)
-    return next((part for part in parts_of(pipeline) if isinstance(part, kinds)), None)
-
-
-def _calibrated(pipeline: Pipeline) -> AnswerThreshold | None:
-    """The threshold from which on a question counts as answered; None where there is none."""
-    retriever = _by_meaning(pipeline)
-    if _encoder(pipeline) is None or retriever is None:
-        return None
-    return threshold_by_meaning(retriever)
-
-
-def _nearness(
-    pipeline: Pipeline, stage: ScoringStage, question: str, vector: torch.Tensor
-) -> float:
-    """The score of all of the law that thresholds of a stage are about."""
-    retriever = _by_meaning(pipeline)
-    assert retriever is not None
-    if isinstance(retriever, StatuteHybridRetriever):
-        if stage == "answered":
-            answered = retriever.answered_questions()
-            # Another model may have indexed the store since, without them.
-            if answered is None:
-                return math.inf
-            return max(answered.search(question, vector.numpy(), lambda _: True).values())
-        retriever = retriever.dense
-    state = state_of(readable(retriever.document_store))
-    _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)
-    return float(scores[0]) if len(scores) else -1.0

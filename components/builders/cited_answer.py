@@ -13,6 +13,7 @@ from components.builders.prompt import NO_ANSWER
 from components.converters.articles import article_of, language_of, law_of, number_of, passages_of
 from components.parameters import StatuteComponent, check_count
 from components.retrievers.validity import ANY, TODAY, asked_day, state_on
+from components.statutes.excerpts import Excerpt, bearing_excerpts
 from components.statutes.question import clean_question
 from components.statutes.replies.checked import (
     CheckedCitation,
@@ -22,7 +23,6 @@ from components.statutes.replies.checked import (
     CheckState,
 )
 from components.statutes.replies.checking import TOO_SHORT
-from components.statutes.replies.excerpts import Excerpt, bearing_excerpts
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 

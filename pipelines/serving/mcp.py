@@ -25,8 +25,8 @@ from components.models.errors import ModelError, VectorError
 from components.retrievers.resident import validity_of
 from components.retrievers.validity import earlier_text
 from components.statutes.article import Article, iso_day, spoken_number
+from components.statutes.excerpts import LEFT_OUT, bearing_excerpts
 from components.statutes.question import QuestionError
-from components.statutes.replies.excerpts import LEFT_OUT, bearing_excerpts
 from components.stores.rows import StoreError
 from pipelines.asking import Answer, ask
 from pipelines.checking import LoadingError

@@ -10,8 +10,7 @@ from browsing import ask, check_looks, check_width, every_look, measure, tabbed,
 from slow_cases import slow
 
 from ui.ask import EXAMPLES
-from ui.language import address
-from ui.texts import ASK_TEXTS
+from ui.language import ASK_TEXTS, address
 
 pytestmark = pytest.mark.browser
 
@@ -170,56 +169,13 @@ def test_the_results_fit_every_width_and_a_few_screens_and_law_keeps_its_measure
     assert 55 <= measure(page) <= 80
 
 
-def test_each_message_is_its_own(open_page, aldermere_page):
-    page = open_page(aldermere_page)
-    status = page.get_by_role("status").and_(page.locator("#status"))
-    for question, said in (
-        ("  ", "Enter a question or an article number."),
-        ("zxqj vwkp", "This collection has no law about that."),
-        ("x" * 2001, "Shorten it by 1 character. The limit is 2,000."),
-    ):
-        page.get_by_label("Your question").fill(question)
-        page.get_by_role("button", name="Search").click()
-        status.get_by_text(said).wait_for()
-        assert page.get_by_role("article").count() == 0
-    ask(page, "deposit")
-    assert status.inner_text().strip() == "10 articles found."
-
-
 QUESTION = "Who pays for the heating? 50% & more #1"
 LAW = "Work Code of Aldermere"
-
-
-def laws_found(page: Any) -> set[str]:
-    """The laws of the results, by their short names."""
-    cited = page.locator("#results .cite > span:first-child").all_inner_texts()
-    return {each.rpartition(", ")[2] for each in cited}
 
 
 def open_filters(page: Any, name: str = "Filters") -> None:
     page.get_by_role("button", name=name).click()
     page.get_by_role("checkbox", name=LAW).wait_for()
-
-
-def test_a_search_is_narrowed_to_a_law_and_a_day(open_page, aldermere_page):
-    page = open_page(aldermere_page)
-    ask(page, "notice")
-    assert len(laws_found(page)) > 1
-    open_filters(page)
-    page.get_by_role("checkbox", name=LAW).check()
-    page.get_by_role("radio", name="In force on this date", exact=True).check()
-    day = page.locator("#day input")
-    assert day.get_attribute("type") == "date"
-    day.fill("1900-01-01")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.locator("#status").get_by_text("Your filters narrow the search").wait_for()
-    day.fill("2024-02-29")
-    page.get_by_role("button", name="Search", exact=True).click()
-    page.locator(".narrowed").wait_for()
-    assert laws_found(page) == {"Work Code"}
-    told = page.locator(".narrowed").inner_text()
-    assert LAW in told
-    assert "29 February 2024" in told
 
 
 def test_who_reads_an_article_and_comes_back_finds_the_search_again(open_page, aldermere_page):

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from browsing import ask, check_width, violations
 
-from ui.language import address, article_link, division_link
-from ui.texts import ASK_TEXTS
+from ui.language import ASK_TEXTS, address, article_link, division_link
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -33,21 +33,6 @@ def guarded() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-def test_a_reader_with_the_password_asks(chromium: Any, guarded: str):
-    context = chromium.new_context(http_credentials=READER)
-    page = context.new_page()
-    faults: list[str] = []
-    page.on("response", lambda each: faults.append(each.url) if each.status >= 400 else None)
-    page.on("console", lambda each: faults.append(each.text) if each.type == "error" else None)
-    page.goto(f"{guarded}/fr")
-    page.get_by_label("Your question").fill("salaire")
-    page.get_by_role("button", name="Search").click()
-    page.locator(".answer", has_text="salaire").wait_for()
-    # The browser is asked for the password once, before anything else.
-    assert [each for each in faults if each != f"{guarded}/fr"] == []
-    context.close()
-
-
 ATTACK = """async ([site, join]) => {
   const body = '{"data": ["stolen", []], "fn_index": 0, "session_hash": "s"}';
   const attempt = async (path, options) => {

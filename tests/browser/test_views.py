@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browsing import ask, check_looks, check_width, every_look, measure, tabbed, words
+from browsing import check_looks, check_width, every_look, measure, tabbed, words
 from slow_cases import slow
 
 from components.statutes.article import Article
@@ -77,31 +77,6 @@ def test_a_walk_from_an_article_through_its_divisions_and_back(open_page, site, 
     page.get_by_role("link", name=other).click()
     assert words(heading.text_content()) == f"Article 12 {NAME}"
     assert page.locator("html").get_attribute("lang") == ("fr" if language == "en" else "en")
-
-
-def test_a_corrected_question_is_searched_as_typed_on_a_click_and_back_again(open_page, site):
-    page = open_page(site)
-    ask(page, "my depozit")
-    corrected = page.locator(".corrected")
-    assert corrected.inner_text() == "Showing results for deposit; search for depozit instead."
-    corrected.get_by_role("link").click()
-    corrected.wait_for(state="detached")
-    page.locator(".asked q", has_text="my depozit").wait_for()
-    assert page.get_by_label("Your question").input_value() == "my depozit"
-    page.go_back()
-    corrected.wait_for()
-
-
-def test_the_state_on_another_day_is_asked_with_a_form(open_page, site):
-    page = open_page(site + article_link(ARTICLE, "en"), wait=False)
-    assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
-    page.get_by_text("Check another date").click()
-    page.get_by_label("Date").fill("2018-06-30")
-    page.get_by_role("button", name="Show").click()
-    page.get_by_text("On 30 June 2018:").wait_for()
-    assert words(page.locator(".state").text_content()).startswith("Earlier text not held")
-    page.get_by_role("link", name="Back to today").click()
-    assert words(page.locator(".state").text_content()) == "In force since 1 January 2019"
 
 
 def test_the_keyboard_reaches_everything_in_order_with_a_visible_focus(open_page, site):

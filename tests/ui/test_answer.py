@@ -15,9 +15,8 @@ from small_law import told as text_of
 from components.builders import cited_answer
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
-from ui.language import LANGUAGES
+from ui.language import ANSWER_TEXTS, LANGUAGES
 from ui.results import written_answer
-from ui.texts import ANSWER_TEXTS
 
 ARTICLES = [
     Document(

@@ -20,9 +20,8 @@ from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import BINARY, MEDIA_TYPES
 from ui.ask import Desk, Shown, build_page
 from ui.frame import Collection
-from ui.language import LANGUAGES
+from ui.language import ASK_TEXTS, LANGUAGES
 from ui.serving import Narrowing, Serving
-from ui.texts import ASK_TEXTS
 
 LAWS = ("Housing Code", "Work Code")
 ARTICLE = {

@@ -31,7 +31,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from ui.frame import Collection
 from ui.language import article_link, division_link, picture_link
 from ui.law import PAGE, law_routes
-from ui.law_reader import MOST_CHARACTERS, Asked, Places, WrongRequestError, near_names
+from ui.law_reader import MOST_CHARACTERS, Parameters, Places, WrongRequestError, near_names
 
 
 def client_of(places: Places, n_articles: int) -> TestClient:
@@ -304,10 +304,10 @@ def test_a_store_that_fails_is_reported_without_its_reasons():
     assert "secret" not in answer.text
 
 
-def asked(query: str, path: str = "/article") -> Asked:
+def asked(query: str, path: str = "/article") -> Parameters:
     scope = {"type": "http", "path": path, "query_string": query.encode(), "headers": []}
     scope["server"] = ("localhost", 80)
-    return Asked.of(Request(scope), once=("id", "on", "as", "page"), often=("in",))
+    return Parameters.of(Request(scope), once=("id", "on", "as", "page"), often=("in",))
 
 
 STRANGE = ["a/b", "../../etc", "a&b=c", 'x"><b>', "é 第一条 🏛", "50% + 1", "a#b?c", " a\nb", "'"]
@@ -337,10 +337,14 @@ def test_a_part_of_a_name_is_near_it():
 def test_what_an_address_asks_is_checked():
     days = ("2020-02-30", "20200101", "2020-W01-1", "today", "2020-1-1", "2020-01-01 ", "nan")
     for name, check, values in (
-        ("on", Asked.day, days),
-        ("page", Asked.page, ("0", "-1", "1.5", "1e3", "９", "9999999", "01", "x")),
-        ("as", Asked.kind, ("JSON", "html", "json,ris", "../json")),
-        ("id", Asked.required, ("", "%20%0A", "a&id=b", "a" * MOST_CHARACTERS, "a&colour=red")),
+        ("on", Parameters.day, days),
+        ("page", Parameters.page, ("0", "-1", "1.5", "1e3", "９", "9999999", "01", "x")),
+        ("as", Parameters.kind, ("JSON", "html", "json,ris", "../json")),
+        (
+            "id",
+            Parameters.required,
+            ("", "%20%0A", "a&id=b", "a" * MOST_CHARACTERS, "a&colour=red"),
+        ),
     ):
         for value in values:
             with pytest.raises(WrongRequestError):

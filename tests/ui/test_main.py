@@ -9,7 +9,7 @@ from small_law import told as text_of
 
 from pipelines.serving.limits import listen
 from ui.__main__ import main
-from ui.about import about
+from ui.ask import about
 from ui.frame import Collection, beyond, notice
 
 

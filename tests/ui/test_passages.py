@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes.corpus import StatuteCorpus
-from components.statutes.lexical import analyzer
-from ui.annotations import Glossary, Note, definitions_in, shown_lines, steps_in
-from ui.passages import (
+from components.statutes.excerpts import (
     Span,
     best_provision,
     excerpt,
@@ -20,6 +18,8 @@ from ui.passages import (
     references_within,
     related,
 )
+from components.statutes.lexical import analyzer
+from ui.annotations import Glossary, Note, definitions_in, shown_lines, steps_in
 
 DEPOSIT = """(1) A deposit may not exceed two months' rent. It is kept by the Registry.
 (2) The landlord returns it within 30 days of the day the keys are given back.

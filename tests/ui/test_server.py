@@ -17,9 +17,8 @@ from tiny_site import DATA, JOIN, PATHS, call_of, events, head_of, on_a_port, ra
 
 from pipelines.serving.limits import listen
 from ui.frame import STYLES
-from ui.language import language_of
+from ui.language import GUARD_TEXTS, language_of
 from ui.server import build_server
-from ui.texts import GUARD_TEXTS
 
 # What a view's page uses of its Gradio.
 WANTED = {

@@ -8,11 +8,20 @@ import pytest
 from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
 
-import ui.texts
+import ui.language
 from pipelines.tree_view import english_texts
 from ui.frame import VIEWS, document, top
-from ui.language import LANGUAGES, Language, address, counted, day, decimal, language_of, number
-from ui.texts import PICTURE_TEXTS
+from ui.language import (
+    LANGUAGES,
+    PICTURE_TEXTS,
+    Language,
+    address,
+    counted,
+    day,
+    decimal,
+    language_of,
+    number,
+)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -43,7 +52,7 @@ def test_numbers_and_days_are_written_as_in_the_language():
     assert day(None, "fr") == ""
 
 
-LOCALE = Path(ui.texts.__file__).with_name("locale")
+LOCALE = Path(ui.language.__file__).with_name("locale")
 
 
 def catalogue(language: Language) -> list[Message]:

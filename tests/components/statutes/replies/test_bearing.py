@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.replies.excerpts import LEFT_OUT, SHORT_ARTICLE, bearing_excerpts
+from components.statutes.excerpts import LEFT_OUT, SHORT_ARTICLE, bearing_excerpts
 from components.statutes.replies.text import article_sentences
 
 FILLER = "The registry holds a book of every lease, and anybody may read it on working days. "

@@ -1,22 +1,29 @@
-"""The passages of an article that bear on a question, never without their exceptions.
+"""Excerpts of an article that bear on a question, word for word and never without exceptions.
 
-An article is cut into provisions: a numbered paragraph with the items below it. An excerpt is a
-provision with what limits it: the other provisions of the article that refer to it, and those that
-except something from the whole article. Where it is shortened, whole sentences are left out, none
-of which holds an exception or a time limit.
+For a reader, an article is cut into provisions: a numbered paragraph with the items below it. An
+excerpt is a provision with what limits it: the other provisions of the article that refer to it,
+and those that except something from the whole article. Where it is shortened, whole sentences are
+left out, none of which holds an exception or a time limit.
+
+For a generator, `bearing_excerpts` takes whole paragraphs or sentences until there is enough.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
 from typing import NamedTuple
 
-from stopwordsiso import has_lang, stopwords
+import yaml
 
 from components.statutes.characters import INVISIBLE, JOINT
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
+from components.statutes.replies.text import ArticleSentence, article_sentences, trimmed
 
 _MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
 
@@ -124,11 +131,11 @@ def points_of(text: str, line: Line) -> list[Line]:
         return [line]
     # What follows the last point's sentence belongs to the list's paragraph again.
     rest = _SENTENCE_END.search(text, cuts[-1], end)
-    parts = [Line(line.kind, line.marker, _trimmed(text, Span(line.span.start, cuts[0])), start)]
+    parts = [Line(line.kind, line.marker, Span(*trimmed(text, line.span.start, cuts[0])), start)]
     for place, stop in zip(cuts, [*cuts[1:], rest.end() if rest else end], strict=True):
         marker = _MARKER.match(text, place, end)
         assert marker is not None
-        span = _trimmed(text, Span(place, stop))
+        span = Span(*trimmed(text, place, stop))
         parts.append(Line("lettered", marker[1], span, marker.end()))
     if rest:
         parts.append(Line("", "", Span(rest.end(), end), rest.end()))
@@ -153,61 +160,30 @@ def provisions_of(text: str) -> list[Provision]:
     ]
 
 
-class _Language(NamedTuple):
-    """How a language of law writes what an excerpt must keep.
-
-    Attributes:
-        limits: what makes an exception, a condition or a time limit.
-        refers: a reference to another paragraph of the article, by number.
-        whole: the beginning of a provision about the whole article.
-    """
+class _Rules(NamedTuple):
+    """How a language of law writes what an excerpt must keep; see `excerpts.yaml`."""
 
     limits: re.Pattern[str]
     refers: re.Pattern[str]
     whole: re.Pattern[str]
 
 
-_LANGUAGES = {
-    "en": _Language(
-        limits=re.compile(
-            r"\b(?:unless|except\w*|save|but|however|only|otherwise|notwithstanding|nothing"
-            r"|provided that|subject to|other than|apart from|without prejudice|in any case"
-            r"|(?:does|do|is|are|may|need) not|no (?:more|less|later) than|at (?:the )?latest"
-            r"|within|lapses?|expires?)\b",
-            re.IGNORECASE,
-        ),
-        refers=re.compile(
-            r"\b(?:sub)?paragraphs? (?P<numbers>\(?\d+[a-z]?\)?(?:\([a-z]+\))*"
-            r"(?:(?:,| and| or| to|, and) \(?\d+[a-z]?\)?(?:\([a-z]+\))*)*)",
-            re.IGNORECASE,
-        ),
-        whole=re.compile(
-            r"(?:this (?:article|section|title)|it|they)\b (?:\w+ ){0,2}?"
-            r"(?:does|do|is|are|may) not\b"
-            r"|(?:however|but|except|unless|nothing|only)\b"
-            r"|no (?:\w+ ){1,4}(?:is|are|may|takes?|runs?|lies)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    "fr": _Language(
-        limits=re.compile(
-            r"\b(?:sauf|hormis|excepté|exception\w*|toutefois|cependant|néanmoins|nonobstant"
-            r"|à moins|sous réserve|sans préjudice|à condition|pourvu|seulement|uniquement"
-            r"|ne s'appli\w+ pas|ne peu\w+|n'est pas|au plus tard|dans (?:les?|un délai)|délai)\b",
-            re.IGNORECASE,
-        ),
-        refers=re.compile(
-            r"\b(?:paragraphes?|alinéas?) "
-            r"(?P<numbers>\(?\d+[a-z]?\)?(?:(?:,| et| ou| à) \(?\d+\)?)*)",
-            re.IGNORECASE,
-        ),
-        whole=re.compile(
-            r"(?:le présent article|il|elle|ils|elles|cette règle)\b[^.]{0,20}\bne s'appli"
-            r"|(?:toutefois|cependant|sauf|par exception|par dérogation)\b",
-            re.IGNORECASE,
-        ),
-    ),
-}
+@cache
+def _rules() -> dict[str, _Rules]:
+    with files("components.statutes").joinpath("excerpts.yaml").open(encoding="utf-8") as file:
+        written = yaml.safe_load(file)
+    rules = {}
+    for language, each in written.items():
+        limits = rf"\b(?:{'|'.join(each['limits'])})\b"
+        patterns = (limits, each["refers"], "|".join(each["whole"]))
+        rules[language] = _Rules(*(re.compile(pattern, re.IGNORECASE) for pattern in patterns))
+    return rules
+
+
+def _rules_of(language: str | None) -> _Rules | None:
+    """The rules of a BCP 47 tag; None where there are none."""
+    return _rules().get(known_language(language) or "")
+
 
 _RANGE = re.compile(r"(\d+)\)?(?:\([a-z]+\))* (?:to|à) \(?(\d+)")
 _NUMBER = re.compile(r"(?<![\w])\(?(\d+[a-z]?)\b")
@@ -231,7 +207,7 @@ def related(text: str, chosen: Provision, language: str | None) -> list[Provisio
         language: BCP 47 tag of the text.
     """
     others = [each for each in provisions_of(text) if each != chosen]
-    rules = _LANGUAGES.get(known_language(language) or "")
+    rules = _rules_of(language)
     if rules is None:
         return others
 
@@ -258,7 +234,7 @@ def references_within(text: str, language: str | None) -> list[tuple[Span, str]]
         text: the article's.
         language: BCP 47 tag of the text.
     """
-    rules = _LANGUAGES.get(known_language(language) or "")
+    rules = _rules_of(language)
     if rules is None:
         return []
     anchors = {provision.anchor for provision in provisions_of(text)} - {""}
@@ -278,7 +254,7 @@ def _numbers(written: str) -> set[str]:
     return numbers
 
 
-class Excerpt(NamedTuple):
+class ProvisionExcerpt(NamedTuple):
     """Parts of an article's text, in order.
 
     Attributes:
@@ -296,7 +272,7 @@ def excerpt(
     language: str | None,
     terms: Collection[str] = (),
     words: int | None = None,
-) -> Excerpt:
+) -> ProvisionExcerpt:
     """A provision with its exceptions.
 
     Args:
@@ -309,14 +285,14 @@ def excerpt(
             same. None shows whole provisions.
     """
     parts = sorted([chosen, *related(text, chosen, language)])
-    rules = _LANGUAGES.get(known_language(language) or "")
+    rules = _rules_of(language)
     if words is None or rules is None:
-        return Excerpt(chosen, tuple(each.span for each in parts))
+        return ProvisionExcerpt(chosen, tuple(each.span for each in parts))
     kept = _shortened(text, chosen, rules, _worth(language, terms), words)
     for each in parts:
         if each != chosen:
             kept += _shortened(text, each, rules, _worth(language, terms), 0)
-    return Excerpt(chosen, tuple(sorted(kept)))
+    return ProvisionExcerpt(chosen, tuple(sorted(kept)))
 
 
 def _worth(language: str | None, terms: Collection[str]) -> Callable[[str], int]:
@@ -326,7 +302,7 @@ def _worth(language: str | None, terms: Collection[str]) -> Callable[[str], int]
 
 
 def _shortened(
-    text: str, provision: Provision, rules: _Language, worth: Callable[[str], int], words: int
+    text: str, provision: Provision, rules: _Rules, worth: Callable[[str], int], words: int
 ) -> list[Span]:
     """The sentences of a provision to show: the best, what limits, and others up to a length."""
     pieces: list[tuple[Span, int | None]] = []  # and the place of the words before its list
@@ -353,7 +329,7 @@ def _sentences(text: str, line: Line) -> list[Span]:
     ends = [match.end() for match in _SENTENCE_END.finditer(text, line.body, line.span.end)]
     starts = [line.span.start, *ends]
     return [
-        _trimmed(text, Span(start, end))
+        Span(*trimmed(text, start, end))
         for start, end in zip(starts, [*ends, line.span.end], strict=True)
     ]
 
@@ -366,12 +342,6 @@ def sentence_around(text: str, place: int) -> Span:
                 if place < end:
                     return Span(max(start, line.body), end)
     return Span(place, place)
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    part = text[span.start : span.end]
-    start = span.start + len(part) - len(part.lstrip())
-    return Span(start, start + len(part.strip())) if part.strip() else Span(span.start, span.start)
 
 
 def matched_words(
@@ -387,6 +357,8 @@ def matched_words(
     """
     analyse, wanted = analyzer(language), set(terms)
     # "not" and "give" decide a search, but a reader does not see them as a match.
+    from stopwordsiso import has_lang, stopwords
+
     known = known_language(language) or ""
     common = stopwords(known) if has_lang(known) else frozenset()
     return [
@@ -452,3 +424,143 @@ _NOTE = re.compile(r"\([^()]*\)|\[[^][]*\]")
 
 # What a question's words count next to a cosine.
 _WORDS = 0.25
+
+
+# Excerpts for a generator.
+
+SHORT_ARTICLE = 500  # characters; a shorter article is shown whole
+LONGEST_PARAGRAPH = 1_500  # characters; a longer one is shown in sentences
+LEFT_OUT = "[...]"
+_ENOUGH = 350  # characters of a longer article
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of an article: whole paragraphs, or whole sentences of one.
+
+    Attributes:
+        text: Its words, with " [...] " wherever parts of the paragraph are left out.
+        start, end: The span from its first word to its last.
+    """
+
+    text: str
+    start: int
+    end: int
+
+
+def bearing_excerpts(
+    question: str,
+    article: str,
+    language: str | None = None,
+    best: tuple[int, int] | None = None,
+) -> list[Excerpt]:
+    """The excerpts of an article that bear on a question, in the article's order.
+
+    A short article is one excerpt. From a longer one come the paragraphs whose sentences share most
+    words with the question (each word counts once, rare ones count more), until there is enough to
+    read; if none shares a word, its beginning. A long paragraph gives only those sentences. A
+    sentence is always shown with the next one if that may restrict it ("unless", "within"), even
+    across paragraphs.
+
+    Args:
+        question: In plain words.
+        article: The article's text.
+        language: BCP 47 tag of the article, where known.
+        best: Span of the passage already found best: its sentences are taken.
+    """
+    if len(article) <= SHORT_ARTICLE:
+        start, end = trimmed(article, 0, len(article))
+        return [Excerpt(article[start:end], start, end)] if start < end else []
+    sentences = article_sentences(article, language)
+    if best is None:
+        chosen = _sharing_words(question, article, language, sentences)
+    else:
+        chosen = _within(best, sentences)
+    return _excerpts(article, sentences, _with_exceptions(sentences, chosen))
+
+
+def _sharing_words(
+    question: str, article: str, language: str | None, sentences: list[ArticleSentence]
+) -> set[int]:
+    """The sentences that share most words with a question."""
+    terms = analyzer(language)
+    wanted = set(terms(question))
+    held = [wanted.intersection(terms(article[each.start : each.end])) for each in sentences]
+    frequency = {term: sum(term in each for each in held) for term in wanted}
+    worth = [sum(1 / frequency[term] for term in each) for each in held]
+    chosen: set[int] = set()
+    taken: set[int] = set()
+    # Equal sentences keep the article's order; the first says what it is about.
+    for place in sorted(range(len(sentences)), key=lambda each: (-worth[each], each)):
+        length = sum(sentences[each].end - sentences[each].start for each in taken)
+        if length >= _ENOUGH or (chosen and not worth[place]):
+            break
+        if place not in taken:
+            chosen.add(place)
+            taken = _with_exceptions(sentences, chosen)
+    return chosen
+
+
+def _within(best: tuple[int, int], sentences: list[ArticleSentence]) -> set[int]:
+    """The sentences more than half inside a passage, or filling more than half of it."""
+    shares = [
+        (min(best[1], each.end) - max(best[0], each.start))
+        / max(1, min(best[1] - best[0], each.end - each.start))
+        for each in sentences
+    ]
+    most = max(shares, default=0.0)
+    return {place for place, share in enumerate(shares) if share > 0.5 or share == most}
+
+
+def _with_exceptions(sentences: list[ArticleSentence], chosen: set[int]) -> set[int]:
+    """The chosen sentences, the rest of their paragraphs if short, and what restricts them."""
+    of_paragraph: dict[int, list[int]] = {}
+    for place, each in enumerate(sentences):
+        of_paragraph.setdefault(each.paragraph, []).append(place)
+    taken: set[int] = set()
+    waiting = sorted(chosen, reverse=True)
+    while waiting:
+        place = waiting.pop()
+        if place in taken:
+            continue
+        paragraph = of_paragraph[sentences[place].paragraph]
+        if sentences[paragraph[-1]].end - sentences[paragraph[0]].start <= LONGEST_PARAGRAPH:
+            taken.update(paragraph)
+            place = paragraph[-1]
+        else:
+            taken.add(place)
+        if place + 1 < len(sentences) and sentences[place + 1].qualifies:
+            waiting.append(place + 1)
+    return taken
+
+
+def _excerpts(article: str, sentences: list[ArticleSentence], taken: set[int]) -> list[Excerpt]:
+    """The taken sentences as excerpts: one for neighbours, and one for those of a paragraph."""
+    groups: list[list[int]] = []
+    for place in sorted(taken):
+        last = groups[-1][-1] if groups else -2
+        if place == last + 1 or (groups and _are_of_one_paragraph(sentences, last, place)):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return [_excerpt(article, sentences, group) for group in groups]
+
+
+def _excerpt(article: str, sentences: list[ArticleSentence], places: list[int]) -> Excerpt:
+    first, last = places[0], places[-1]
+    start, end = sentences[first].start, sentences[last].end
+    text = f"{LEFT_OUT} " if _are_of_one_paragraph(sentences, first - 1, first) else ""
+    begin = start
+    for before, place in pairwise(places):
+        if place > before + 1:
+            text += f"{article[begin : sentences[before].end]} {LEFT_OUT} "
+            begin = sentences[place].start
+    text += article[begin:end]
+    text += f" {LEFT_OUT}" if _are_of_one_paragraph(sentences, last, last + 1) else ""
+    return Excerpt(text, start, end)
+
+
+def _are_of_one_paragraph(sentences: list[ArticleSentence], place: int, behind: int) -> bool:
+    if place < 0 or behind == len(sentences):
+        return False
+    return sentences[place].paragraph == sentences[behind].paragraph
