@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -28,31 +29,25 @@ from pipelines.checking import LoadingError, did_you_mean
 class Citations:
     """Which articles of a corpus cite which, both ways."""
 
-    def __init__(self, references: CrossReferences, n_articles: int) -> None:
-        """Sorts the citations by either side.
-
-        Args:
-            references: Of the corpus.
-            n_articles: How many articles it has.
-        """
+    def __init__(self, references: CrossReferences) -> None:
+        """Sorts the citations by either side."""
         pairs = np.array(references.pairs, dtype=np.int32).reshape(-1, 2)
-        order = np.argsort(pairs[:, 1], kind="stable")
-        places = np.arange(n_articles + 1)
-        # One side of all pairs, and where each article's run begins in it, `[n_articles + 1]`.
-        self._cited = pairs[:, 1], np.searchsorted(pairs[:, 0], places)
-        self._citing = pairs[order, 0], np.searchsorted(pairs[order, 1], places)
+        self._by_citing = pairs
+        self._by_cited = pairs[np.argsort(pairs[:, 1], kind="stable"), ::-1]
 
     def cited_in(self, position: int) -> list[int]:
         """Positions of the articles that this one cites, ascending."""
-        values, starts = self._cited
-        found: list[int] = values[starts[position] : starts[position + 1]].tolist()
-        return found
+        return _partners(self._by_citing, position)
 
     def citing(self, position: int) -> list[int]:
         """Positions of the articles that cite this one, ascending."""
-        values, starts = self._citing
-        found: list[int] = values[starts[position] : starts[position + 1]].tolist()
-        return found
+        return _partners(self._by_cited, position)
+
+
+def _partners(pairs: NDArray[np.int32], position: int) -> list[int]:
+    start, end = np.searchsorted(pairs[:, 0], [position, position + 1])
+    found: list[int] = pairs[start:end, 1].tolist()
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,30 +144,23 @@ def find_article(corpus: StatuteCorpus, article_id: str) -> int:
     Raises:
         LoadingError: There is none; suggests ids, also if a number was given.
     """
-    try:
+    with suppress(KeyError):
         return corpus.position(article_id)
-    except KeyError:
-        number = parse_number(article_id)
-        same = (
-            f"'{article.id}' ({article.law}, {article.number})"
-            for article in corpus
-            if number is not None and parse_number(article.number) == number
-        )
-        named = list(islice(same, _NAMED))
-        hint = (
-            f" An article is given by its id: {', '.join(named)}."
-            if named
-            else f" The ids look like '{corpus[0].id}'."
-        )
-        near = "" if named else did_you_mean(article_id, corpus.ids)
-        raise LoadingError(
-            f"--article: no article of the corpus has the id '{article_id}'{near}.{hint}"
-        ) from None
+    number = parse_number(article_id)
+    alike = (each for each in corpus if number and parse_number(each.number) == number)
+    named = [f"'{each.id}' ({each.law}, {each.number})" for each in islice(alike, _NAMED)]
+    hint = f" The ids look like '{corpus[0].id}'."
+    if named:
+        hint = f" An article is given by its id: {', '.join(named)}."
+    near = "" if named else did_you_mean(article_id, corpus.ids)
+    raise LoadingError(
+        f"--article: no article of the corpus has the id '{article_id}'{near}.{hint}"
+    )
 
 
 def neighbourhood(corpus: StatuteCorpus, position: int) -> Neighbourhood:
     """The neighbourhood of the article at a position, after reading the citations in every text."""
-    citations = Citations(cross_references(corpus), len(corpus))
+    citations = Citations(cross_references(corpus))
     return neighbourhood_in(LawStructure(corpus), citations, position, corpus.__getitem__)
 
 
@@ -397,26 +385,26 @@ def _rows(place: Neighbourhood, *, has_own_share: bool) -> list[_Row]:
     first, last = window(len(siblings), siblings.index(article))
     own_height = _FRAME + _own_lines(article) * _LINE + (_OWN if has_own_share else 0)
 
-    def planned() -> Iterator[tuple[str, int, Sequence[Article], Role | None]]:
-        if first:
-            yield "gap", _GAP_ROW, siblings[:first], None
-        for each in siblings[first:last]:
-            if each != article:
-                yield "sibling", _ROW, [each], place.role_of(each)
-                continue
-            # Its neighbours in sequence are next to it, whatever their division.
-            if place.previous is not None and place.previous not in siblings:
-                yield "aside", _ASIDE, [place.previous], "previous"
-            yield "self", own_height, [each], None
-            if place.next is not None and place.next not in siblings:
-                yield "aside", _ASIDE, [place.next], "next"
-        if last < len(siblings):
-            yield "gap", _GAP_ROW, siblings[last:], None
+    rows: list[_Row] = []
 
-    rows, top = [], len(place.path) * _ROW
-    for kind, height, articles, role in planned():
+    def add(kind: str, height: int, articles: Sequence[Article], role: Role | None = None) -> None:
+        top = rows[-1].top + rows[-1].height if rows else len(place.path) * _ROW
         rows.append(_Row(kind, top, height, articles, role))
-        top += height
+
+    if first:
+        add("gap", _GAP_ROW, siblings[:first])
+    for each in siblings[first:last]:
+        if each != article:
+            add("sibling", _ROW, [each], place.role_of(each))
+            continue
+        # Its neighbours in sequence are next to it, whatever their division.
+        if place.previous is not None and place.previous not in siblings:
+            add("aside", _ASIDE, [place.previous], "previous")
+        add("self", own_height, [each])
+        if place.next is not None and place.next not in siblings:
+            add("aside", _ASIDE, [place.next], "next")
+    if last < len(siblings):
+        add("gap", _GAP_ROW, siblings[last:])
     return rows
 
 

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -29,10 +30,8 @@ from ui.serving import (
     AT_ONCE,
     DEFAULT,
     WHICH,
-    ChoiceError,
-    DayError,
-    LawError,
     Narrowing,
+    NarrowingError,
     Recipient,
     checked_day,
     law_names,
@@ -128,12 +127,10 @@ class Desk:
             narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
         except QuestionError:
             yield self._message(texts.empty)
-        except ChoiceError:
-            yield self._message(texts.no_choice)
-        except LawError as error:
-            yield self._no_law(str(error))
-        except DayError:
-            yield self._message(texts.no_day)
+        except NarrowingError as error:
+            is_law = error.reason == "no_law"
+            message = self._no_law(error.words) if is_law else getattr(texts, error.reason)
+            yield self._message(message)
         else:
             try:
                 yield from self._found(asked, replace(narrowing, as_typed=as_typed))
@@ -204,10 +201,10 @@ class Desk:
     def _message(self, message: results.Message, kind: results.MessageKind = "note") -> Shown:
         return Shown(results.status([message], kind=kind))
 
-    def _no_law(self, words: str) -> Shown:
+    def _no_law(self, words: str) -> results.Message:
         near = near_names(words, self._collection().laws)[:_NAMED_LAWS]
         meant = self._texts.near_laws.format(laws="; ".join(map(plain_law, near))) if near else ""
-        return self._message((self._texts.no_law.format(law=words), meant))
+        return self._texts.no_law.format(law=words), meant
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         texts, language = self._texts, self._language
@@ -286,11 +283,9 @@ def _link(question: str, narrowing: Narrowing) -> str:
 
 def _field_day(written: str) -> str:
     """A day as the browser's field takes it; empty if it is not one."""
-    try:
-        on = checked_day(written)
-    except DayError:
-        return ""
-    return on.isoformat() if on else ""
+    with suppress(NarrowingError):
+        return str(checked_day(written) or "")
+    return ""
 
 
 class Following(gr.Blocks):

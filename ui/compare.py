@@ -416,8 +416,9 @@ def _form(
             elem_id="question",
         )
         with gr.Row(elem_id="choices"):
+            choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
             sides = [
-                _side(compared, value, label, texts)
+                gr.Radio(choices, value=value, label=label)
                 for value, label in zip(defaults, (texts.left, texts.right), strict=True)
             ]
         search = gr.Button(texts.compare, variant="primary", elem_id="search")
@@ -441,8 +442,3 @@ def _form(
         concurrency_limit=1,
         concurrency_id="compare",
     )
-
-
-def _side(compared: Compared, value: str, label: str, texts: SimpleNamespace) -> gr.Radio:
-    choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
-    return gr.Radio(choices, value=value, label=label)

@@ -271,7 +271,7 @@ class Law:
         except BaseException:
             self.unread = True
             raise
-        self.citations = Citations(references, len(self.articles))
+        self.citations = Citations(references)
         self.glossary = Glossary(definitions)
 
     def references(self, article: Article, language: Language, on: date | None) -> list[Note]:

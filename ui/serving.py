@@ -67,16 +67,17 @@ class PageAnswer(Answer):
     writing: NotRequired[str]
 
 
-class DayError(ValueError):
-    """A day that is not an ISO date."""
+class NarrowingError(ValueError):
+    """What was sent narrows no search.
 
+    Attributes:
+        reason: the key of its text: "no_choice", "no_day" or "no_law".
+        words: those that no law's name holds.
+    """
 
-class ChoiceError(ValueError):
-    """A value that is not among the choices."""
-
-
-class LawError(ValueError):
-    """No law's name contains the words that were given, which are the message."""
+    def __init__(self, reason: str, words: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.words = reason, words
 
 
 @dataclass(frozen=True)
@@ -111,22 +112,22 @@ class Narrowing:
             known_laws: all that are searched.
 
         Raises:
-            ChoiceError: `laws` is neither text nor a list of known laws, or `which` is wrong.
-            LawError: `laws` is a text that no known law's name holds.
-            DayError: `day` is neither empty nor an ISO day.
+            NarrowingError: `laws` is neither text nor a list of known laws, or no known law's name
+                holds the text; `which` is wrong; or `day` is neither empty nor an ISO day.
         """
         named = ""
         if isinstance(laws, str):
             named = " ".join(laws.split())
             laws = laws_named(named, known_laws) if named else []
         laws = [] if laws is None else laws
-        if not isinstance(laws, list) or len(laws) > len(known_laws):
-            raise ChoiceError
         known = set(known_laws)
-        if any(not isinstance(law, str) or law not in known for law in laws):
-            raise ChoiceError
-        if which not in WHICH:
-            raise ChoiceError
+        if (
+            which not in WHICH
+            or not isinstance(laws, list)
+            or len(laws) > len(known_laws)
+            or any(not isinstance(law, str) or law not in known for law in laws)
+        ):
+            raise NarrowingError("no_choice")
         return cls(tuple(dict.fromkeys(laws)), cast("Which", which), checked_day(day), named)
 
     def __bool__(self) -> bool:
@@ -164,7 +165,7 @@ def laws_named(words: str, laws: Sequence[str]) -> list[str]:
     A whole name stands for its law alone, though others hold its words too.
 
     Raises:
-        LawError: there are none.
+        NarrowingError: there are none.
     """
     words = words[:_LONGEST_NAME]
     parts = _folded(words).split()
@@ -172,7 +173,7 @@ def laws_named(words: str, laws: Sequence[str]) -> list[str]:
     found = [law for law, name in names.items() if name.split() == parts]
     found = found or [law for law, name in names.items() if all(part in name for part in parts)]
     if not found:
-        raise LawError(words)
+        raise NarrowingError("no_law", words)
     return found
 
 
@@ -184,16 +185,14 @@ def checked_day(given: object) -> date | None:
     """The day that an HTTP client sent; None where that is empty.
 
     Raises:
-        DayError: it is not an ISO day.
+        NarrowingError: it is not an ISO day.
     """
     if given is None or (isinstance(given, str) and not given.strip()):
         return None
-    if not isinstance(given, str) or len(given) > _LONGEST_DAY:
-        raise DayError
-    try:
-        return date.fromisoformat(given.strip())
-    except ValueError:
-        raise DayError from None
+    if isinstance(given, str) and len(given) <= _LONGEST_DAY:
+        with suppress(ValueError):
+            return date.fromisoformat(given.strip())
+    raise NarrowingError("no_day")
 
 
 class Searched:

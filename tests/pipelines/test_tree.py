@@ -165,7 +165,7 @@ def test_resident_parts_give_the_same_neighbourhood_as_the_whole_corpus():
     corpus = StatuteCorpus(some_law(60, 3))
     bare = [replace(article, text="") for article in corpus]
     structure = LawStructure(bare)
-    citations = Citations(cross_references(bare, iter(corpus)), len(corpus))
+    citations = Citations(cross_references(bare, iter(corpus)))
     for position in range(len(corpus)):
         resident = neighbourhood_in(structure, citations, position, corpus.__getitem__)
         assert resident == neighbourhood(corpus, position)
