@@ -267,7 +267,7 @@ def steps_in(
     steps: dict[tuple[str, str], Step] = {}
     for article, spans in read:
         text = str(article["content"])
-        patterns = _patterns().get(known_language(article.get("language")) or "")
+        patterns = _patterns().get(known_language(article.get("language")) or "", {})
         anchors = _anchors(text)
         for kind in STEP_KINDS if patterns else ():
             pattern = patterns[kind]

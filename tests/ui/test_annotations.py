@@ -1,22 +1,14 @@
-"""Excerpts never lose an exception, and what is added to the text changes none of its words."""
+"""What is added to the text of law changes none of its words."""
 
-import re
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.corpus import StatuteCorpus
 from components.statutes.excerpts import (
     Span,
-    best_provision,
     excerpt,
     lines_of,
-    matched_words,
-    provision_at,
     provisions_of,
     references_within,
-    related,
 )
 from components.statutes.lexical import analyzer
 from ui.annotations import Glossary, Note, definitions_in, shown_lines, steps_in
@@ -49,43 +41,6 @@ def test_the_points_of_a_list_within_a_line_stand_on_lines_of_their_own():
     assert words.replace(" ", "") == text.replace(" ", "").replace("\n", "")
 
 
-def test_a_paragraph_has_its_items_and_brings_what_limits_it():
-    provisions = provisions_of(DEPOSIT)
-    assert [each.number for each in provisions] == ["1", "2", "3", "4"]
-    assert [line.marker for line in provisions[2].lines] == ["(3)", "(a)", "(b)"]
-    chosen = best_provision(DEPOSIT, TERMS, "en")
-    assert chosen is not None and chosen.number == "2"
-    assert [each.number for each in related(DEPOSIT, chosen, "en")] == ["3"]
-    # A language whose exceptions are not known here: nothing is left out.
-    assert [each.number for each in related(DEPOSIT, chosen, "fi")] == ["1", "3", "4"]
-    assert provision_at(DEPOSIT, {"start": 0, "end": 60}) == provisions[0]
-    assert provision_at(DEPOSIT, None) is None
-
-
-def test_an_editors_note_is_the_best_passage_only_where_it_is_alone():
-    note = "(Inserted with effect from 1 January 2021: deposits.)"
-    rule = "(1) A contract ends (see Article 3)."
-    text = f"{note}\n{rule}"
-    chosen = best_provision(text, {"deposit"}, "en", [0.9, 0.1])
-    assert text[slice(*chosen.span)] == rule
-    assert best_provision(note, {"deposit"}, "en").span == (0, len(note))
-
-
-@pytest.mark.parametrize(
-    ("text", "number", "with_it"),
-    [
-        ("(1) A.\n(2) B.\n(3) Paragraphs (1) and (4) do not bind minors.\n(4) C.", "4", ["3"]),
-        ("(1) A.\n(2) B.\n(3) C.\n(4) Paragraphs (1) to (3) lapse after a year.", "2", ["4"]),
-        ("(1) A.\n(2) This Article does not apply to hotels.\n(3) B.", "3", ["2"]),
-        ("(1) A.\n(2) Under paragraph (1) nothing else is owed.", "1", ["2"]),
-        ("(1) A.\n(2) Paragraph (1) is read out.", "1", []),
-    ],
-)
-def test_a_paragraph_that_limits_another_is_known_by_its_words(text, number, with_it):
-    chosen = next(each for each in provisions_of(text) if each.number == number)
-    assert [each.number for each in related(text, chosen, "en")] == with_it
-
-
 def written(text: str, spans: tuple[Span, ...]) -> str:
     return "".join(
         segment.text or "…" for line in shown_lines(text, spans) for segment in line.segments
@@ -103,25 +58,6 @@ def test_what_is_left_out_shows_as_a_gap():
     assert "kept by the Registry" in written(DEPOSIT, whole.spans)
 
 
-LIMITS = re.compile(r"\b(?:unless|except|only|within|but)\b")
-
-
-def test_no_excerpt_of_the_demo_law_lacks_an_exception_of_its_paragraph():
-    corpus = StatuteCorpus.read("aldermere")
-    shortened = 0
-    for article in corpus:
-        for provision in provisions_of(article.text):
-            shown = excerpt(article.text, provision, article.language, (), words=0)
-            kept = " ".join(article.text[start:end] for start, end in shown.spans)
-            start, end = provision.span
-            shortened += len(kept) < end - start
-            own = re.split(r"(?<=[.;])\s+|\n", article.text[start:end])
-            for sentence in own:
-                if LIMITS.search(sentence):
-                    assert sentence in kept, (article.id, sentence)
-    assert shortened > 100
-
-
 LAWLIKE = st.text(st.sampled_from("ab (1)2.;\n\u2028\té"), max_size=80)
 
 
@@ -136,12 +72,6 @@ def test_marks_and_links_change_no_word(text, places):
     shown = [line.marker + "".join(each.text for each in line.segments) for line in lines]
     assert "".join("".join(shown).split()) == "".join(text.split())
     assert sum(map(len, (each.lines for each in provisions_of(text)))) == len(lines_of(text))
-
-
-def test_the_question_s_words_are_marked_in_any_form():
-    text = "Deposits are returned. A depositor is not a tenant, a de\u200bpo\u00adsit is."
-    spans = matched_words(text, [Span(0, len(text))], set(analyzer("en")("my deposit")), "en")
-    assert [text[start:end] for start, end in spans] == ["Deposits", "de\u200bpo\u00adsit"]
 
 
 def test_a_reference_to_a_paragraph_of_the_article_leads_there():
