@@ -296,6 +296,13 @@ def read_attention(
 # The picture: rows of fixed height, so that the lines between them need no measuring.
 
 
+@cache
+def english_texts() -> Mapping[str, Any]:
+    """The words of a picture; of two in a list, the first is singular."""
+    texts: dict[str, Any] = json.loads(files("pipelines").joinpath("tree.json").read_text("utf-8"))
+    return texts
+
+
 @dataclass(frozen=True)
 class Wording:
     """How a picture speaks. The defaults are English.
@@ -314,14 +321,7 @@ class Wording:
     day: Callable[[date], str] = date.isoformat
     zero_is_one: bool = False
     on: date | None = None
-    texts: Mapping[str, Any] = field(default_factory=lambda: english_texts())
-
-
-@cache
-def english_texts() -> Mapping[str, Any]:
-    """The words of a picture; of two in a list, the first is singular."""
-    texts: dict[str, Any] = json.loads(files("pipelines").joinpath("tree.json").read_text("utf-8"))
-    return texts
+    texts: Mapping[str, Any] = field(default_factory=english_texts)
 
 
 _LONGEST_TEXT = 1500  # characters looked at

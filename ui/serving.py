@@ -128,7 +128,7 @@ class Narrowing:
             or any(not isinstance(law, str) or law not in known for law in laws)
         ):
             raise NarrowingError("no_choice")
-        return cls(tuple(dict.fromkeys(laws)), cast("Which", which), checked_day(day), named)
+        return cls(tuple(dict.fromkeys(laws)), which, checked_day(day), named)
 
     def __bool__(self) -> bool:
         """Whether the reader narrowed it: to laws, or to other articles than today's or all."""
@@ -340,13 +340,14 @@ class Serving:
             if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
                 part.time_budget_ms = _RANKING_MS
         self._embedder = next(self._parts(StatuteTextEmbedder), None)
-        kinds = (StatuteHybridRetriever, StatuteEmbeddingRetriever)
         # What finds articles by meaning.
-        self._retriever = next(self._parts(*kinds), None)
+        self._retriever = next(self._parts(StatuteHybridRetriever), None) or next(
+            self._parts(StatuteEmbeddingRetriever), None
+        )
         self._threshold = self._calibrated()
 
-    def _parts(self, *kinds: type[_Part]) -> Iterator[_Part]:
-        return (part for part in parts_of(self._pipeline) if isinstance(part, kinds))
+    def _parts(self, kind: type[_Part]) -> Iterator[_Part]:
+        return (part for part in parts_of(self._pipeline) if isinstance(part, kind))
 
     @property
     def pipeline(self) -> Pipeline:
