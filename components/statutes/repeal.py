@@ -3,59 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from components.statutes.languages import words_of
 from components.statutes.sources.units import unit_pattern
 
-# By language; Danish also Norwegian, Czech also Slovak, Slovenian also Croatian and Serbian.
-_REPEALED = {
-    "ar": "ملغاة|ملغى|ملغي|ألغيت",
-    "bg": r"отм\.|отменен[аио]?|заличен[аои]?",
-    "ca": "derogad[ae]s?|derogats?|suprimi(?:t|da)|sense contingut",
-    "cs": r"zrušen[aoyýéá]?|vypušt[ěe]n[aoyýéá]?",
-    "da": "ophæve(?:t|de)|opphevet|opphevde|bortfal(?:t|det|let)|udgået",
-    "de": "(?:ersatzlos )?(?:weggefallen|aufgehoben|gestrichen)|entfallen|entfällt|gegenstandslos"
-    "|au(?:ß|ss)er kraft(?: getreten)?|jetzt (?=§|art)",
-    "el": r"καταργ(?:ήθηκ(?:ε|αν)|είται|ούνται|ημέν\w+)",
-    "en": "repealed|omitted|revoked|rescinded|(?:intentionally )?reserved|spent|deleted|lapsed"
-    r"|expired|superseded|renumbered|transferred|formerly|now (?=§|art|sec|s\.)"
-    "|ceased to have effect",
-    "es": "derogad[oa]s?|se derogan?|suprimid[oa]s?|anulad[oa]s?|(?:dejad[oa]s? )?sin efecto"
-    "|sin contenido|sin vigencia",
-    "et": "kehtetu(?:d|ks tunnistatud)?|välja jäetud",
-    "fi": "kumot(?:tu|ut)",
-    "fr": "abrogée?s?|supprimée?s?|sans objet|caducs?|caduques?|périmée?s?",
-    "hu": "hatályon kívül helyez(?:ve|te|ték)|hatályát vesztette",
-    "id": "dihapus(?:kan)?|dicabut",
-    "is": r"brottfall\w+|fell[dt]\w* (?:niður|brott|úr gildi)",
-    "it": "abrogat[oaie]|soppress[oaie]|senza oggetto",
-    "ja": "削除|廃止",
-    "ko": "삭제|폐지",
-    "lt": r"nete(?:ko|k[ęu]s\w*) galios|panaikint\w+",
-    "lv": "izslēgt[sia]|svītrot[sia]|zaudēj(?:is|usi|uši) spēku",
-    "nl": "vervallen|gereserveerd|ingetrokken|opgeheven",
-    "pl": "uchylon[yae]|skreślon[yae]|pominięt[yae]|utracił[ao]? moc",
-    "pt": "revogad[oa]s?|suprimid[oa]s?|eliminad[oa]s?",
-    "ro": "abrogat[ăei]?|abrogate",
-    "ru": r"утратил[аои]? силу|исключен[аоы]?|признан\w* утративш\w+ силу|отменен[аоы]?",
-    "sl": "črtan[aoi]?|brisan[aoi]?|ukinut[aoi]?|razveljavljen[aoi]?|prenehal[aoi]? veljati"
-    r"|presta(?:o|l[aoi]?) (?:da važi|važiti|veljati)|брисан[аои]?|престал?[аои] да важи",
-    "sq": "shfuqizuar",
-    "sv": "upphävd[at]?|upphävts?",
-    "th": "ยกเลิก",
-    "tr": "mülga|yürürlükten kaldırıl(?:mıştır|mış|dı)|iptal(?: edilmiştir)?",
-    "uk": "втратил[аои]? чинність|виключен[оаі]|скасован[оаі]",
-    "vi": "(?:đã )?(?:(?:bị|được) )?bãi bỏ|hết hiệu lực",
-    "zh": "已?(?:删除|刪除|废止|廢止)",
-}
-# Words of all languages that lead from these to the act or the day of the repeal.
-_BY = (
-    "by|under|from|on|with|as|effective|see|per|to|durch|mit|gem(?:äß|äss|\\.)|seit|ab|am|vom|zum"
-    "|par|depuis|le|à compter|avec|dal?|dall[ao]|dell[ao]|d[ae]ll'\\w+|del|con|ai sensi|por"
-    "|pel[ao]s?|segons|según|desde|en virtud|a partir|em|bij|met|ved|fra|iht|genom|från|prin|cu|a"
-    "|az|nuo|ar|s|z|na|podľa|podle|przez|ustawą|zakonom|zákon[eo]m|od|на|с|со|з|із|від|згідно"
-    "|законом|федеральным"
-    "|με|από|theo|bởi|từ|dengan|oleh|í|með|[la]:ll[aä]|lailla|art|section|§"
-)
 _UNIT = (
     f"(?:{unit_pattern('before')}|{unit_pattern('after')}|§§|arts?\\.|artt\\.|ss\\.|sections"
     "|articles|articoli|artículos|artigos|artikel[ns]?|artiklen|paragraf(?:en|o)?|paragraph"
@@ -80,14 +32,26 @@ _INSERTED = (
     r"|introdott[oa]|inserit[oa]|añadid[oa]|aditad[oa])\b.*?\d.*?[.)]\s+|\d{4} c\.[^\]]*;\s+)?"
 )
 _OPENED = r"[\s\[({（【〔<«*_\"'-]*"
-_NOTE = re.compile(
-    rf"{_OPENED}{_INSERTED}(?:(?:{_ITSELF})\s+{_UNIT}\s+(?:(?:{_IS})\s+)?"
-    rf"|(?:(?:\d[\w.–-]*\s*)?(?:{_UNIT}\s*{_NUMBER})+)?(?:(?:{_WAS})\s+)?)[\s.:–—-]*{_OPENED}"
-    rf"(?:{'|'.join(_REPEALED.values())})(?!\w)(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-# An act or a day has a number.
-_ACT_OR_DAY = re.compile(rf"\s*(?:[^\w\s]|\d|(?:{_BY})(?!\w)).*\d", re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def _note() -> re.Pattern[str]:
+    repealed = "|".join(words_of("repealed").values())
+    return re.compile(
+        rf"{_OPENED}{_INSERTED}(?:(?:{_ITSELF})\s+{_UNIT}\s+(?:(?:{_IS})\s+)?"
+        rf"|(?:(?:\d[\w.–-]*\s*)?(?:{_UNIT}\s*{_NUMBER})+)?(?:(?:{_WAS})\s+)?)[\s.:–—-]*{_OPENED}"
+        rf"(?:{repealed})(?!\w)(?P<rest>.*)",
+        re.IGNORECASE | re.DOTALL,
+    )
+
+
+@cache
+def _act_or_day() -> re.Pattern[str]:
+    """An act or a day has a number."""
+    by = words_of("repealed by")["*"]
+    return re.compile(rf"\s*(?:[^\w\s]|\d|(?:{by})(?!\w)).*\d", re.IGNORECASE | re.DOTALL)
+
+
 _OBLIGES = re.compile(
     r"\b(?:shall|must|may not|muss|müssen|darf|dürfen|doit|doivent|peut|peuvent|debe|deberán?"
     r"|puede|pueden|devem?|pode|deve|devono|può|possono|moet|moeten|skal|skall|ska)\b",
@@ -152,14 +116,14 @@ def _is_note(line: str) -> bool:
     line = _PARAGRAPH.sub("", line)
     if _DOTS.fullmatch(line):
         return True
-    note = _NOTE.match(line)
+    note = _note().match(line)
     if note is None:
         return False
     rest = note["rest"]
     if not re.search(r"\w", rest):
         return True
     is_bracketed = _IN_BRACKETS.match(line)
-    if not (is_bracketed or _ACT_OR_DAY.match(rest)) or _OBLIGES.search(rest):
+    if not (is_bracketed or _act_or_day().match(rest)) or _OBLIGES.search(rest):
         return False
     following = _NEXT_SENTENCE.search(rest)
     if following is None:

@@ -13,41 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-# Kinds of division from the top of a law down; words with a bar between them are of one kind.
-# A law uses some of them. Where two laws of a language use two orders (the Swiss Titel stands
-# above the Kapitel, the German one below the Abschnitt), the level that a format gives decides.
-_KINDS = {
-    "ca": "part llibre títol capítol secció subsecció",
-    "cs": "část hlava díl oddíl pododdíl",
-    "da": "bog|bog. del afsnit kapitel underkapitel",
-    "de": "buch teil hauptstück kapitel unterkapitel abschnitt unterabschnitt titel untertitel",
-    "en": "volume book title subtitle part chapter subchapter division subdivision subpart",
-    "es": "parte libro título subtítulo capítulo subcapítulo sección subsección",
-    "et": "raamat osa peatükk jagu jaotis alljaotis",
-    "fi": "kirja osa osasto luku alaluku",
-    "fr": (
-        "partie livre titre sous-titre chapitre sous-chapitre section sous-section paragraphe "
-        "sous-paragraphe"
-    ),
-    "hu": "könyv rész cím fejezet alcím",
-    "it": "parte libro titolo capo sezione paragrafo",
-    "ja": "編 章 節 款 目",
-    "ko": "편 장 절 관",
-    "lt": "knyga dalis skyrius skirsnis poskirsnis",
-    "lv": "sadaļa daļa nodaļa apakšnodaļa",
-    "nl": "boek deel hoofdstuk titel afdeling paragraaf|§ subparagraaf",
-    "no": "bok del avdeling kapittel|kapitel underkapittel avsnitt",
-    "pl": "księga część tytuł dział rozdział oddział pododdział",
-    "pt": "parte livro título subtítulo capítulo seção|secção subseção|subsecção",
-    "ro": "cartea partea titlul capitolul secțiunea|secţiunea subsecțiunea|subsecţiunea",
-    "ru": "часть раздел подраздел глава параграф",
-    "sk": "časť hlava diel oddiel pododdiel",
-    "sv": "balk avdelning|avd kapitel|kap avsnitt",
-    "sw": "sura sehemu",
-    "uk": "книга розділ підрозділ глава параграф",
-    "vi": "phần chương mục tiểu_mục",
-    "zh": "编|編 分编 章 节|節",
-}
+from components.statutes.languages import words_of
+
 _JOINED_NUMBER = {"ja": "第", "ko": "제", "zh": "第"}  # stands before the number, without a space
 ORDINALS = frozenset(
     (
@@ -162,7 +129,7 @@ def _primary(language: str | None) -> str:
 
 @cache
 def _ranks(language: str) -> dict[str, int]:
-    rows = _KINDS.get(language, "").split()
+    rows = words_of("divisions").get(language, "").split()
     ranks = {
         word.replace("_", " "): rank for rank, row in enumerate(rows) for word in row.split("|")
     }

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from components.statutes.article import Article
+from components.statutes.languages import words_of
 from components.statutes.sources.divisions import heading, in_small_letters
 from components.statutes.sources.markup import (
     Element,
@@ -74,33 +75,6 @@ _LONGEST_NAME = 100  # characters of a file of a package
 _WHOLE_PART = re.compile(r"\d+")
 
 _EUR_LEX = "https://eur-lex.europa.eu/legal-content"
-# The codes of EUR-Lex's addresses, by the codes of the files.
-_LANGUAGES = {
-    "BG": "BUL",
-    "ES": "SPA",
-    "CS": "CES",
-    "DA": "DAN",
-    "DE": "DEU",
-    "ET": "EST",
-    "EL": "ELL",
-    "EN": "ENG",
-    "FR": "FRA",
-    "GA": "GLE",
-    "HR": "HRV",
-    "IT": "ITA",
-    "LV": "LAV",
-    "LT": "LIT",
-    "HU": "HUN",
-    "MT": "MLT",
-    "NL": "NLD",
-    "PL": "POL",
-    "PT": "POR",
-    "RO": "RON",
-    "SK": "SLK",
-    "SL": "SLV",
-    "FI": "FIN",
-    "SV": "SWE",
-}
 
 
 def matches(head: bytes, path: Path) -> bool:
@@ -187,12 +161,12 @@ def _address(file: Element | None) -> str | None:
         year, number = numbers
         return f"{_EUR_LEX}/{language}/TXT/?uri=OJ:{series}_{year}{number.zfill(5)}"
     issue = [one_line(file.findtext(each)) for each in ("YEAR", "NO.OJ", "PAGE.FIRST", "PAGE.SEQ")]
-    if not all(each.isdigit() for each in issue) or language not in _LANGUAGES:
+    code = words_of("eur-lex").get(language)
+    if not all(each.isdigit() for each in issue) or code is None:
         return None
     year, number, page, sequence = issue
     volume = one_line(file.findtext("VOLUME.REF")) or "01"
     place = f"{year}.{number.zfill(3)}.{volume}.{page.zfill(4)}.{sequence.zfill(2)}"
-    code = _LANGUAGES[language]
     return f"{_EUR_LEX}/{language}/TXT/?uri=uriserv:OJ.{series}_.{place}.{code}"
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 import yaml
 
 from components.statutes.article import Article
-from components.statutes.languages import SAMPLE_CHARS, detected_language
+from components.statutes.languages import SAMPLE_CHARS, detected_language, words_of
 from components.statutes.repeal import is_repeal_note
 from components.statutes.sources.divisions import (
     ORDINALS,
@@ -62,22 +62,6 @@ _FRONT_MATTER = re.compile(r"\ufeff?---\r?\n(?P<fields>.*?)\n---[ \t]*(?:\n|$)",
 # Korea's files have Korean keys.
 _KEYS = {"제목": "title", "법령ID": "identifier", "출처": "source", "상태": "status"}
 _MATCHING = (b"\nidentifier:", "\n법령ID:".encode())
-
-# The language of each country's files; where it has several, the text tells.
-_LANGUAGES = {
-    **dict.fromkeys(("ar", "bo", "cl", "co", "cr", "ec", "es", "mx", "pe", "py", "uy", "ve"), "es"),
-    **dict.fromkeys(("au", "eu", "gb", "ie", "in", "ng", "nz", "uk", "us", "za"), "en"),
-    **dict.fromkeys(("at", "de", "li"), "de"),
-    **dict.fromkeys(("fr", "lu", "mc"), "fr"),
-    **dict.fromkeys(("br", "pt"), "pt"),
-    **dict.fromkeys(("it", "sm"), "it"),
-    "ad": "ca", "al": "sq", "am": "hy", "az": "az", "ba": "hr", "bg": "bg", "cn": "zh", "cy": "el",
-    "cz": "cs", "dk": "da", "ee": "et", "fi": "fi", "ge": "ka", "gr": "el", "hr": "hr", "hu": "hu",
-    "id": "id", "il": "he", "ir": "fa", "is": "is", "jp": "ja", "kr": "ko", "lt": "lt", "lv": "lv",
-    "md": "ro", "me": "sr", "mk": "mk", "mt": "mt", "nl": "nl", "no": "no", "pl": "pl", "ro": "ro",
-    "rs": "sr", "ru": "ru", "se": "sv", "si": "sl", "sk": "sk", "th": "th", "tr": "tr", "tw": "zh",
-    "ua": "uk", "vn": "vi",
-}  # fmt: skip
 
 # Fields with other names of a law.
 _NAMES = ("short_title", "short_name", "abbreviation", "acronym", "popular_name", "common_name")
@@ -249,7 +233,10 @@ def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | N
             problems.append(place.problem("is missing", "Write it in the front matter.", name))
             return None
     country = fields.get("country", "").lower() or ("kr" if "법령MST" in fields else "")
-    language = fields.get("language") or _LANGUAGES.get(country)
+    countries = words_of("countries").items()
+    language = fields.get("language") or next(
+        (tag for tag, names in countries if country in names.split()), None
+    )
     if language is None:
         language = detected_language(body[:SAMPLE_CHARS])
     source = fields.get("source", "")

@@ -9,6 +9,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from components.statutes.languages import words_of
+
 
 class UnitWords(NamedTuple):
     """How a language writes an article's number.
@@ -23,49 +25,8 @@ class UnitWords(NamedTuple):
 
 
 UNIT_WORDS = {
-    "ar": UnitWords("المادة مادة"),
-    "az": UnitWords("maddə"),
-    "bg": UnitWords("член чл. §"),
-    "ca": UnitWords("article art."),
-    "cs": UnitWords("článek čl. §"),
-    "da": UnitWords("§ artikel art."),
-    "de": UnitWords("§ artikel art."),
-    "el": UnitWords("άρθρο άρθρου άρθρα αρθρο αρθρα αρ."),
-    "en": UnitWords("article art. section sec. s. § rule regulation reg."),
-    "es": UnitWords("artículo articulo art."),
-    "et": UnitWords("§ artikkel", "artikkel"),
-    "fa": UnitWords("ماده"),
-    "fi": UnitWords("pykälä", "§"),
-    "fr": UnitWords("article art."),
-    "he": UnitWords("סעיף"),
-    "hr": UnitWords("članak član čl."),
-    "hu": UnitWords("", "§ cikk"),
-    "hy": UnitWords("հոդված"),
-    "id": UnitWords("pasal"),
-    "is": UnitWords("", "gr. grein"),
-    "it": UnitWords("articolo articoli art. artt."),
-    "ka": UnitWords("მუხლი"),
-    "ko": UnitWords(),  # 제3조
-    "lt": UnitWords("", "straipsnis straipsnio str."),
-    "lv": UnitWords("", "pants panta p."),
-    "mk": UnitWords("член чл."),
-    "mt": UnitWords("artikolu"),
-    "nl": UnitWords("artikel artikelen art."),
-    "no": UnitWords("§ artikkel"),
-    "pl": UnitWords("artykuł art. §"),
-    "pt": UnitWords("artigo art."),
-    "ro": UnitWords("articolul articol art."),
-    "ru": UnitWords("статья статьи статьей статьёй статье ст."),
-    "sk": UnitWords("článok čl. §"),
-    "sl": UnitWords("", "člen člena čl."),
-    "sq": UnitWords("neni"),
-    "sr": UnitWords("члан чл. član čl."),
-    "sv": UnitWords("artikel", "§"),
-    "sw": UnitWords("ibara"),
-    "th": UnitWords("มาตรา"),
-    "tr": UnitWords("madde md.", "madde"),
-    "uk": UnitWords("стаття статті статтею ст."),
-    "vi": UnitWords("điều"),
+    language: UnitWords(before, words_of("article after").get(language, ""))
+    for language, before in words_of("article before").items()
 }
 """By language; Chinese, Japanese and Korean write the number between two signs."""
 
