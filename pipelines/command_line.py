@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from components.statutes.article import iso_day
-from components.statutes.sources.records import CorpusError
+from components.statutes.sources.reading import CorpusError
 from pipelines.checking import LoadingError
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130

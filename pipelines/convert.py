@@ -26,7 +26,7 @@ from pipelines import command_line
 from pipelines.command_line import DONE, say, show
 
 if TYPE_CHECKING:
-    from components.statutes.sources.records import Problem
+    from components.statutes.sources.reading import Problem
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -30,7 +30,7 @@ from components.statutes.article import Article, articles_of_laws, indexed_text
 from components.statutes.corpus import canonical_line, iter_articles, with_languages
 from components.statutes.identity import DistinctLaws
 from components.statutes.lexical import analysis_version, analyzer
-from components.statutes.sources.records import Problem
+from components.statutes.sources.reading import Problem
 from components.stores.engines.base import (
     INDEXING,
     LAW,

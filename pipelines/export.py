@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components.statutes.article import articles_of_laws
-from components.statutes.sources.records import CorpusError
+from components.statutes.sources.reading import CorpusError
 from pipelines import command_line
 from pipelines.command_line import DONE, say, show
 from pipelines.convert import corpus_file

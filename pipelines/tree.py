@@ -76,9 +76,9 @@ def _read(source: str) -> StatuteCorpus:
         CorpusError: It cannot be read.
     """
     from components.statutes.corpus import StatuteCorpus
-    from components.statutes.sources import bsard, opening
+    from components.statutes.sources import corpora, opening
 
-    names = [opening.DEMO_LAW, bsard.HUB_NAME]
+    names = [opening.DEMO_LAW, corpora.HUB_NAME]
     path = Path(source)
     if source not in names and not path.exists():
         beside = path.parent.iterdir() if path.parent.is_dir() else ()

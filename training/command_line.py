@@ -103,7 +103,7 @@ def run(work: Callable[[], None]) -> int:
     from safetensors import SafetensorError
 
     from components.models.errors import ModelError
-    from components.statutes.sources.records import CorpusError
+    from components.statutes.sources.reading import CorpusError
 
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)

@@ -247,13 +247,13 @@ class Reproduction:
     @cached_property
     def own_data(self) -> bool:
         """Whether the law is the paper's own data set."""
-        from components.statutes.sources import bsard, soict
+        from components.statutes.sources import corpora
 
-        place = self._settings.data
-        module = soict if self._settings.paper == "soict" else bsard
-        if place == bsard.HUB_NAME:
-            return module is bsard
-        return Path(place).is_dir() and module.matches(Path(place))
+        place, is_soict = self._settings.data, self._settings.paper == "soict"
+        if place == corpora.HUB_NAME:
+            return not is_soict
+        own = corpora.Soict() if is_soict else corpora.Bsard()
+        return Path(place).is_dir() and own.matches(Path(place))
 
     @cached_property
     def data(self) -> TrainingData:

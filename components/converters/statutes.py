@@ -15,7 +15,7 @@ from components.parameters import StatuteComponent
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.identity import DistinctLaws
-from components.statutes.sources.records import CorpusError, Problem
+from components.statutes.sources.reading import CorpusError, Problem
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from components.retrievers.validity import TODAY
 from components.statutes.corpus import read_questions
 from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
-from components.statutes.sources.records import CorpusError, Problem
+from components.statutes.sources.reading import CorpusError, Problem
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 

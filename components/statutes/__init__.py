@@ -11,7 +11,7 @@ from components.statutes.graph import (
     cross_references,
 )
 from components.statutes.question import MAX_QUESTION_CHARS, Question, QuestionError, clean_question
-from components.statutes.sources.records import CorpusError, Problem
+from components.statutes.sources.reading import CorpusError, Problem
 from components.statutes.tree import LegislativeTree
 
 __all__ = [

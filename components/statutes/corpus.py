@@ -18,7 +18,7 @@ from components.statutes.identity import DistinctLaws
 from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
-from components.statutes.sources.records import CorpusError, Place, Problem, name_of
+from components.statutes.sources.reading import CorpusError, Place, Problem, name_of
 
 SHOWN_IDS = 5
 SHOWN_LAWS = 5

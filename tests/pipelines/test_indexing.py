@@ -16,7 +16,7 @@ from components.models.errors import ModelError
 from components.retrievers.citation import citation_index
 from components.retrievers.embedding import recorded_weight
 from components.retrievers.hybrid import StatuteHybridRetriever
-from components.statutes.sources.records import CorpusError
+from components.statutes.sources.reading import CorpusError
 from components.stores.database import OpenFile, open_store
 from components.stores.rows import StoreError
 from components.stores.sqlite import StatuteDocumentStore

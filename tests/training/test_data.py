@@ -15,7 +15,7 @@ from repeated_law import forbidden, repeated_laws
 from components.models.folder import MANIFEST_FILE, Manifest
 from components.statutes.article import normalised
 from components.statutes.question import Question
-from components.statutes.sources.records import CorpusError
+from components.statutes.sources.reading import CorpusError
 from training.ablation.arms import Dataset
 from training.ablation.grid import AblationSettings, GraphAblationSettings, GridSettings
 from training.clean_questions import each_in_one_split, main

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from safetensors import SafetensorError
 
-from components.statutes.sources.records import CorpusError, Problem
+from components.statutes.sources.reading import CorpusError, Problem
 from training.ablation.grid import (
     AblationSettings,
     GraphAblationSettings,

@@ -24,41 +24,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import takewhile
 from pathlib import Path
 
 from babel.core import get_global
+from lxml import etree
 
-from components.statutes.article import Article
-from components.statutes.sources.divisions import DivisionPath, division, heading, split_run
-from components.statutes.sources.markup import (
-    LINE_BREAK,
+from components.statutes.sources import markup
+from components.statutes.sources.markup import LANG, LINE_BREAK, Element, Layout, headings_from
+from components.statutes.sources.reading import (
+    NO_LAW,
     RAISED_DIGITS,
-    Element,
     Law,
-    Layout,
+    LawAndUnits,
     Tally,
     Unit,
-    articles_of,
-    child,
     day,
     eu_names,
-    headings_above,
-    is_within,
-    local_name,
-    named,
     one_line,
-    parse,
-    raise_exponents,
-    remove,
-    root_name,
 )
-from components.statutes.sources.records import Place, Problem
-from components.statutes.sources.units import numbered_heading
-
-NAME = "akoma-ntoso"
+from components.statutes.sources.units import (
+    DivisionPath,
+    division,
+    heading,
+    numbered_heading,
+    split_run,
+)
 
 LAYOUT = Layout(
     paragraphs=(
@@ -89,43 +81,33 @@ _PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:
 _VERSION = re.compile(r"/\d{8}$|/\d{4}-\d\d-\d\d$|/!?main(?:-text)?/?$|/$")
 
 
-def matches(head: bytes, path: Path) -> bool:  # noqa: ARG001 (part of every format's contract)
-    """XML whose root is `akomaNtoso`."""
-    return root_name(head) == "akomaNtoso"
+def _matches(head: bytes) -> bool:
+    return markup.root_name(head) == "akomaNtoso"
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the articles of one document.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    root = parse(path, problems)
-    if root is None:
-        return
-    document = next((each for each in root if child(each, "meta") is not None), None)
-    body = None if document is None else next(document.iterchildren(*named(root, _BODIES)), None)
+def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
+    document = next((each for each in root if markup.child(each, "meta") is not None), None)
+    parts = () if document is None else document.iterchildren(*markup.named(root, _BODIES))
+    body = next(iter(parts), None)
     if document is None or body is None:
-        return
-    units = _units(body)
-    act = _Act.of(document, path)
-    tally = Tally()
-    tally.count(document, _COUNTED)
+        return NO_LAW
+    units = _own_units(body)
+    act = _Act(document, path)
+    markup.count(tally, document, _COUNTED)
     _count_text(body, units, tally)
     attached = _attached_articles(document)
-    annexes = sum(1 for _ in document.iter(*named(root, ("attachment",))))
+    annexes = sum(1 for _ in document.iter(*markup.named(root, ("attachment",))))
     tally.add("left out", "annex", annexes - len(attached))
     _number_lists(body)
-    raise_exponents(document.iter(*named(root, ("sup",))))
+    markup.raise_exponents(document.iter(*markup.named(root, ("sup",))))
     if act.country == "it":
         _break_plain_lists(body, _PLAIN_ITEM)
     for each in attached:
         _break_plain_lists(each, _PLAIN_LINE)
-    headings = _headings(body, units, act, tally)
-    heads = [_head(unit, act) for unit in units]
+    headings = _headings(body, units, act.language, tally)
+    heads = [_Head(unit, act.language) for unit in units]
     labels = _labels_of_provisos(units, heads)
     texts = LAYOUT.texts(document if attached else body, [*units, *attached])
-    law = Law(act.id, act.title, act.language, act.url, act.other_names)
     found: list[tuple[Unit, str]] = []
     for unit, above, head, text in zip(units, headings, heads, texts, strict=False):
         start, end = act.days(unit)
@@ -135,7 +117,7 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         if not text:
             text = head.note()
             tally.add("without words but a title or note", "article")
-        number = head.number or unit.get("eId") or local_name(unit)
+        number = head.number or unit.get("eId") or markup.local_name(unit)
         number += labels.get(unit, "")
         of_unit = Unit(
             unit.get("eId") or unit.get("id") or number,
@@ -150,14 +132,17 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         )
         found.append((of_unit, text))
     found += _of_attachments(attached, texts[len(units) :])
-    yield from articles_of(path, law, found, tally, problems, "article")
+    return act.law, found
 
 
-def _units(body: Element) -> list[Element]:
+FORMAT = markup.xml_format("akoma-ntoso", _matches, _units)
+
+
+def _own_units(body: Element) -> list[Element]:
     """The act's own articles, and its sections where they are no divisions, in their order."""
-    article, section = named(body, ("article", "section"))
-    quoting = frozenset(named(body, _QUOTING))
-    own = [each for each in body.iter(article, section) if not is_within(each, quoting)]
+    article, section = markup.named(body, ("article", "section"))
+    quoting = frozenset(markup.named(body, _QUOTING))
+    own = [each for each in body.iter(article, section) if not markup.is_within(each, quoting)]
     holding = {
         above for each in own if each.tag == article for above in each.iterancestors(section)
     }
@@ -190,17 +175,17 @@ def _passages(element: Element, units: set[Element]) -> Iterator[Element]:
             yield inner
             continue
         inside = (each for each in inner if each not in units)
-        waiting.extend(each for each in inside if local_name(each) not in _NO_PASSAGE)
+        waiting.extend(each for each in inside if markup.local_name(each) not in _NO_PASSAGE)
 
 
 def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
     """Count the articles that are text of another, and the passages that stand in no unit."""
     names = {each.tag for each in units}
-    quoting = frozenset(named(body, _QUOTING))
+    quoting = frozenset(markup.named(body, _QUOTING))
     of_units = set(units)
-    for each in body.iter(*named(body, ("article", "section"))):
-        name = local_name(each)
-        if each.tag in names and is_within(each, quoting):
+    for each in body.iter(*markup.named(body, ("article", "section"))):
+        name = markup.local_name(each)
+        if each.tag in names and markup.is_within(each, quoting):
             tally.add("kept as text", f"quoted {name}")
         elif name == "article" and each not in of_units:
             tally.add("kept as text", "article inside another")
@@ -216,50 +201,39 @@ def _from(element: Element) -> Iterator[Element]:
     yield from element.iterancestors()
 
 
-@dataclass(frozen=True)
 class _Head:
-    """What stands above an article's text.
+    """What stands above an article's text, which it takes out of the article.
 
     Attributes:
         number: Without the word for "article".
         printed: The number as it stands there.
         title: May be empty.
-        element: The number, which is no longer in the tree; None where there is none.
     """
 
-    number: str
-    printed: str
-    title: str
-    element: Element | None
+    def __init__(self, unit: Element, language: str | None) -> None:
+        self._element = found = markup.child(unit, "num")
+        if found is not None:
+            for raised in found:
+                if markup.local_name(raised) == "sup":
+                    raised.text = (raised.text or "").translate(RAISED_DIGITS)
+            markup.remove(found)
+        self.printed = printed = LAYOUT.line(found)
+        # A second number is the EU's way to print a title.
+        second = markup.local_name(unit[0]) if len(unit) else ""
+        self.title = LAYOUT.take(unit, second) if second in ("num", "heading") else ""
+        label = numbered_heading(printed, language)
+        number = printed.rstrip(". ") or printed
+        if label is not None and label.unit and label.unit[0] != "§" and not label.title:
+            number = label.number
+        if language == "en" and markup.local_name(unit) == "section" and number[:1].isdigit():
+            number = f"Section {number}"  # a bare number is an article's
+        self.number = number
 
     def note(self) -> str:
         """The footnotes of the number."""
-        if self.element is None:
+        if self._element is None:
             return ""
-        return " ".join(map(_NOTES.line, self.element.iter("{*}authorialNote")))
-
-
-def _head(unit: Element, act: _Act) -> _Head:
-    """Takes number and title out of the unit."""
-    found = child(unit, "num")
-    if found is not None:
-        for raised in found:
-            if local_name(raised) == "sup":
-                raised.text = (raised.text or "").translate(RAISED_DIGITS)
-    printed = LAYOUT.line(found)
-    if found is not None:
-        remove(found)
-    following = unit[0] if len(unit) else None
-    # A second number is the EU's way to print a title.
-    second = "" if following is None else local_name(following)
-    title = LAYOUT.take(unit, second) if second in ("num", "heading") else ""
-    label = numbered_heading(printed, act.language)
-    number = printed.rstrip(". ") or printed
-    if label is not None and label.unit and label.unit[0] != "§" and not label.title:
-        number = label.number
-    if act.language == "en" and local_name(unit) == "section" and number[:1].isdigit():
-        number = f"Section {number}"  # a bare number is an article's
-    return _Head(number, printed, title, found)
+        return " ".join(map(_NOTES.line, self._element.iter("{*}authorialNote")))
 
 
 _FINAL_TITLES = {"schlusstitel": "SchlT", "titre final": "Tit. fin.", "titolo finale": "Tit. fin."}
@@ -276,7 +250,7 @@ def _labels_of_provisos(units: Sequence[Element], heads: Sequence[_Head]) -> dic
     labels: dict[Element, str] = {}
     for unit, proviso in zip(units, provisos, strict=True):
         if proviso is not None and proviso in again:
-            name = LAYOUT.line(child(proviso, "heading")).partition(":")[0]
+            name = LAYOUT.line(markup.child(proviso, "heading")).partition(":")[0]
             labels[unit] = f" {_FINAL_TITLES.get(name.lower(), name)}".rstrip()
     return labels
 
@@ -300,7 +274,7 @@ def _attached_articles(document: Element) -> list[Element]:
         for each in document.iterfind("{*}attachments/{*}attachment/{*}doc")
         if _ATTACHED.fullmatch(each.get("name", ""))
         and not _TREATY.match(each.get("name"))
-        and (body := child(each, "mainBody")) is not None
+        and (body := markup.child(each, "mainBody")) is not None
     ]
 
 
@@ -327,32 +301,37 @@ def _of_attachments(
 
 
 def _headings(
-    body: Element, units: Sequence[Element], act: _Act, tally: Tally
+    body: Element, units: Sequence[Element], language: str | None, tally: Tally
 ) -> list[tuple[str, ...]]:
     """The headings above each unit."""
-    if _is_flattened(body, act):
-        return _rebuilt(body, units, act, tally)
-    known: dict[Element, tuple[str, ...]] = {body: ()}
-    return [headings_above(unit.getparent(), _division_title, known) for unit in units]
+    if _is_flattened(body, language):
+        return _rebuilt(body, units, language, tally)
+    headings = headings_from(_division_title, body)
+    return [headings(unit.getparent()) for unit in units]
 
 
 def _division_title(element: Element) -> str:
-    return heading(LAYOUT.line(child(element, "num")), LAYOUT.line(child(element, "heading")))
+    return heading(*_labels(element))
 
 
-def _is_flattened(body: Element, act: _Act) -> bool:
+def _labels(element: Element) -> list[str]:
+    """Number and title of a division."""
+    return [LAYOUT.line(markup.child(element, name)) for name in ("num", "heading")]
+
+
+def _is_flattened(body: Element, language: str | None) -> bool:
     """Whether divisions that stand in one another by their words are siblings of one name."""
     ranks: dict[str, set[int]] = {}
     for element in body:
-        number = child(element, "num")
-        rank = None if number is None else division(LAYOUT.line(number), act.language).rank
+        number = markup.child(element, "num")
+        rank = None if number is None else division(LAYOUT.line(number), language).rank
         if rank is not None:
-            ranks.setdefault(local_name(element), set()).add(rank)
+            ranks.setdefault(markup.local_name(element), set()).add(rank)
     return any(len(of_name) > 1 for of_name in ranks.values())
 
 
 def _rebuilt(
-    body: Element, units: Sequence[Element], act: _Act, tally: Tally
+    body: Element, units: Sequence[Element], language: str | None, tally: Tally
 ) -> list[tuple[str, ...]]:
     path = DivisionPath()
     found: list[tuple[str, ...]] = []
@@ -363,9 +342,9 @@ def _rebuilt(
             titles = map(_division_title, [*between][-2::-1])
             found.append((*path.headings(), *filter(None, titles)))
         elif element.getparent() is body:
-            printed = " ".join(LAYOUT.line(child(element, name)) for name in ("num", "heading"))
-            for part in split_run(printed.strip(), act.language) if printed.strip() else ():
-                path.enter(division(part, act.language))
+            printed = " ".join(_labels(element)).strip()
+            for part in split_run(printed, language) if printed else ():
+                path.enter(division(part, language))
     tally.add("repaired", "division", path.repaired)
     tally.add("unknown", "division", path.unknown)
     return found
@@ -376,7 +355,7 @@ def _rebuilt(
 
 def _number_lists(body: Element) -> None:
     """Give the items of Luxembourg's lists the marks that its style sheet prints."""
-    for each in body.iter(*named(body, ("ol",))):
+    for each in body.iter(*markup.named(body, ("ol",))):
         symbol = next((value for name, value in each.items() if name.endswith("symbol")), "")
         start, mark = symbol[:1], symbol[1:]
         if start not in ("a", "1") or not mark:
@@ -387,194 +366,141 @@ def _number_lists(body: Element) -> None:
 
 
 def _break_plain_lists(body: Element, lines: re.Pattern[str]) -> None:
-    for element in body.iter(*named(body, ("p", "ins", "del", "ref", "i", "b"))):
+    for element in body.iter(*markup.named(body, ("p", "ins", "del", "ref", "i", "b"))):
         if element.text and "\n" in element.text:
             element.text = lines.sub(LINE_BREAK, element.text)
-        if element.tail and "\n" in element.tail and local_name(element) != "p":
+        if element.tail and "\n" in element.tail and markup.local_name(element) != "p":
             element.tail = lines.sub(LINE_BREAK, element.tail)
 
 
 # The act.
 
+_NOTHING = etree.Element("nothing")
+_IN_PREFACE = ("docType", "docDate", "docNumber", "docTitle", "shortTitle", "longTitle")
 
-@dataclass(frozen=True)
+
 class _Act:
     """What the metadata and the preface say of an act.
 
     Attributes:
-        id: Its key, with its language and version where they are known: "act/1990/7/it@2001-02-03".
-        title: What a citation calls it, where the document says it.
+        law: The act, whose key has its language and version where they are known:
+            "act/1990/7/it@2001-02-03".
         language: BCP 47 tag.
         country: In small letters.
-        url: Its official address.
-        events: Days of its life, by id.
-        periods: First and last event of its periods, by id.
-        other_names: Its short title and abbreviation, or its kind and number.
     """
 
-    id: str
-    title: str
-    language: str | None
-    country: str
-    url: str | None
-    events: dict[str, date]
-    periods: dict[str, tuple[str | None, str | None]]
-    other_names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, document: Element, path: Path) -> _Act:
-        """Read from the document's `meta` and `preface`."""
-        meta: Element = child(document, "meta")
-        work, expression = (next(meta.iter(f"{{*}}FRBR{name}"), None) for name in _LEVELS)
-        country = _value(work, "FRBRcountry").rpartition("/")[2].lower()[:2]
-        language = _language(expression)
-        aliases = {
+    def __init__(self, document: Element, path: Path) -> None:
+        meta: Element = markup.child(document, "meta")
+        levels = (next(meta.iter(f"{{*}}FRBR{name}"), _NOTHING) for name in ("Work", "Expression"))
+        self._work, self._expression = levels
+        self._aliases = {
             each.get("name"): each.get("value") or ""
-            for level in (work, expression)
-            if level is not None
+            for level in (self._work, self._expression)
             for each in level.iterchildren("{*}FRBRalias")
         }
-        uri = _value(work, "FRBRuri") or _value(work, "FRBRthis")
+        preface = markup.child(document, "preface")
+        self._preface = _NOTHING if preface is None else preface
+        self._printed = {name: self._line(name) for name in _IN_PREFACE}
+        self.country = _value(self._work, "FRBRcountry").rpartition("/")[2].lower()[:2]
+        tag = _value(self._expression, "FRBRlanguage", "language").rpartition("/")[2]
+        tag = tag.split("-")[0].lower()
+        self.language = get_global("language_aliases").get(tag, tag) or None
+        uri = _value(self._work, "FRBRuri") or _value(self._work, "FRBRthis")
         key = re.sub(r"^https?://[^/]+/|^/?akn/|^/", "", uri)
         while (shorter := _VERSION.sub("", key)) != key:
             key = shorter
         key = key or path.name.split(".")[0]
-        version = _version(expression, country)
-        days = (
-            (each.get("eId") or each.get("id"), day(each.get("date")))
-            for each in meta.iter("{*}eventRef")
-        )
-        return cls(
-            id=(f"{key}/{language}" if language else key) + (f"@{version}" if version else ""),
-            title=_title(document, work, language, country, aliases) or key,
-            language=language,
-            country=country,
-            url=_url(work, expression, aliases, country),
-            events={event: on for event, on in days if event and on},
-            periods=_periods(meta),
-            other_names=_other_names(document, work, language, country, aliases),
-        )
+        title = self._title() or key
+        key += f"/{self.language}" if self.language else ""
+        if (version := self._version()) is not None:
+            key += f"@{version}"
+        names = tuple(self._other_names())
+        self.law = Law(key, title, self.language, self._url(), names)
+        events = ((_id(each), day(each.get("date"))) for each in meta.iter("{*}eventRef"))
+        self._events = {event: on for event, on in events if event and on}
+        self._periods = {
+            _id(group): (interval.get("start"), interval.get("end"))
+            for group in meta.iter("{*}temporalGroup")
+            if (interval := markup.child(group, "timeInterval")) is not None
+        }
 
     def days(self, unit: Element) -> tuple[date | None, date | None]:
         """First and last day of a unit in force; None where the act does not say."""
-        start, end = unit.get("start"), unit.get("end")
-        if (period := (unit.get("period") or "").lstrip("#")) in self.periods:
-            start, end = self.periods[period]
-        first = self.events.get((start or "").lstrip("#"))
-        after = self.events.get((end or "").lstrip("#"))
+        period = (unit.get("period") or "").lstrip("#")
+        start, end = self._periods.get(period, (unit.get("start"), unit.get("end")))
+        first = self._events.get((start or "").lstrip("#"))
+        after = self._events.get((end or "").lstrip("#"))
         return first, after - timedelta(days=1) if after else None
 
+    def _line(self, name: str) -> str:
+        return LAYOUT.line(next(self._preface.iter(f"{{*}}{name}"), None))
 
-_LEVELS = ("Work", "Expression")
-
-
-def _value(level: Element | None, name: str) -> str:
-    found = None if level is None else child(level, name)
-    return "" if found is None else (found.get("value") or "").strip()
-
-
-def _periods(meta: Element) -> dict[str, tuple[str | None, str | None]]:
-    found: dict[str, tuple[str | None, str | None]] = {}
-    for group in meta.iter("{*}temporalGroup"):
-        interval = child(group, "timeInterval")
-        if interval is not None:
-            name = group.get("eId") or group.get("id") or ""
-            found[name] = interval.get("start"), interval.get("end")
-    return found
-
-
-def _version(expression: Element | None, country: str) -> date | None:
-    """The first day of the version, from the publishers that give it."""
-    if expression is None:
-        return None
-    dates = {
-        each.get("name") or "": day(each.get("date"))
-        for each in expression.iterchildren("{*}FRBRdate")
-    }
-    return dates.get("jolux:dateApplicability") or (dates.get("") if country == "it" else None)
-
-
-def _language(expression: Element | None) -> str | None:
-    found: Element | None = None if expression is None else child(expression, "FRBRlanguage")
-    tag = "" if found is None else (found.get("language") or "")
-    tag = tag.rpartition("/")[2].split("-")[0].lower()
-    return get_global("language_aliases").get(tag, tag) or None
-
-
-def _url(
-    work: Element | None, expression: Element | None, aliases: dict[str, str], country: str
-) -> str | None:
-    if urn := aliases.get("urn:nir"):
-        return f"https://www.normattiva.it/uri-res/N2Ls?{urn}"
-    if celex := aliases.get("CELEX"):
-        return f"https://eur-lex.europa.eu/legal-content/EN/TXT/?uri=CELEX:{celex}"
-    uris = (_value(level, name) for level in (expression, work) for name in _URIS)
-    named_uris = [aliases.get("eli", ""), *uris]
-    if found := next((uri for uri in named_uris if uri.startswith("http")), None):
-        return found.rstrip("/")
-    if country == "de" and (uri := _value(work, "FRBRuri")).startswith("eli/"):
-        return f"https://www.recht.bund.de/{uri}"
-    return None
-
-
-_URIS = ("FRBRuri", "FRBRthis")
-
-
-def _title(
-    document: Element,
-    work: Element | None,
-    language: str | None,
-    country: str,
-    aliases: dict[str, str],
-) -> str:
-    preface = child(document, "preface")
-    parts: dict[str, str] = {}
-    if preface is not None:
-        for name in ("docType", "docDate", "docNumber", "docTitle", "shortTitle", "longTitle"):
-            parts[name] = LAYOUT.line(next(preface.iter(f"{{*}}{name}"), None))
-    if country == "it" and parts.get("docDate"):
-        title = re.sub(r"\s*\(\w+\)$", "", parts["docTitle"])
-        act = f"{parts['docType'].capitalize()} {parts['docDate']}, n. {parts['docNumber']}"
-        return f"{act}. {title}".rstrip(". ")
-    short = parts.get("shortTitle", "")
-    if short and not short.startswith("("):
-        return short
-    if parts.get("docTitle"):
-        return parts["docTitle"].replace(f" {short}", "") if short else parts["docTitle"]
-    names = [] if work is None else list(work.iterchildren("{*}FRBRname"))
-    of_language = [each for each in names if each.get(_LANG) in (language, None)]
-    name = next((one_line(each.get("value")) for each in of_language if each.get(_LANG)), "")
-    first = None if preface is None else next(preface.iter("{*}p"), None)
-    return parts.get("longTitle") or name or aliases.get("title", "") or LAYOUT.line(first)
-
-
-def _other_names(
-    document: Element,
-    work: Element | None,
-    language: str | None,
-    country: str,
-    aliases: dict[str, str],
-) -> tuple[str, ...]:
-    names: list[str] = []
-    for each in () if work is None else work.iterchildren("{*}FRBRname"):
-        if each.get(_LANG) == language:
-            names += [each.get("shortForm") or "", one_line(each.get("value"))]
-    names += [aliases.get(name, "") for name in ("titleShort", "short", "abbreviation")]
-    preface = child(document, "preface")
-    if preface is not None:
-        fields = {
-            name: LAYOUT.line(next(preface.iter(f"{{*}}{name}"), None))
-            for name in ("docTitle", "shortTitle", "docType", "docDate", "docNumber")
+    def _version(self) -> date | None:
+        """The first day of the version, from the publishers that give it."""
+        dates = {
+            each.get("name") or "": day(each.get("date"))
+            for each in self._expression.iterchildren("{*}FRBRdate")
         }
+        of_italy = dates.get("") if self.country == "it" else None
+        return dates.get("jolux:dateApplicability") or of_italy
+
+    def _url(self) -> str | None:
+        if urn := self._aliases.get("urn:nir"):
+            return f"https://www.normattiva.it/uri-res/N2Ls?{urn}"
+        if celex := self._aliases.get("CELEX"):
+            return f"https://eur-lex.europa.eu/legal-content/EN/TXT/?uri=CELEX:{celex}"
+        uris = [self._aliases.get("eli", "")]
+        for level in (self._expression, self._work):
+            uris += [_value(level, name) for name in ("FRBRuri", "FRBRthis")]
+        if found := next((uri for uri in uris if uri.startswith("http")), None):
+            return found.rstrip("/")
+        if self.country == "de" and (uri := _value(self._work, "FRBRuri")).startswith("eli/"):
+            return f"https://www.recht.bund.de/{uri}"
+        return None
+
+    def _title(self) -> str:
+        """What a citation calls the act, where the document says it."""
+        printed = self._printed
+        short, title = printed["shortTitle"], printed["docTitle"]
+        if self.country == "it" and printed["docDate"]:
+            act = f"{printed['docType'].capitalize()} {printed['docDate']}"
+            return f"{act}, n. {printed['docNumber']}. {_unabbreviated(title)}".rstrip(". ")
+        if short and not short.startswith("("):
+            return short
+        if title:
+            return title.replace(f" {short}", "") if short else title
+        names = (each for each in self._work.iterchildren("{*}FRBRname") if each.get(LANG))
+        own = (one_line(each.get("value")) for each in names if each.get(LANG) == self.language)
+        name = next(own, "")
+        return printed["longTitle"] or name or self._aliases.get("title", "") or self._line("p")
+
+    def _other_names(self) -> Iterator[str]:
+        """Its short title and abbreviation, or its kind and number."""
+        printed = self._printed
+        for each in self._work.iterchildren("{*}FRBRname"):
+            if each.get(LANG) == self.language:
+                yield from (each.get("shortForm") or "", one_line(each.get("value")))
+        for name in ("titleShort", "short", "abbreviation"):
+            yield self._aliases.get(name, "")
         # "(Bootsverordnung – BootV)"
-        names += re.split(r"\s+[–-]\s+", fields["shortTitle"].strip("() "))
-        names.append(re.sub(r"\s*\(\w+\)$", "", fields["docTitle"]).rstrip(". "))
-        year = fields["docDate"][-4:]
-        if country == "it" and year.isdigit():
-            names.append(f"{fields['docType'].capitalize()} {fields['docNumber']}/{year}")
-        if country == "eu":
-            names += eu_names(fields["docTitle"])
-    return tuple(names)
+        yield from re.split(r"\s+[–-]\s+", printed["shortTitle"].strip("() "))
+        yield _unabbreviated(printed["docTitle"]).rstrip(". ")
+        year = printed["docDate"][-4:]
+        if self.country == "it" and year.isdigit():
+            yield f"{printed['docType'].capitalize()} {printed['docNumber']}/{year}"
+        if self.country == "eu":
+            yield from eu_names(printed["docTitle"])
 
 
-_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+def _value(level: Element, name: str, attribute: str = "value") -> str:
+    found = markup.child(level, name)
+    return "" if found is None else (found.get(attribute) or "").strip()
+
+
+def _id(element: Element) -> str:
+    return element.get("eId") or element.get("id") or ""
+
+
+def _unabbreviated(title: str) -> str:
+    """A title without the abbreviation in brackets behind it."""
+    return re.sub(r"\s*\(\w+\)$", "", title)

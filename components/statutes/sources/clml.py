@@ -27,30 +27,10 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from components.statutes.article import Article
-from components.statutes.sources.divisions import heading, in_small_letters
-from components.statutes.sources.markup import (
-    Element,
-    Law,
-    Layout,
-    Tally,
-    Unit,
-    articles_of,
-    child,
-    day,
-    is_within,
-    local_name,
-    named,
-    namespace,
-    one_line,
-    parse,
-    raise_exponents,
-    remove,
-    root_name,
-)
-from components.statutes.sources.records import Place, Problem
-
-NAME = "clml"
+from components.statutes.sources import markup
+from components.statutes.sources.markup import Element, Layout
+from components.statutes.sources.reading import Law, LawAndUnits, Tally, Unit, day, one_line
+from components.statutes.sources.units import heading, in_small_letters
 
 _LAYOUT = Layout(
     paragraphs=(
@@ -90,28 +70,18 @@ _PARTS = re.compile(r"/(?:part|chapter)/")
 _DOTS = re.compile(r"(?:\(\w+\) )?(?:\. ?){4,}")
 
 
-def matches(head: bytes, path: Path) -> bool:
-    """XML in the namespace of legislation.gov.uk."""
-    del path
-    return root_name(head) == "Legislation" and _NAMESPACE in head
+def _matches(head: bytes) -> bool:
+    return markup.root_name(head) == "Legislation" and _NAMESPACE in head
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the provisions of one act or instrument in the file's order.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    root = parse(path, problems)
-    if root is None:
-        return
-    tally = Tally()
-    metadata = child(root, "Metadata")
+def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
+    metadata = markup.child(root, "Metadata")
     name = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
     language = _metadata(metadata, "language") or None
-    tally.count(root, _COUNTED)
+    markup.count(tally, root, _COUNTED)
     # The rest is half of a file: laying it out would take as long as the law.
-    law_itself = next((each for each in root if local_name(each) not in _LAYOUT.left_out), root)
+    parts = (each for each in root if markup.local_name(each) not in _LAYOUT.left_out)
+    law_itself = next(parts, root)
     address = root.get("DocumentURI", "")
     key = re.sub(r"^.*?legislation\.gov\.uk/(?:id/)?", "", root.get("IdURI", name))
     bases = {_BASE_DATE}
@@ -128,9 +98,9 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         address or None,
         id=key,
     )
-    units = list(_units(law_itself, tally))
+    units = list(_provisions(law_itself, tally))
     _print_labels(law_itself)
-    raise_exponents(_every(law_itself, "Superior"))
+    markup.raise_exponents(_every(law_itself, "Superior"))
     _print_quotation_marks(law_itself)
     texts = _LAYOUT.texts(law_itself, [element for element, _ in units])
     found: list[tuple[Unit, str]] = []
@@ -145,7 +115,10 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
         else:
             first, last = since, until and until - timedelta(days=1)
         found.append((unit._replace(since=since, valid_from=first, valid_to=last), words))
-    yield from articles_of(path, law, found, tally, problems, "provision")
+    return law, found
+
+
+FORMAT = markup.xml_format("clml", _matches, _units, "provision")
 
 
 def _is_repealed(words: str) -> bool:
@@ -176,31 +149,31 @@ class _Above(NamedTuple):
 
 
 def _metadata(metadata: Element | None, name: str) -> str:
-    field = None if metadata is None else child(metadata, name)
+    field = None if metadata is None else markup.child(metadata, name)
     return "" if field is None else one_line(field.text)
 
 
 def _every(root: Element, *names: str) -> Iterator[Element]:
     """The elements of a tree that have one of some names."""
-    found: Iterator[Element] = root.iter(*named(root, names))
+    found: Iterator[Element] = root.iter(*markup.named(root, names))
     return found
 
 
-def _units(root: Element, tally: Tally) -> Iterator[_Provision]:
-    quotes = frozenset(named(root, _QUOTES))
+def _provisions(root: Element, tally: Tally) -> Iterator[_Provision]:
+    quotes = frozenset(markup.named(root, _QUOTES))
     quoted = sum(1 for quote in _every(root, *_QUOTES) for _ in _every(quote, "P1"))
     tally.add("kept as text", "quoted provision", quoted)
     for body in _every(root, "Body", "EUBody"):
         yield from _inside(body, _Above(), tally)
     for schedule in _every(root, "Schedule"):
-        if not is_within(schedule, quotes):
+        if not markup.is_within(schedule, quotes):
             yield from _numbered(schedule, _Above(is_schedule=True), tally)
 
 
 def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Provision]:
     """The provisions of a division and of those in it."""
     for each in division:
-        name = local_name(each)
+        name = markup.local_name(each)
         if name in _PASSED_OVER:
             continue
         if name == "P1" or (name == "P2" and _WORD_OF_KEY.match(each.get("id", ""))):
@@ -216,7 +189,7 @@ def _inside(division: Element, above: _Above, tally: Tally) -> Iterator[_Provisi
             headings = (*above.headings, title) if title else above.headings
             block = above._replace(headings=headings, dates=_dates(each, above))
             yield from _inside(each, block, tally)
-        elif name == "P" and any(local_name(inner) in ("P1", "P2") for inner in each):
+        elif name == "P" and any(markup.local_name(inner) in ("P1", "P2") for inner in each):
             yield from _inside(each, above, tally)
         elif name != "Text" or len(each) or one_line(each.text):
             tally.add("left out", "unnumbered paragraph")
@@ -226,17 +199,16 @@ def _numbered(division: Element, above: _Above, tally: Tally) -> Iterator[_Provi
     """The provisions of a schedule, part or chapter; of one without any, the whole."""
     number, title = _labels(division)
     places = (*above.places, number) if above.is_schedule else ()
-    quotes = frozenset(named(division, _QUOTES))
-    inner = (each for each in _every(division, "P1", *_NUMBERED) if not is_within(each, quotes))
-    if not above.is_schedule or any(each is not division for each in inner):
+    quotes = frozenset(markup.named(division, _QUOTES))
+    below = (each for each in _every(division, "P1", *_NUMBERED) if each is not division)
+    if not above.is_schedule or any(not markup.is_within(each, quotes) for each in below):
         named_so = heading(number, title)
         headings = (*above.headings, named_so) if named_so else above.headings
-        below = _Above(headings, places, above.is_schedule)
-        yield from _inside(division, below, tally)
+        yield from _inside(division, _Above(headings, places, above.is_schedule), tally)
         return
     for each in list(division):
-        if local_name(each) in _LABELS:
-            remove(each)
+        if markup.local_name(each) in _LABELS:
+            markup.remove(each)
     key = division.get("id") or number
     whole = above._replace(title=title, dates=(None, None))
     yield _unit(division, key, ", ".join(places), whole)
@@ -282,7 +254,7 @@ def _labels(division: Element) -> tuple[str, str]:
     number = ""
     titles: list[str] = []
     for each in division:
-        name = local_name(each)
+        name = markup.local_name(each)
         if name == "Number":
             number = _LAYOUT.line(each)
             if " " in number and number.partition(" ")[0].isupper():
@@ -301,8 +273,11 @@ def _labels(division: Element) -> tuple[str, str]:
 
 def _print_labels(root: Element) -> None:
     """Put the numbers below a section in brackets: "(1)", "(a)"."""
-    bare = ".//c:Pnumber[not(@PuncBefore or @PuncAfter)][not(parent::c:P1)]"
-    for label in root.xpath(bare, namespaces={"c": namespace(root)}):
+    for label in _every(root, "Pnumber"):
+        above = label.getparent()
+        is_unit = above is not None and markup.local_name(above) == "P1"
+        if is_unit or not {"PuncBefore", "PuncAfter"}.isdisjoint(label.keys()):
+            continue
         if len(label):
             label.text = f"({label.text or ''}"
             _append(label, ")")
@@ -319,15 +294,15 @@ def _print_quotation_marks(root: Element) -> None:
         first.text = f"“{first.text.lstrip()}"
         last = quote
         while len(last) and not (last[-1].tail or "").strip():
-            if local_name(last[-1]) in _LAYOUT.left_out:
+            if markup.local_name(last[-1]) in _LAYOUT.left_out:
                 break
             last = last[-1]
         _append(last, "”")
         behind = quote.getnext()
-        if behind is not None and local_name(behind) == "AppendText":
+        if behind is not None and markup.local_name(behind) == "AppendText":
             # A full stop or "and" that belongs to the line on which the quotation ends.
             _append(last, _LAYOUT.line(behind))
-            remove(behind)
+            markup.remove(behind)
 
 
 def _append(element: Element, sign: str) -> None:

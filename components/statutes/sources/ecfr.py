@@ -14,29 +14,12 @@ of contents, images. The format names no dates.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from components.statutes.article import Article
-from components.statutes.sources.divisions import heading, in_small_letters
-from components.statutes.sources.markup import (
-    Element,
-    Law,
-    Layout,
-    Tally,
-    Unit,
-    articles_of,
-    child,
-    headings_above,
-    is_within,
-    one_line,
-    parse,
-    raise_exponents,
-    root_name,
-)
-from components.statutes.sources.records import Place, Problem
-
-NAME = "ecfr"
+from components.statutes.sources import markup
+from components.statutes.sources.markup import Element, Layout, headings_from
+from components.statutes.sources.reading import Law, LawAndUnits, Tally, Unit, one_line, refused
+from components.statutes.sources.units import heading, in_small_letters
 
 _LAYOUT = Layout(
     paragraphs=(
@@ -74,42 +57,33 @@ _DIVISION = re.compile(
 )
 
 
-def matches(head: bytes, path: Path) -> bool:
-    """XML whose root is that of the eCFR."""
-    del path
-    root = root_name(head)
+def _matches(head: bytes) -> bool:
+    root = markup.root_name(head)
     return root == "DLPSTEXTCLASS" or (root in (*_DIVISIONS, *_UNITS) and b" TYPE=" in head)
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the sections and appendixes of one title in the file's order.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    root = parse(path, problems)
-    if root is None:
-        return
-    tally = Tally()
-    tally.count(root, _COUNTED)
+def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
+    markup.count(tally, root, _COUNTED)
     number = one_line(root.findtext("HEADER//IDNO")) or _title_cited(root)
     if not number:
         message = "does not say which title of the Code it is part of"
         repair = "Take it from the eCFR's API with its hierarchy_metadata, or take the whole title."
-        problems.append(Problem(str(path), root.sourceline, None, message, repair))
-        return
+        raise refused(path, message, repair, line=root.sourceline)
     law = Law(
         f"us/cfr/t{number}",
         f"Title {number}, Code of Federal Regulations",
         "en",
         other_names=(f"{number} CFR", f"{number} C.F.R."),
     )
-    elements = [each for each in root.iter(*_UNITS) if not is_within(each, frozenset(_UNITS))]
-    raise_exponents(root.iter("SU"))
-    above: dict[Element, tuple[str, ...]] = {}
-    units = [_unit(each, f"{_SITE}/title-{number}", above) for each in elements]
-    found = zip(units, _LAYOUT.texts(root, elements), strict=True)
-    yield from articles_of(path, law, found, tally, problems, "section")
+    elements = [each for each in root.iter(*_UNITS) if not markup.is_within(each, {*_UNITS})]
+    markup.raise_exponents(root.iter("SU"))
+    headings = headings_from(_heading)
+    page = f"{_SITE}/title-{number}"
+    units = [_unit(each, page, headings(each.getparent())) for each in elements]
+    return law, zip(units, _LAYOUT.texts(root, elements), strict=True)
+
+
+FORMAT = markup.xml_format("ecfr", _matches, _units, "section")
 
 
 def _title_cited(root: Element) -> str:
@@ -120,9 +94,9 @@ def _title_cited(root: Element) -> str:
     return next((found[1] for found in cited if found), "")
 
 
-def _unit(element: Element, page: str, above: dict[Element, tuple[str, ...]]) -> Unit:
+def _unit(element: Element, page: str, headings: tuple[str, ...]) -> Unit:
     """A section or appendix of the title that stands on a page of the site."""
-    printed = _LAYOUT.line(child(element, "HEAD"))
+    printed = _LAYOUT.line(markup.child(element, "HEAD"))
     name = one_line(element.get("N"))
     key = name.lstrip("§ ")
     label = (_SECTION if element.tag == "DIV8" else _APPENDIX).match(printed)
@@ -132,7 +106,7 @@ def _unit(element: Element, page: str, above: dict[Element, tuple[str, ...]]) ->
         number.rstrip(".") or "Section",
         element.sourceline,
         title,
-        headings_above(element.getparent(), _heading, above),
+        headings,
         address=page + (f"/section-{key}" if key[:1].isdigit() else ""),
         printed=printed,
     )
@@ -141,6 +115,6 @@ def _unit(element: Element, page: str, above: dict[Element, tuple[str, ...]]) ->
 def _heading(element: Element) -> str:
     if element.tag not in _DIVISIONS:
         return ""
-    printed = _LAYOUT.line(child(element, "HEAD"))
+    printed = _LAYOUT.line(markup.child(element, "HEAD"))
     label = _DIVISION.match(printed)
     return heading(in_small_letters(label[1]), label[2]) if label else printed

@@ -20,28 +20,19 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from components.statutes.article import Article
 from components.statutes.languages import words_of
-from components.statutes.sources.divisions import heading, in_small_letters
-from components.statutes.sources.markup import (
-    Element,
+from components.statutes.sources import markup
+from components.statutes.sources.markup import Element, Layout, headings_from
+from components.statutes.sources.reading import (
+    CorpusError,
     Law,
-    Layout,
+    LawAndUnits,
     Tally,
     Unit,
-    articles_of,
     eu_names,
-    headings_above,
-    is_within,
     one_line,
-    parse,
-    raise_exponents,
-    remove,
-    root_name,
 )
-from components.statutes.sources.records import Place, Problem
-
-NAME = "formex"
+from components.statutes.sources.units import heading, in_small_letters
 
 _LAYOUT = Layout(
     paragraphs=(
@@ -77,28 +68,21 @@ _WHOLE_PART = re.compile(r"\d+")
 _EUR_LEX = "https://eur-lex.europa.eu/legal-content"
 
 
-def matches(head: bytes, path: Path) -> bool:
-    """XML of an act or annex; the index of a package is not matched."""
-    del path
-    return root_name(head) in _ROOTS and (b"formex" in head or b"<BIB.INSTANCE" in head)
+def _matches(head: bytes) -> bool:
+    """The index of a package is not matched."""
+    is_root = markup.root_name(head) in _ROOTS
+    return is_root and (b"formex" in head or b"<BIB.INSTANCE" in head)
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the articles and annexes of one file in its order.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    root = parse(path, problems)
-    if root is None:
-        return
-    tally = Tally()
-    tally.count(root, _COUNTED)
-    units = list(_units(root, tally))
+def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
+    markup.count(tally, root, _COUNTED)
+    units = list(_own_units(root, tally))
     _print_signs(root)
     texts = _LAYOUT.texts(root, [element for element, _ in units])
-    found = zip((unit for _, unit in units), texts, strict=True)
-    yield from articles_of(path, _law_of(root, path), found, tally, problems, "article")
+    return _law_of(root, path), zip((unit for _, unit in units), texts, strict=True)
+
+
+FORMAT = markup.xml_format("formex", _matches, _units)
 
 
 # The act.
@@ -125,8 +109,11 @@ def _title_in_package(file: Element, path: Path) -> Element | None:
         index = path.with_name(name) if name else path
         if index == path or len(name) > _LONGEST_NAME or not index.is_file():
             continue
-        root = parse(index, [])
-        if root is None or root.tag != "DOC":
+        try:
+            root = markup.parse(index)
+        except CorpusError:
+            continue
+        if root.tag != "DOC":
             continue
         issue = root.find("PUBLICATION.REF")
         if issue is not None and all(
@@ -173,17 +160,17 @@ def _address(file: Element | None) -> str | None:
 # Its articles and annexes.
 
 
-def _units(root: Element, tally: Tally) -> Iterator[tuple[Element, Unit]]:
-    headings: dict[Element, tuple[str, ...]] = {}
+def _own_units(root: Element, tally: Tally) -> Iterator[tuple[Element, Unit]]:
+    headings = headings_from(_heading)
     for each in list(root.iter(*_UNITS)):
-        if is_within(each, _QUOTES):
+        if markup.is_within(each, _QUOTES):
             tally.add("kept as text", f"quoted {each.tag.lower()}")
-        elif is_within(each, _UNITS):
+        elif markup.is_within(each, _UNITS):
             tally.add("kept as text", f"{each.tag.lower()} of an annex")
         elif each.tag == "ANNEX":
             yield each, _annex(each)
         else:
-            yield each, _article(each, headings_above(each.getparent(), _heading, headings))
+            yield each, _article(each, headings(each.getparent()))
 
 
 def _article(element: Element, headings: tuple[str, ...]) -> Unit:
@@ -198,7 +185,7 @@ def _annex(element: Element) -> Unit:
     block = element.find("TITLE")
     if block is not None:
         label, title = _LAYOUT.line(block.find("TI")), _LAYOUT.line(block.find("STI"))
-        remove(block)
+        markup.remove(block)
     key = one_line(element.findtext("BIB.INSTANCE/NO.SEQ")) or label
     number = in_small_letters(label) or "Annex"
     return Unit(f"annex-{key}", number, element.sourceline, title)
@@ -219,7 +206,7 @@ def _print_signs(root: Element) -> None:
     for number in root.iter("FT"):
         if number.get("TYPE") == "NUMBER" and number.text:
             number.text = _WHOLE_PART.sub(_in_thousands, number.text, count=1)
-    raise_exponents(each for each in root.iter("HT") if each.get("TYPE") == "SUP")
+    markup.raise_exponents(each for each in root.iter("HT") if each.get("TYPE") == "SUP")
     for items in root.iter("LIST"):
         if items.get("TYPE") == "DASH":
             for paragraph in items.iterfind("ITEM/P[1]"):

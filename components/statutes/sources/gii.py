@@ -23,24 +23,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from components.statutes.article import Article
-from components.statutes.sources.divisions import heading
-from components.statutes.sources.markup import (
+from components.statutes.sources import markup
+from components.statutes.sources.markup import Element, Layout
+from components.statutes.sources.reading import (
     RAISED_DIGITS,
-    Element,
     Law,
-    Layout,
+    LawAndUnits,
     Tally,
     Unit,
-    articles_of,
     one_line,
-    parse,
-    raise_exponents,
-    root_name,
 )
-from components.statutes.sources.records import Place, Problem
-
-NAME = "gii"
+from components.statutes.sources.units import heading
 
 _LAYOUT = Layout(
     paragraphs=("P", "BR", "DL", "DD", "LA", "Title", "Ident", "pre", "table"),
@@ -74,27 +67,16 @@ _PAGES = (
 )
 
 
-def matches(head: bytes, path: Path) -> bool:
-    """XML whose root is that of gesetze-im-internet.de."""
-    del path
-    is_root = root_name(head) == "dokumente"
+def _matches(head: bytes) -> bool:
+    is_root = markup.root_name(head) == "dokumente"
     return is_root and (b"gii-norm.dtd" in head or b"<norm" in head)
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the articles of one law in the file's order.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    root = parse(path, problems)
-    if root is None:
-        return
-    tally = Tally()
+def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
     law, folder = _law_of(root, path)
     norms = list(_norms(root, law.key, tally))
     _show_sentence_numbers(root)
-    raise_exponents(root.iter("SUP"))
+    markup.raise_exponents(root.iter("SUP"))
     texts = _LAYOUT.texts(root, [norm.text for norm in norms])
     # A law whose sections start again in each of its articles has other pages, by other rules.
     numbers = Counter(norm.unit.number for norm in norms)
@@ -107,7 +89,10 @@ def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]
             continue
         page = _page(folder, "" if numbers[unit.number] > 1 else unit.number)
         found.append((unit._replace(address=page), words))
-    yield from articles_of(path, law, found, tally, problems, "article")
+    return law, found
+
+
+FORMAT = markup.xml_format("gii", _matches, _units)
 
 
 def _law_of(root: Element, path: Path) -> tuple[Law, str]:
@@ -159,7 +144,7 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
         text = body.get("text", norm if number else None)
         if text is None or (not number and not _has_words(text)):
             continue
-        tally.count(text, _COUNTED)
+        markup.count(tally, text, _COUNTED)
         headings = _path(divisions, current)
         if number:
             title = _LAYOUT.line(data.get("titel"))

@@ -18,41 +18,42 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 import yaml
 
-from components.statutes.article import Article
 from components.statutes.languages import SAMPLE_CHARS, detected_language, words_of
 from components.statutes.repeal import is_repeal_note
-from components.statutes.sources.divisions import (
+from components.statutes.sources.reading import (
+    BOM,
+    LONGEST_LINE,
+    RAISED_DIGITS,
+    CorpusError,
+    Law,
+    LawAndUnits,
+    Place,
+    Problem,
+    PublishedFormat,
+    Tally,
+    Unit,
+    eu_names,
+    not_utf8,
+    read_whole,
+    too_long,
+)
+from components.statutes.sources.units import (
     ORDINALS,
     Division,
     DivisionPath,
+    NumberedHeading,
     division,
     numbered_division,
+    numbered_heading,
     own_order,
 )
-from components.statutes.sources.markup import (
-    RAISED_DIGITS,
-    ArticleIds,
-    Tally,
-    eu_names,
-    read_whole,
-)
-from components.statutes.sources.records import (
-    LONGEST_LINE,
-    Place,
-    Problem,
-    not_utf8,
-    too_long,
-)
-from components.statutes.sources.units import NumberedHeading, numbered_heading
-
-NAME = "legalize"
 
 NEWEST_SPEC = (0, 4)
 MANIFEST = ".legalize.yml"
@@ -117,74 +118,57 @@ _LONGEST_QUOTATION = 300  # lines
 _OF_PARTS = frozenset({"législative", "réglementaire"})
 
 
-def matches(head: bytes, path: Path) -> bool:  # noqa: ARG001 (part of every format's contract)
+def _matches(head: bytes) -> bool:
     """Markdown whose front matter has an identifier."""
-    return head.lstrip(b"\xef\xbb\xbf").startswith(b"---") and any(
+    return head.lstrip(BOM).startswith(b"---") and any(
         key in head.replace(b"\r\n", b"\n") for key in _MATCHING
     )
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the articles of one law.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
+def _units(path: Path, tally: Tally) -> LawAndUnits:
     if (fault := _manifest_fault(path.parent)) is not None:
-        problems.append(fault)
-        return
-    content = read_whole(path, problems)
-    if content is None:
-        return
+        raise CorpusError([fault])
+    content = read_whole(path)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        problems.append(not_utf8(Place(str(path), line), content[error.start]))
-        return
-    tally = Tally()
+        raise CorpusError([not_utf8(Place(str(path), line), content[error.start])]) from error
     if found := _CONTROLS.findall(text):
         tally.add("repaired", "control character", len(found))
         text = _CONTROLS.sub(_printed_sign, text)
     if len(content) > LONGEST_LINE:
-        lines = enumerate(text.split("\n"), start=1)
-        if (long := next((n for n, line in lines if len(line) > LONGEST_LINE), None)) is not None:
-            repair = "Break the line between paragraphs."
-            problems.append(too_long(Place(str(path), long), "line", repair))
-            return
+        for number, each in enumerate(text.split("\n"), start=1):
+            if len(each) > LONGEST_LINE:
+                repair = "Break the line between paragraphs."
+                raise CorpusError([too_long(Place(str(path), number), "line", repair)])
     front = _FRONT_MATTER.match(text)
     if front is None:
         message, repair = "its front matter has no end (---)", "Copy or download the file again."
         if not text.startswith("---"):
             message = "does not begin with a front matter (---), so it is not in this format"
             repair = "Leave out --format, or give the right one."
-        problems.append(Place(str(path), 1).problem(message, repair))
-        return
-    law = _law(path, front["fields"], text[front.end() :], problems)
-    if law is not None:
-        first_line = text.count("\n", 0, front.end()) + 1
-        articles = _Reading(law, tally).articles(text[front.end() :], first_line, problems)
-        by_chapter = law.language in ("fi", "sv")
-        yield from _numbered_by_chapter(articles, law) if by_chapter else articles
+        raise CorpusError([Place(str(path), 1).problem(message, repair)])
+    body = text[front.end() :]
+    law, is_repealed = _law(Place(str(path), 1), front["fields"], body)
+    reading = _Reading(law.language, tally, is_repealed=is_repealed)
+    units = reading.units(body, text.count("\n", 0, front.end()) + 1)
+    return law, _numbered_by_chapter(units) if law.language in ("fi", "sv") else units
 
+
+FORMAT = PublishedFormat("legalize", _matches, _units)
 
 _CHAPTER = re.compile(r"\d+\s?[a-z]? (?:kap\.|luku\b)", re.IGNORECASE)
 
 
-def _numbered_by_chapter(
-    found: Iterable[tuple[Place, Article]], law: _Law
-) -> Iterator[tuple[Place, Article]]:
-    """The articles, those whose numbers start again in each chapter as "2 kap. 1 §"."""
-    placed = list(found)
-    if len({article.number for _, article in placed}) == len(placed):
-        yield from placed
-        return
-    ids = ArticleIds(law.identifier)
-    for place, article in placed:
-        chapters = (_CHAPTER.match(heading) for heading in reversed(article.headings))
-        chapter = next(filter(None, chapters), None)
-        number = f"{chapter[0]} {article.number}" if chapter else article.number
-        yield place, replace(article, id=ids.of(number), number=number)
+def _numbered_by_chapter(units: list[tuple[Unit, str]]) -> Iterator[tuple[Unit, str]]:
+    """The units, those whose numbers start again in each chapter as "2 kap. 1 §"."""
+    start_again = len({unit.number for unit, _ in units}) < len(units)
+    for unit, words in units:
+        chapters = (_CHAPTER.match(heading) for heading in reversed(unit.headings))
+        chapter = next(filter(None, chapters), None) if start_again else None
+        number = f"{chapter[0]} {unit.number}" if chapter else unit.number
+        yield unit._replace(key=number, number=number), words
 
 
 # Of Windows-1252, whose signs lie at them; no text has others, and YAML refuses them.
@@ -195,54 +179,43 @@ def _printed_sign(control: re.Match[str]) -> str:
     return control[0].encode("latin-1").decode("cp1252", "ignore") if control[0] > "\x7f" else ""
 
 
-@dataclass(frozen=True)
-class _Law:
-    """What the front matter says."""
-
-    file: str
-    title: str
-    identifier: str
-    language: str | None
-    source: str | None
-    repealed: bool
-    names: tuple[str, ...]
+# The front matter.
 
 
-def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | None:
-    place = Place(str(path), 1)
+def _law(place: Place, front: str, body: str) -> tuple[Law, bool]:
+    """The law of a front matter, and whether it is repealed.
+
+    Raises:
+        CorpusError: It cannot be read, or lacks a field.
+    """
     try:
         fields = _fields(front)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = mark.line + 2 if mark else 1
+        place = place._replace(line=mark.line + 2 if mark else 1)
         reason = getattr(error, "problem", None) or str(error)
         message = f"its front matter is not YAML that is read ({' '.join(reason.split())})"
-        problems.append(Place(str(path), line).problem(message, "Correct it."))
-        return None
+        raise CorpusError([place.problem(message, "Correct it.")]) from error
     if not fields:
         message = "its front matter holds no fields"
-        problems.append(place.problem(message, "Write 'name: value' lines."))
-        return None
+        raise CorpusError([place.problem(message, "Write 'name: value' lines.")])
     fields = {_KEYS.get(name, name): value for name, value in fields.items()}
-    if "spec_version" in fields and (fault := _spec_fault(str(path), fields["spec_version"])):
-        problems.append(fault)
-        return None
-    title, identifier = (fields.get(name, "") for name in ("title", "identifier"))
-    for name, value in (("title", title), ("identifier", identifier)):
-        if not value:
-            problems.append(place.problem("is missing", "Write it in the front matter.", name))
-            return None
+    if "spec_version" in fields and (fault := _spec_fault(place.file, fields["spec_version"])):
+        raise CorpusError([fault])
+    for name in ("title", "identifier"):
+        if not fields.get(name):
+            raise CorpusError([place.problem("is missing", "Write it in the front matter.", name)])
+    title, identifier = fields["title"], fields["identifier"]
     country = fields.get("country", "").lower() or ("kr" if "법령MST" in fields else "")
-    countries = words_of("countries").items()
     language = fields.get("language") or next(
-        (tag for tag, names in countries if country in names.split()), None
+        (tag for tag, countries in words_of("countries").items() if country in countries.split()),
+        None,
     )
     if language is None:
         language = detected_language(body[:SAMPLE_CHARS])
     source = fields.get("source", "")
     url = source if source.startswith(("http://", "https://")) else None
-    law_id = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
-    repealed = fields.get("status") in _REPEALED
+    key = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
     names = [fields.get(name, "") for name in _NAMES]
     if country == "eu":
         names += [*eu_names(title), identifier]
@@ -251,8 +224,8 @@ def _law(path: Path, front: str, body: str, problems: list[Problem]) -> _Law | N
     elif act := _NUMBERED_ACT.fullmatch(identifier):
         kind, number = act["kind"].capitalize(), act["number"].replace(".", "")
         names += [f"{kind} {number}", f"{kind} {int(number):,}".replace(",", ".")]
-    other_names = tuple(dict.fromkeys(name for name in names if name and name != title))
-    return _Law(str(path), title, law_id.strip("/"), language, url, repealed, other_names)
+    law = Law(key.strip("/"), title, language, url, tuple(names))
+    return law, fields.get("status") in _REPEALED
 
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -302,7 +275,7 @@ def _spec_fault(file: str, version: str) -> Problem | None:
 
 
 @dataclass
-class _Open:
+class _OpenArticle:
     """The article whose lines are being read."""
 
     line: int
@@ -321,13 +294,14 @@ _OF_LINE = 7  # level of an article that is a line, not a heading
 class _Reading:
     """One law, from line to line."""
 
-    def __init__(self, law: _Law, tally: Tally) -> None:
-        self._law = law
-        self._language = (law.language or "").partition("-")[0]
+    def __init__(self, language: str | None, tally: Tally, *, is_repealed: bool) -> None:
+        self._tag = language
+        self._language = (language or "").partition("-")[0]
         self._tally = tally
+        self._is_repealed = is_repealed
         self._path = DivisionPath()
-        self._ids = ArticleIds(law.identifier)
-        self._open: _Open | None = None
+        self._units: list[tuple[Unit, str]] = []
+        self._open: _OpenArticle | None = None
         self._outside: Counter[str] = Counter()  # paragraphs in no article, by their heading
         self._heading_above = ""
         self._in_notes = False
@@ -337,20 +311,18 @@ class _Reading:
         self._plain = False  # nor does one name a division
         self._by_sections = False  # sections are the law's articles, not its divisions
 
-    def articles(
-        self, body: str, first_line: int, problems: list[Problem]
-    ) -> Iterator[tuple[Place, Article]]:
-        """Yield the articles of the text behind the front matter."""
-        places, lines = zip(*_whole_lines(body, first_line), strict=True)
+    def units(self, body: str, first_line: int) -> list[tuple[Unit, str]]:
+        """The articles of the text behind the front matter."""
+        numbered = list(_whole_lines(body, first_line))
+        lines = [line for _, line in numbered]
         self._learn_form(lines)
         index = 0
         titled = False  # the law's own title has been passed
         quoted_until = 0  # index of the line after the quotation
         while index < len(lines):
-            number, line, start = places[index], lines[index], index
+            (number, line), start = numbered[index], index
             index += 1
-            heading = _HEADING.match(line)
-            if heading:
+            if heading := _HEADING.match(line):
                 text = heading[2]
                 # A heading goes on in the next line where no empty one sets it off.
                 if len(heading[1]) < 5 and index < len(lines) and lines[index].strip():
@@ -366,7 +338,7 @@ class _Reading:
                     continue
                 if self._open is not None and _QUOTED.match(text):
                     quoted_until = _end_of_quotation(lines, start)
-                yield from self._heading(number, len(heading[1]), text)
+                self._heading(number, len(heading[1]), text)
             elif not line.strip():
                 continue
             elif index <= quoted_until:
@@ -375,7 +347,7 @@ class _Reading:
                 if self._is_quoted_next(article.number):
                     self._quote(line)
                 else:
-                    yield from self._article(number, _OF_LINE, _cleaned(line), article)
+                    self._article(number, _OF_LINE, _cleaned(line), article)
             else:
                 if self._by_lines and _QUOTED.match(line) and self._open is not None:
                     quoted_until = _end_of_quotation(lines, start)
@@ -383,20 +355,18 @@ class _Reading:
                 if found is None:
                     self._text(line, number)
                     continue
-                yield from self._closed()
+                self._close()
                 self._enter(found)
-        yield from self._closed()
-        self._report(problems)
+        self._close()
+        self._report()
+        return self._units
 
     def _learn_form(self, lines: Sequence[str]) -> None:
         """See which headings the law has, and in which order its divisions stand."""
-        headings = [
-            (len(found[1]), _cleaned(found[2])) for line in lines if (found := _HEADING.match(line))
-        ]
+        found = filter(None, map(_HEADING.match, lines))
+        printed = [(len(each[1]), _cleaned(each[2])) for each in found]
         # Small letters begin a piece of a sentence that looks like a heading.
-        headings = [
-            (level, text) for level, text in headings if level > 1 and not text[:1].islower()
-        ]
+        headings = [each for each in printed if each[0] > 1 and not each[1][:1].islower()]
         self._by_sections = self._language == "en" and all(
             level < 5 and not _ARTICLE_WORD.match(text) for level, text in headings
         )
@@ -412,7 +382,7 @@ class _Reading:
             divisions = [self._plain_division(line.strip()) for line in lines if line.strip()]
         else:
             divisions = [
-                division(text, self._law.language, level)
+                division(text, self._tag, level)
                 for level, text in headings
                 if (level, text) not in articles
             ]
@@ -464,13 +434,13 @@ class _Reading:
         is_sentence = found.title[:1].islower() or found.title.endswith((".", ",", ";", ":"))
         return not is_sentence and above <= number <= above + _FARTHEST_NEXT
 
-    def _heading(self, line: int, level: int, printed: str) -> Iterator[tuple[Place, Article]]:
+    def _heading(self, line: int, level: int, printed: str) -> None:
         text = _cleaned(printed)
         above = self._open
         if _QUOTED.match(printed) and above is not None:
             self._quote(printed)
         elif _NOTES.fullmatch(text):
-            yield from self._closed()
+            self._close()
             self._in_notes = True
         elif self._is_piece_of_sentence(text):
             self._text(text, line)
@@ -483,13 +453,13 @@ class _Reading:
             elif article is not None and self._is_quoted_next(article.number):
                 self._quote(printed)
             else:
-                yield from self._article(line, level, text, article)
+                self._article(line, level, text, article)
         else:
-            found = division(text, self._law.language, level)
+            found = division(text, self._tag, level)
             if found.rank is None and above is not None and _may_be_title(above, level):
                 above.title = text
                 return
-            yield from self._closed()
+            self._close()
             self._in_notes = False
             if found.rank is not None or not self._titles(text):
                 self._enter(found)
@@ -505,7 +475,7 @@ class _Reading:
             and self._open.printed[:1].isupper()
             and (
                 numbered_heading(text, self._language) is not None
-                or division(text, self._law.language).rank is not None
+                or division(text, self._tag).rank is not None
             )
         )
 
@@ -555,11 +525,11 @@ class _Reading:
             return Division(line, rank=_ABOVE_ALL)
         if self._by_lines and _PROVISIONS.fullmatch(line.split(" ")[0]) and _is_heading(line):
             return Division(line)
-        found = numbered_division(_cleaned(line), self._law.language)
+        found = numbered_division(_cleaned(line), self._tag)
         if found is None:
             return None
         if self._plain:
-            return found if _is_set_off(found, _cleaned(line), self._law.language) else None
+            return found if _is_set_off(found, _cleaned(line), self._tag) else None
         if bold and found.rank is not None and not found.title:
             return found
         with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
@@ -575,14 +545,12 @@ class _Reading:
         self._path.name(text)
         return True
 
-    def _article(
-        self, line: int, level: int, text: str, found: NumberedHeading | None
-    ) -> Iterator[tuple[Place, Article]]:
-        yield from self._closed()
+    def _article(self, line: int, level: int, text: str, found: NumberedHeading | None) -> None:
+        self._close()
         self._in_notes = False
         self._fresh = False
         number, title = self._number_and_title(text, found)
-        self._open = _Open(line, level, number, title, text, self._path.headings())
+        self._open = _OpenArticle(line, level, number, title, text, self._path.headings())
 
     def _number_and_title(self, text: str, found: NumberedHeading | None) -> tuple[str, str]:
         """The number as it is cited in the law's language, and the title."""
@@ -614,7 +582,7 @@ class _Reading:
                 text = innermost.heading
                 number, title = self._number_and_title(text, None)
                 headings = self._path.headings()[:-1]
-                self._open = _Open(place, _OF_LINE, number, title, text, headings)
+                self._open = _OpenArticle(place, _OF_LINE, number, title, text, headings)
             else:
                 self._outside[self._heading_above] += 1
                 if fresh and innermost is not None and innermost.rank is None:
@@ -636,40 +604,29 @@ class _Reading:
         else:
             self._open.lines.append(_cleaned(line))
 
-    def _closed(self) -> Iterator[tuple[Place, Article]]:
-        """The article whose lines end here."""
+    def _close(self) -> None:
+        """Keep the article whose lines end here."""
         article, self._open = self._open, None
         if article is None:
             return
+        number = article.number
         lines = [line for line in article.lines if line]
-        if lines and article.number.startswith("Section "):  # Irish acts print the number again
-            lines[0] = lines[0].removeprefix(f"{article.number.removeprefix('Section ')}. ")
+        if lines and number.startswith("Section "):  # Irish acts print the number again
+            lines[0] = lines[0].removeprefix(f"{number.removeprefix('Section ')}. ")
         if not lines:
             self._tally.add("without words but its title", "article")
-        text = "\n".join([article.title, *lines] if article.title else lines) or article.printed
-        yield (
-            Place(self._law.file, article.line),
-            Article(
-                id=self._ids.of(article.number),
-                law=self._law.title,
-                number=article.number,
-                headings=article.headings,
-                text=text,
-                language=self._law.language,
-                source_url=self._law.source,
-                law_id=self._law.identifier,
-                law_names=self._law.names,
-            ),
-        )
+        title, headings = article.title, article.headings
+        unit = Unit(number, number, article.line, title, headings, printed=article.printed)
+        self._units.append((unit, "\n".join(lines)))
 
-    def _report(self, problems: list[Problem]) -> None:
-        self._tally.add("no longer in force, on a day that is not given", "law", self._law.repealed)
+    def _report(self) -> None:
+        expired = "no longer in force, on a day that is not given"
+        self._tally.add(expired, "law", self._is_repealed)
         for heading, paragraphs in self._outside.items():
             where = f'under "{heading[:_LONGEST_SHOWN]}"' if heading else "before the first heading"
             self._tally.add("left out", f"paragraph {where}", paragraphs)
         self._tally.add("repaired", "division", self._path.repaired)
         self._tally.add("unknown", "division", self._path.unknown)
-        problems.extend(self._tally.notices(self._law.file))
 
 
 def _whole_lines(body: str, first_line: int) -> Iterator[tuple[int, str]]:
@@ -705,7 +662,7 @@ def _holds_provisions(found: Division) -> bool:
     return found.rank is None and bool(is_named_so)
 
 
-def _may_be_title(above: _Open, level: int) -> bool:
+def _may_be_title(above: _OpenArticle, level: int) -> bool:
     """Whether a heading of this level can be the title of the article above it."""
     return level > above.level and not above.title and not above.lines
 

@@ -28,24 +28,20 @@ from typing import Any
 
 from lxml import etree
 
-from components.statutes.article import Article
-from components.statutes.sources.divisions import heading
-from components.statutes.sources.markup import (
-    Element,
+from components.statutes.sources import markup
+from components.statutes.sources.markup import Element, Layout
+from components.statutes.sources.reading import (
     Law,
-    Layout,
+    LawAndUnits,
+    PublishedFormat,
     Tally,
     Unit,
-    articles_of,
     day,
     one_line,
-    parse,
     read_whole,
-    root_name,
+    refused,
 )
-from components.statutes.sources.records import GZIP_ERRORS, Place, Problem, open_unpacked
-
-NAME = "legi"
+from components.statutes.sources.units import heading
 
 _LAYOUT = Layout(
     paragraphs=("p", "div", "br", "center", "blockquote", "li", "ul", "ol", "table", "CONTENU"),
@@ -59,44 +55,31 @@ _SITE = "https://www.legifrance.gouv.fr"
 _HTML = etree.HTMLParser(encoding="utf-8", no_network=True)
 
 
-def matches(head: bytes, path: Path) -> bool:
+def _matches(head: bytes) -> bool:
     """A JSON tree of the LEGI base, or one of its XML files of an article."""
-    del path
     if _is_json(head):
         return b'"LEGITEXT' in head and b'"data"' in head
-    return root_name(head) == "ARTICLE" and b"<META_COMMUN>" in head
+    return markup.root_name(head) == "ARTICLE" and b"<META_COMMUN>" in head
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the articles of one code or fragment in the file's order.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    tally = Tally()
-    read_wordings = _in_tree if _is_json(_beginning(path)) else _in_fragment
-    law, wordings = read_wordings(path, tally, problems)
+def _units(path: Path, tally: Tally) -> LawAndUnits:
+    is_json = _is_json(read_whole(path, 64))
+    law, wordings = (_in_tree if is_json else _in_fragment)(path, tally)
     whole = etree.Element("whole")
     whole.extend(text for _, text in wordings)
     texts = _LAYOUT.texts(whole, list(whole))
-    found = zip((unit for unit, _ in wordings), texts, strict=True)
-    yield from articles_of(path, law, found, tally, problems, "article")
+    return law, zip((unit for unit, _ in wordings), texts, strict=True)
 
+
+FORMAT = PublishedFormat("legi", _matches, _units)
 
 _Wording = tuple[Unit, Element]  # one wording of an article, and the element that holds it
-_NOTHING: tuple[Law, list[_Wording]] = (Law("", ""), [])
+_Wordings = tuple[Law, list[_Wording]]
+_NOTHING: _Wordings = (Law("", ""), [])
 
 
 def _is_json(content: bytes) -> bool:
     return content[:64].lstrip()[:1] == b"{"
-
-
-def _beginning(path: Path) -> bytes:
-    with open_unpacked(path) as stream:
-        try:
-            return stream.read(64)
-        except GZIP_ERRORS:
-            return b""  # reported when the file is read
 
 
 def _was_in_force(state: str, since: date | None, until: date | None, tally: Tally) -> bool:
@@ -136,28 +119,20 @@ def _heading(title: str) -> str:
 # The tree of a code, in JSON.
 
 
-def _in_tree(path: Path, tally: Tally, problems: list[Problem]) -> tuple[Law, list[_Wording]]:
-    content = read_whole(path, problems)
-    if content is None:
-        return _NOTHING
+def _in_tree(path: Path, tally: Tally) -> _Wordings:
     try:
-        text = content.decode("utf-8-sig")
+        text = read_whole(path).decode("utf-8-sig")
         tree = json.loads(text)
         if _SURROGATE.search(text):
             json.dumps(tree, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         message = f"is not JSON at line {error.lineno}, column {error.colno} ({error.msg})"
-        problems.append(Problem(str(path), error.lineno, None, message, _DOWNLOAD))
-        return _NOTHING
+        raise refused(path, message, _DOWNLOAD, line=error.lineno) from error
     except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        message = f"holds half a character (\\u{ord(half):x})"
-        problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
-        return _NOTHING
+        message = f"holds half a character (\\u{ord(error.object[error.start]):x})"
+        raise refused(path, message, _DOWNLOAD) from error
     except (UnicodeDecodeError, RecursionError) as error:
-        message = f"is not JSON that can be read ({error})"
-        problems.append(Problem(str(path), None, None, message, _DOWNLOAD))
-        return _NOTHING
+        raise refused(path, f"is not JSON that can be read ({error})", _DOWNLOAD) from error
     code = _data(tree)
     key = one_line(str(code.get("cid") or code.get("id") or path.name.partition(".")[0]))
     law = Law(key, one_line(str(code.get("title") or key)), "fr")
@@ -222,10 +197,8 @@ def _html(fragment: str) -> Element:
 # One article, in XML.
 
 
-def _in_fragment(path: Path, tally: Tally, problems: list[Problem]) -> tuple[Law, list[_Wording]]:
-    root = parse(path, problems)
-    if root is None:
-        return _NOTHING
+def _in_fragment(path: Path, tally: Tally) -> _Wordings:
+    root = markup.parse(path)
     words = root.find("BLOC_TEXTUEL/CONTENU")
     about = root.find("META/META_SPEC/META_ARTICLE")
     if words is None or about is None:

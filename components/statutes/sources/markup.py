@@ -1,90 +1,57 @@
-"""XML in which law is published: read safely, its text laid out, what is left out counted.
+"""XML in which law is published: read safely, its text laid out.
 
-Every format in which law is published is one module of this package, with three names:
-
-    NAME: str                                   what --format calls it
-    matches(head: bytes, path: Path) -> bool    by content: `head` is the first 4 KB, unpacked
-    read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]    ONE file
-
-`read` yields the articles in the file's order, each with the line at which it starts. It never
-raises for what a file holds: a fault of the whole file goes to `problems` and ends the reading;
-what was left out, kept as text or repaired goes there once, as the notices of a `Tally`. An act
-without articles yields nothing: `opening.py` reports it.
-
-An XML reader goes five steps: `parse` the file; find the units (articles), their divisions and
-quoted material with lxml; `take` each unit's number and heading out of the tree; lay out the
-units' texts with one `Layout`; hand law, units and texts to `articles_of`.
-
-The ids of articles are `ArticleIds`: law, article, and the first day in force where the format
-says it, so that two wordings of one article never have the same id.
+A reader of a format goes five steps: `parse` the file; find the units (articles), their divisions
+and quoted material with lxml; `take` each unit's number and heading out of the tree; lay out the
+units' texts with one `Layout`; return law, units and texts.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
-from components.statutes.article import Article
-from components.statutes.sources.records import (
-    GZIP_ERRORS,
-    Place,
-    Problem,
-    cut_short,
-    open_unpacked,
+from components.statutes.sources.reading import (
+    BOM,
+    RAISED_DIGITS,
+    LawAndUnits,
+    PublishedFormat,
+    Tally,
+    one_line,
+    read_whole,
+    refused,
 )
-
-LARGEST = 200 * 10**6
-"""Bytes that one file of law may hold when unpacked: a parsed tree takes several times as much."""
-
-# How formats write a day that is not known or never comes.
-_ABSENT_DATES = frozenset({date(1001, 1, 1), date(2999, 1, 1), date(9999, 12, 31)})
-
-_FIRST_YEAR = 1000
 
 Element = Any
 """An lxml element: its stubs would make every reader test each child for None."""
 
 
-# Files, whole.
+def xml_format(
+    name: str,
+    matches: Callable[[bytes], bool],
+    units: Callable[[Element, Path, Tally], LawAndUnits],
+    kind: str = "article",
+) -> PublishedFormat:
+    """A format in XML, whose `units` takes the root of a file apart."""
+    return PublishedFormat(name, matches, lambda path, tally: units(parse(path), path, tally), kind)
 
 
-def read_whole(path: Path, problems: list[Problem]) -> bytes | None:
-    """A file's content, unpacked; None after reporting why it cannot be had.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    with open_unpacked(path) as stream:
-        try:
-            content = stream.read(LARGEST + 1)
-        except GZIP_ERRORS as error:
-            problems.append(cut_short(Place(str(path), 1), error))
-            return None
-    if len(content) <= LARGEST:
-        return content
-    message = f"holds more than {LARGEST // 10**6:,} MB"
-    problems.append(Problem(str(path), None, None, message, "Split it into files of one law each."))
-    return None
-
-
-def parse(path: Path, problems: list[Problem]) -> Element | None:
-    """The root of an XML file; None after reporting why it cannot be read.
+def parse(path: Path) -> Element:
+    """The root of an XML file.
 
     Entities are not expanded, DTDs and the network are not read. A file that declares entities of
     its own is refused: law is published without them, and they are how XML is made to grow in
     memory or to read other files.
 
     Raises:
-        CorpusError: The file cannot be opened.
+        CorpusError: The file cannot be opened, or is not XML that is read.
     """
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -95,12 +62,9 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         remove_comments=True,
         remove_pis=True,
     )
-    content = read_whole(path, problems)
-    if content is None:
-        return None
+    content = read_whole(path)
     if not content:
-        problems.append(Problem(str(path), None, None, "is empty", "Copy or download it again."))
-        return None
+        raise refused(path, "is empty", "Copy or download it again.")
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
@@ -108,26 +72,19 @@ def parse(path: Path, problems: list[Problem]) -> Element | None:
         what = (error.msg or "no XML").split(", line ")[0].strip()
         message = f"is not well-formed XML at line {line}, column {column} ({what})"
         repair = "Download the file again; if it stays so, its publisher must fix it."
-        problems.append(Problem(str(path), line, None, message, repair))
-        return None
+        raise refused(path, message, repair, line=line) from error
     subset = root.getroottree().docinfo.internalDTD
     if subset is not None and next(subset.iterentities(), None) is not None:
-        message = "declares XML entities, which are not read"
         repair = "Take it from its publisher, or replace each entity by its text."
-        problems.append(Problem(str(path), None, None, message, repair))
-        return None
+        raise refused(path, "declares XML entities, which are not read", repair)
     # External DTDs are not read: their entities would vanish from text and attributes.
     undeclared = parser.error_log.filter_types(etree.ErrorTypes.WAR_UNDECLARED_ENTITY)
     if undeclared:
         name = undeclared[0].message.split("'")[1]  # "Entity 'nbsp' not defined"
         message = f"uses the XML entity &{name}; without declaring it"
         repair = "Replace each entity by its character."
-        problems.append(Problem(str(path), undeclared[0].line, None, message, repair))
-        return None
+        raise refused(path, message, repair, line=undeclared[0].line)
     return root
-
-
-_BOM = b"\xef\xbb\xbf"
 
 
 def root_name(head: bytes) -> str:
@@ -137,7 +94,7 @@ def root_name(head: bytes) -> str:
     'act'
     """
     # From mark to mark: one pattern with a repeated alternative would try every way to cut them.
-    rest = head.removeprefix(_BOM).lstrip()
+    rest = head.removeprefix(BOM).lstrip()
     while rest.startswith((b"<?", b"<!")):
         end = b"?>" if rest.startswith(b"<?") else b">"
         if rest.startswith(b"<!--"):
@@ -182,49 +139,38 @@ def child(element: Element, name: str) -> Element | None:
     return None
 
 
-def is_within(element: Element, tags: frozenset[str]) -> bool:
+def count(tally: Tally, root: Element, counted: Sequence[tuple[str, str, str]]) -> None:
+    """Count elements by local name, in one pass: each is a name, an action and a thing."""
+    tags = dict(zip(named(root, (name for name, *_ in counted)), counted, strict=True))
+    found = Counter(element.tag for element in root.iter(*tags))
+    for tag, (_, action, thing) in tags.items():
+        tally.add(action, thing, found[tag])
+
+
+def is_within(element: Element, tags: Iterable[str]) -> bool:
     """Whether an element stands inside one of these tags (full names, as `named` gives them)."""
     return next(element.iterancestors(*tags), None) is not None
 
 
-def one_line(text: str | None) -> str:
-    """A text with every run of white space as one space."""
-    return " ".join((text or "").split())
-
-
-def day(text: str | None) -> date | None:
-    """The day of an ISO date, with or without a time or zone; None for one that means "never".
-
-    >>> day("2018-05-25+01:00"), day("2999-01-01"), day("")
-    (datetime.date(2018, 5, 25), None, None)
-    """
-    if not text:
-        return None
-    try:
-        found = date.fromisoformat(text.strip()[:10])
-    except ValueError:
-        return None
-    # No law in force has a day of the first centuries: it stands for one that is missing.
-    return None if found in _ABSENT_DATES or found.year < _FIRST_YEAR else found
-
-
-def headings_above(
-    division: Element | None, name: Callable[[Element], str], known: dict[Element, tuple[str, ...]]
-) -> tuple[str, ...]:
-    """The headings of a division and of those above it, from the top.
+def headings_from(
+    name: Callable[[Element], str], top: Element | None = None
+) -> Callable[[Element | None], tuple[str, ...]]:
+    """A function that gives the headings of a division and of those above it, from the top.
 
     Args:
-        division: The parent of an article, as a rule.
         name: Gives an element's heading, "" for one that is not a division.
-        known: Filled with what has been found; share it between the articles of a file.
+        top: Where the divisions end; None for the root.
     """
-    if division is None:
-        return ()
-    if division not in known:
+
+    @cache
+    def headings(division: Element | None) -> tuple[str, ...]:
+        if division is None or division is top:
+            return ()
         own = name(division)
-        above = headings_above(division.getparent(), name, known)
-        known[division] = (*above, own) if own else above
-    return known[division]
+        above = headings(division.getparent())
+        return (*above, own) if own else above
+
+    return headings
 
 
 # Text.
@@ -242,6 +188,7 @@ LINE_BREAK = _BREAK
 _SPACES = "\t\n\r\u00a0\u2002\u2003\u2009\u202f\u3000"
 
 _XHTML = "http://www.w3.org/1999/xhtml"
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _XSLT = "http://www.w3.org/1999/XSL/Transform"
 
 
@@ -373,9 +320,6 @@ def remove(element: Element) -> None:
     parent.remove(element)
 
 
-RAISED_DIGITS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-"""Superscripts of digits and signs, for `str.translate`."""
-
 _EXPONENT = re.compile(r"\s*[+−-]?\d{1,9}\s*")
 
 
@@ -429,259 +373,3 @@ def _sheet(layout: Layout, space: str) -> etree.XSLT:
         "</xsl:stylesheet>",
     ]
     return etree.XSLT(etree.fromstring("".join(sheet).encode()))
-
-
-# Ids.
-
-
-class ArticleIds:
-    """Ids of the articles of one file: unique in it, and the same on every reading.
-
-    >>> ids = ArticleIds("ukpga/2018/12")
-    >>> ids.of("section-1"), ids.of("section-2", date(2018, 5, 25)), ids.of("section-1")
-    ('ukpga/2018/12:section-1', 'ukpga/2018/12:section-2@2018-05-25', 'ukpga/2018/12:section-1~2')
-    """
-
-    def __init__(self, law: str) -> None:
-        self._law = one_line(law)
-        self._given: Counter[str] = Counter()
-
-    def of(self, article: str, valid_from: date | None = None) -> str:
-        """The id of an article by its own key: the format's, or else its number.
-
-        Args:
-            article: Unique in the law, as a rule; a repeat gets "~2", "~3" ...
-            valid_from: First day of this wording in force, where the format says it.
-        """
-        found = f"{self._law}:{one_line(article)}"
-        if valid_from is not None:
-            found += f"@{valid_from}"
-        self._given[found] += 1
-        again = self._given[found]
-        return found if again == 1 else f"{found}~{again}"
-
-
-# Articles.
-
-
-_LONGEST_NAME = 200  # characters; what is longer tells what an act does
-
-
-class Law(NamedTuple):
-    """What a file says about its law.
-
-    Attributes:
-        key: What the ids of its articles begin with.
-        name: What a citation calls it.
-        language: BCP 47 tag, where known.
-        address: The official text, for articles without a page of their own.
-        other_names: Its short title and abbreviation, where the file gives them.
-        id: What tells it apart from other laws, where that is not its key.
-    """
-
-    key: str
-    name: str
-    language: str | None = None
-    address: str | None = None
-    other_names: tuple[str, ...] = ()
-    id: str | None = None
-
-
-# What marks the key of one version of a law, which is not another law.
-_VERSION = re.compile(r"@.*|/(?:enacted|made|created|adopted)(?=[/@]|$)")
-
-
-class Unit(NamedTuple):
-    """A part of a law that becomes an article if it has words.
-
-    Attributes:
-        key: As for `ArticleIds.of`.
-        number: As printed.
-        line: Where it starts in the file.
-        title: Its own, which begins its text; may be empty.
-        headings: The divisions above it, from the top.
-        since: The first day of this wording, which stands in the id.
-        valid_from: First day in force.
-        valid_to: Last day in force.
-        address: Its page.
-        printed: Its text where it has neither a title nor words.
-    """
-
-    key: str
-    number: str
-    line: int | None
-    title: str = ""
-    headings: tuple[str, ...] = ()
-    since: date | None = None
-    valid_from: date | None = None
-    valid_to: date | None = None
-    address: str | None = None
-    printed: str = ""
-
-
-_EU_ACT = re.compile(
-    r"(?P<kind>\w+) (?:\([A-Z, ]{2,20}\) )?(?P<no>[Nn][o°ºr]\.? )?"
-    r"(?P<a>\d+)/(?P<b>\d+)(?:/[A-Z]+)?\b"
-)
-_EU_KINDS = {
-    "R": re.compile(r"r[eè]g|verord|f[oö]rord|rozporz", re.IGNORECASE),
-    "L": re.compile(r"dire|richtli|dyrekt", re.IGNORECASE),
-    "D": re.compile(r"d[eé]ci|beschlu|entscheid|beslu|decyz", re.IGNORECASE),
-}
-_EU_SHORT_TITLE = re.compile(r"\(([^()]+)\)\s*(?:\(Text with[^()]*\))?$")
-
-
-def eu_names(title: str) -> tuple[str, ...]:
-    """The names of an act of the European Union: kind and number, CELEX, short title.
-
-    >>> eu_names("Commission Regulation (EC) No 73/2009 of 19 January 2009 (Boats Regulation)")
-    ('Regulation (EC) No 73/2009', '32009R0073', 'Boats Regulation')
-    """
-    act = _EU_ACT.search(title)
-    kind = act and next((key for key, words in _EU_KINDS.items() if words.match(act["kind"])), None)
-    if act is None or kind is None:
-        return ()
-    # "No 73/2009" ends with the year, "2016/679" and "95/46/EC" begin with it.
-    year, number = (act["b"], act["a"]) if act["no"] else (act["a"], act["b"])
-    names = [act[0], f"3{year if len(year) == 4 else '19' + year}{kind}{number.zfill(4)}"]
-    short = _EU_SHORT_TITLE.search(title)
-    if short is not None and not short[1].startswith("Text with"):
-        names.append(short[1])
-    return tuple(names)
-
-
-def articles_of(
-    path: Path,
-    law: Law,
-    units: Iterable[tuple[Unit, str]],
-    tally: Tally,
-    problems: list[Problem],
-    kind: str,
-) -> Iterator[tuple[Place, Article]]:
-    """Yield the articles of one law; then put what the tally counted into `problems`.
-
-    Args:
-        path: The file.
-        law: Its law.
-        units: Each with the words below its number and title.
-        tally: Also counts the units without words, which are left out.
-        problems: Gets the tally's notices.
-        kind: What the format calls a unit.
-    """
-    ids = ArticleIds(law.key)
-    short = (name for name in law.other_names if len(name) <= _LONGEST_NAME)
-    names = tuple(name for name in dict.fromkeys(short) if name and name != law.name)
-    for unit, words in units:
-        text = "\n".join(filter(None, (unit.title, words))) or unit.printed
-        if not text:
-            tally.add("left out", f"{kind} without words")
-            continue
-        article = Article(
-            id=ids.of(unit.key, unit.since),
-            law=law.name,
-            number=unit.number,
-            headings=unit.headings,
-            text=text,
-            language=law.language,
-            valid_from=unit.valid_from,
-            valid_to=unit.valid_to,
-            source_url=unit.address or law.address,
-            law_id=_VERSION.sub("", law.id or law.key) or None,
-            law_names=names,
-        )
-        yield Place(str(path), unit.line or 1), article
-    problems.extend(tally.notices(str(path)))
-
-
-# What is not in the articles as it was in the file.
-
-_MOST_THINGS = 12  # in a notice
-_PLURALS = {"annex": "annexes", "index": "indexes"}
-
-
-@dataclass(frozen=True, slots=True)
-class TallyNotice(Problem):
-    """One notice of a `Tally`; those of many files add up to one.
-
-    Attributes:
-        action: What was done with it: "left out", "kept as text", "repaired" ...
-        counts: How many of each thing.
-    """
-
-    action: str = ""
-    counts: Mapping[str, int] | None = None
-
-
-class Tally:
-    """Counts what a reader left out or changed, by action and thing.
-
-    ```python
-    tally = Tally()
-    tally.add("left out", "footnote", 12)
-    tally.add("kept as text", "quoted article")
-    problems.extend(tally.notices(str(path)))
-    ```
-
-    Actions in use: "left out" (footnote, annex, signature, recital, table of contents, note),
-    "kept as text" (table, quoted article), "repaired" and "unknown" (division).
-    """
-
-    def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}
-
-    def add(self, action: str, thing: str, count: int = 1) -> None:
-        """Count things (in the singular) with which the same was done."""
-        if count:
-            self._counts.setdefault(action, Counter())[thing] += count
-
-    def count(self, root: Element, counted: Sequence[tuple[str, str, str]]) -> None:
-        """Count elements by local name, in one pass: each is a name, an action and a thing."""
-        tags = dict(zip(named(root, (name for name, *_ in counted)), counted, strict=True))
-        found = Counter(element.tag for element in root.iter(*tags))
-        for tag, (_, action, thing) in tags.items():
-            self.add(action, thing, found[tag])
-
-    def add_notice(self, notice: TallyNotice) -> None:
-        """Count what another file's notice says."""
-        for thing, count in (notice.counts or {}).items():
-            self.add(notice.action, thing, count)
-
-    def notices(self, file: str) -> list[Problem]:
-        """One notice per action; none of them is a fault."""
-        found: list[Problem] = []
-        for action, counts in self._counts.items():
-            things = [_things(thing, count) for thing, count in counts.items()]
-            if len(things) > _MOST_THINGS:
-                others = sum(list(counts.values())[_MOST_THINGS:])
-                things[_MOST_THINGS:] = [f"{others:,} more"]
-            message = f"{action}: {', '.join(things)}"
-            found.append(
-                TallyNotice(
-                    file,
-                    None,
-                    None,
-                    message,
-                    _REPAIRS.get(action, "Nothing to fix."),
-                    left_out=0,
-                    notice=True,
-                    action=action,
-                    counts=dict(counts),
-                )
-            )
-        return found
-
-
-def _things(thing: str, count: int) -> str:
-    if count == 1:
-        return f"1 {thing}"
-    noun, *rest = re.split(r"(?= (?:of|without|inside|outside|under|before) )", thing, maxsplit=1)
-    plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
-    return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
-
-
-_REPAIRS = {
-    "left out": "They are not part of the articles.",
-    "kept as text": "They stand in the articles' text.",
-    "repaired": "Check a few of them against the official text.",
-    "unknown": "Their articles stand under the nearest division that is known.",
-}

@@ -19,30 +19,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from components.statutes.article import Article
-from components.statutes.sources.divisions import heading, in_small_letters
-from components.statutes.sources.markup import (
-    Element,
-    Law,
-    Layout,
-    Tally,
-    Unit,
-    articles_of,
-    child,
-    headings_above,
-    is_within,
-    local_name,
-    named,
-    namespace,
-    one_line,
-    parse,
-    raise_exponents,
-    remove,
-    root_name,
-)
-from components.statutes.sources.records import Place, Problem
-
-NAME = "uslm"
+from components.statutes.sources import markup
+from components.statutes.sources.markup import Element, Layout, headings_from
+from components.statutes.sources.reading import Law, LawAndUnits, Tally, Unit, one_line
+from components.statutes.sources.units import heading, in_small_letters
 
 _LAYOUT = Layout(
     paragraphs=(
@@ -66,7 +46,6 @@ _DIVISIONS = frozenset(
     {"title", "subtitle", "division", "subdivision", "chapter", "subchapter", "part", "subpart"}
     | {"level"}
 )
-_UNITS = ("section",)
 _QUOTES = ("quotedContent", "quotedText")
 _OTHERS = ("note", "notes", "toc")
 _COUNTED = (
@@ -87,35 +66,22 @@ _ROOTS = frozenset(
 _END_OF_LABEL = re.compile(r"[\s.—–-]+$")
 
 
-def matches(head: bytes, path: Path) -> bool:
-    """XML of a document of USLM, in one of its namespaces."""
-    del path
-    return root_name(head) in _ROOTS and any(each in head for each in _NAMESPACES)
+def _matches(head: bytes) -> bool:
+    return markup.root_name(head) in _ROOTS and any(each in head for each in _NAMESPACES)
 
 
-def read(path: Path, problems: list[Problem]) -> Iterator[tuple[Place, Article]]:
-    """Yield the sections of one title, act or compilation in the file's order.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    root = parse(path, problems)
-    if root is None:
-        return
-    tally = Tally()
+def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
     law = _law_of(root)
     sections = list(_sections(root, tally))
     _tidy(root, tally)
-    above: dict[Element, tuple[str, ...]] = {}
-    key = law.key or path.name.partition(".")[0]
-    units = [_unit(section, above, key) for section in sections]
-    found = zip(units, _LAYOUT.texts(root, sections), strict=True)
-    law = law._replace(
-        key="us",
-        name=law.name or path.stem,
-        language=root.get("{http://www.w3.org/XML/1998/namespace}lang"),
-    )
-    yield from articles_of(path, law, found, tally, problems, "section")
+    key, headings = law.key or path.name.partition(".")[0], headings_from(_heading)
+    units = [_unit(section, headings(section.getparent()), key) for section in sections]
+    name, language = law.name or path.stem, root.get(markup.LANG)
+    law = law._replace(key="us", name=name, language=language)
+    return law, zip(units, _LAYOUT.texts(root, sections), strict=True)
+
+
+FORMAT = markup.xml_format("uslm", _matches, _units, "section")
 
 
 def _law_of(root: Element) -> Law:
@@ -123,46 +89,35 @@ def _law_of(root: Element) -> Law:
 
     Its key is the citation, "Public Law 118-1"; it may be empty.
     """
-    meta = child(root, "meta")
+    meta = markup.child(root, "meta")
     fields: dict[str, str] = {}
     for each in () if meta is None else meta:
-        name = each.get("role") if local_name(each) == "property" else local_name(each)
+        name = markup.local_name(each)
+        name = each.get("role") if name == "property" else name
         fields.setdefault(name or "", one_line(each.text))
-    number = fields.get("docNumber", "")
-    kind = local_name(root)
+    number, kind = fields.get("docNumber", ""), markup.local_name(root)
+    names: list[str]
     if kind == "uscDoc":
         names = [f"{number} U.S.C.", f"{number} USC", f"U.S.C. title {number}"]
-        return Law(
-            "",
-            f"Title {number}, United States Code",
-            other_names=tuple(names),
-            id=f"us/usc/t{number}",
-        )
-    if kind == "cfrDoc":
+        key, name, id_ = "", f"Title {number}, United States Code", f"us/usc/t{number}"
+    elif kind == "cfrDoc":
         names = [f"{number} CFR", f"{number} C.F.R."]
-        name = f"Title {number}, Code of Federal Regulations"
-        return Law("", name, other_names=tuple(names), id=f"us/cfr/t{number}")
-    title = fields.get("title", "")
-    if kind == "statuteCompilation":
-        if title.isupper():
-            title = fields.get("containsShortTitle", title)
-        file = fields.get("fileId")
-        address = file and f"https://www.govinfo.gov/app/details/COMPS-{file}"
-        cited = fields.get("citableAs", "")
-        names = [fields.get("containsShortTitle", ""), *_public_law(cited)]
-        return Law(
-            cited, title, address=address, other_names=tuple(names), id=f"us/{cited or title}"
-        )
-    cited = fields.get("citableAs", title)
-    short = next((e for e in root.iter("{*}shortTitle") if e.get("role") == "act"), None)
-    title = "" if short is None else _LAYOUT.line(short)
-    name = f"{title} ({cited})" if title else cited
-    return Law(
-        fields.get("citableAs", ""),
-        name,
-        other_names=(title, *_public_law(cited)),
-        id=f"us/{cited}",
-    )
+        key, name, id_ = "", f"Title {number}, Code of Federal Regulations", f"us/cfr/t{number}"
+    elif kind == "statuteCompilation":
+        name, short = fields.get("title", ""), fields.get("containsShortTitle", "")
+        if name.isupper():
+            name = fields.get("containsShortTitle", name)
+        key = fields.get("citableAs", "")
+        names, id_ = [short, *_public_law(key)], f"us/{key or name}"
+    else:
+        short_title = (e for e in root.iter("{*}shortTitle") if e.get("role") == "act")
+        short = _LAYOUT.line(next(short_title, None))
+        key, cited = fields.get("citableAs", ""), fields.get("citableAs", fields.get("title", ""))
+        name = f"{short} ({cited})" if short else cited
+        names, id_ = [short, *_public_law(cited)], f"us/{cited}"
+    file = fields.get("fileId") if kind == "statuteCompilation" else None
+    address = file and f"https://www.govinfo.gov/app/details/COMPS-{file}"
+    return Law(key, name, address=address, other_names=tuple(names), id=id_)
 
 
 def _public_law(cited: str) -> tuple[str, ...]:
@@ -186,42 +141,43 @@ def _address(key: str) -> str | None:
 
 def _sections(root: Element, tally: Tally) -> Iterator[Element]:
     """The law's own sections; those that it quotes are counted."""
-    quotes, others, units = (frozenset(named(root, each)) for each in (_QUOTES, _OTHERS, _UNITS))
+    quotes, others, units = (
+        frozenset(markup.named(root, each)) for each in (_QUOTES, _OTHERS, ("section",))
+    )
     for section in root.iter(*units):
-        if is_within(section, others):
+        if markup.is_within(section, others):
             continue
-        if is_within(section, quotes):
+        if markup.is_within(section, quotes):
             tally.add("kept as text", "quoted section")
-        elif not is_within(section, units):
+        elif not markup.is_within(section, units):
             yield section
 
 
 def _tidy(root: Element, tally: Tally) -> None:
     """Count what the layout leaves out, and take out what it cannot tell by its name."""
-    for note in list(root.iter(*named(root, ("note",)))):
+    for note in list(root.iter(*markup.named(root, ("note",)))):
         # Without a topic it is a note that the regulation itself prints.
         if note.get("topic"):
             tally.add("left out", "note")
-            if local_name(note.getparent()) != "notes":
-                remove(note)
-    for mark in list(root.iter(*named(root, ("ref",)))):
+            if markup.local_name(note.getparent()) != "notes":
+                markup.remove(note)
+    for mark in list(root.iter(*markup.named(root, ("ref",)))):
         if mark.get("class") == "footnoteRef":
-            remove(mark)
-    tally.count(root, _COUNTED)
-    raise_exponents(root.iter(*named(root, ("sup",))))
-    space = namespace(root)
+            markup.remove(mark)
+    markup.count(tally, root, _COUNTED)
+    markup.raise_exponents(root.iter(*markup.named(root, ("sup",))))
+    space = markup.namespace(root)
     for each in root.iter(f"{{{_TABLES}}}*"):
-        each.tag = f"{{{space}}}{local_name(each)}"
+        each.tag = f"{{{space}}}{markup.local_name(each)}"
 
 
-def _unit(section: Element, above: dict[Element, tuple[str, ...]], law: str) -> Unit:
+def _unit(section: Element, headings: tuple[str, ...], law: str) -> Unit:
     # "[§ 304. Repealed ...]" is in brackets as a whole, "Sec. (2)" is called section 2.
     number = _END_OF_LABEL.sub("", _LAYOUT.take(section, "num")).lstrip("[")
     number = re.sub(r"\((\w+)\)$", r"\1", number)
     if number.isupper() and number[:1].isalpha():
         number = number.capitalize()
     title = _LAYOUT.take(section, "heading")
-    headings = headings_above(section.getparent(), _heading, above)
     key = section.get("identifier") or f"{law}/{section.get('id') or number}"
     return Unit(
         key.removeprefix("/us/"),
@@ -234,7 +190,7 @@ def _unit(section: Element, above: dict[Element, tuple[str, ...]], law: str) -> 
 
 
 def _heading(element: Element) -> str:
-    if local_name(element) not in _DIVISIONS:
+    if markup.local_name(element) not in _DIVISIONS:
         return ""
-    label = _END_OF_LABEL.sub("", _LAYOUT.line(child(element, "num")))
-    return heading(in_small_letters(label), _LAYOUT.line(child(element, "heading")))
+    label = _END_OF_LABEL.sub("", _LAYOUT.line(markup.child(element, "num")))
+    return heading(in_small_letters(label), _LAYOUT.line(markup.child(element, "heading")))

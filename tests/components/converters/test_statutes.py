@@ -10,7 +10,7 @@ from haystack.dataclasses import ByteStream
 
 from components.converters.articles import headings_of, language_of, law_of, number_of
 from components.converters.statutes import StatuteConverter
-from components.statutes.sources.records import CorpusError
+from components.statutes.sources.reading import CorpusError
 
 FIRST = {
     "id": "h1",

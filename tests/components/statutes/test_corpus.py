@@ -25,8 +25,8 @@ from components.statutes import (
 from components.statutes.article import normalised
 from components.statutes.corpus import with_languages
 from components.statutes.identity import LawIdentity, names_of_laws
-from components.statutes.sources.markup import Law, Tally, Unit, articles_of
-from components.statutes.sources.records import LONGEST_LINE, read_table
+from components.statutes.sources.corpora import read_table
+from components.statutes.sources.reading import LONGEST_LINE, Law, PublishedFormat, Unit
 
 # The second of three lines, and the field that the report names.
 BAD_ARTICLES = {
@@ -273,7 +273,8 @@ def test_laws_of_one_title_are_told_apart(tmp_path, laws, names):
 @pytest.mark.parametrize("version", ["", "@2004-05-06", "/enacted", "/enacted@2004-05-06"])
 def test_versions_of_an_act_are_one_law(version):
     law, unit = Law(f"gb/2003/7{version}", "Fair Act"), Unit("s1", "1", 1)
-    ((_, found),) = articles_of(Path("act.xml"), law, [(unit, "Words.")], Tally(), [], "section")
+    act = PublishedFormat("act", bool, lambda path, tally: (law, [(unit, "Words.")]))
+    ((_, found),) = act.read(Path("act.xml"), [])
     assert found.law_id == "gb/2003/7"
 
 
@@ -425,7 +426,7 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
         return io.BytesIO(line(article("a1") | {"text": "é" * ((length - empty) // 2)}))
 
     limit = len(sized(2_000).getvalue())
-    monkeypatch.setattr("components.statutes.sources.records.LONGEST_LINE", limit)
+    monkeypatch.setattr("components.statutes.sources.corpora.LONGEST_LINE", limit)
     assert len(StatuteCorpus.read(sized(2_000))) == 1
     assert problems_of(StatuteCorpus.read, sized(2_002))[0].breaks_off
 
@@ -433,7 +434,7 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
         words = "é\n" * (length // 3)
         return ("text,cid\n" + "".join(f'"{words}",{n}\n' for n in range(3))).encode()
 
-    monkeypatch.setattr("components.statutes.sources.records.LONGEST_LINE", 50_000)
+    monkeypatch.setattr("components.statutes.sources.corpora.LONGEST_LINE", 50_000)
     write(tmp_path / "corpus.csv", rows(49_900))
     assert len(StatuteCorpus.read(tmp_path)) == 3
     write(tmp_path / "corpus.csv", rows(75_000))
@@ -441,7 +442,7 @@ def test_a_line_or_row_of_exactly_the_limit_is_read(tmp_path, monkeypatch):
 
 
 def test_reading_stops_after_too_many_bad_lines_or_rows(monkeypatch):
-    monkeypatch.setattr("components.statutes.sources.records.MOST_UNREAD", 50)
+    monkeypatch.setattr("components.statutes.sources.corpora.MOST_UNREAD", 50)
     start = line(article("a1"))
     for bad in (b"\n", b" \r\n", b"x\n", b"\xff\n", start):
         *_, fault = problems_of(StatuteCorpus.read, Endless(start, bad), skip_bad=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.statutes import Article, CorpusError, StatuteCorpus, read_questions
-from components.statutes.sources.bsard import printed_number
+from components.statutes.sources.corpora import printed_number
 from components.statutes.sources.opening import articles_path, questions_path
 
 BSARD_ARTICLE = {

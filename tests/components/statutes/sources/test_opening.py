@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from components.statutes import CorpusError, StatuteCorpus, iter_articles
-from components.statutes.sources import markup
+from components.statutes.sources import reading
 
 BODY = "<article><num>Art. {n}</num><content><p>Boat {n} floats.</p></content></article>"
 AKN = """<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act><meta>
@@ -89,7 +89,7 @@ def test_what_readers_leave_out_is_one_notice_for_a_folder(folder):
         law = akn(name, 1).replace("floats", f"floats{note}")
         (folder / f"{name}.xml").write_text(law)
     problems = StatuteCorpus.read(folder).problems
-    notes = [each for each in problems if isinstance(each, markup.TallyNotice)]
+    notes = [each for each in problems if isinstance(each, reading.TallyNotice)]
     assert [each.counts for each in notes] == [{"footnote": 2}]
 
 
@@ -149,7 +149,7 @@ BAD = {
 def test_a_bad_file_is_one_clear_line(tmp_path, monkeypatch, name):
     content, words = BAD[name]
     if name == "too-large":
-        monkeypatch.setattr(markup, "LARGEST", 10_000)
+        monkeypatch.setattr(reading, "LARGEST", 10_000)
     path = tmp_path / "law.xml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     for skip_bad in (False, True):
@@ -166,7 +166,7 @@ NO_LAW = {"html", "readme", "plain-text", "pdf"}  # skipped in a folder
 def test_a_bad_file_of_a_folder_is_left_out_and_counted(folder, monkeypatch, name):
     content, _ = BAD[name]
     if name == "too-large":
-        monkeypatch.setattr(markup, "LARGEST", 10_000)
+        monkeypatch.setattr(reading, "LARGEST", 10_000)
     path = folder / "a" / "bad.xml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     (problem,) = refused(folder)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.statutes.sources.divisions import (
+from components.statutes.sources.units import (
     DivisionPath,
     division,
     numbered_division,
