@@ -129,9 +129,9 @@ def check_corpus(name: str) -> None:
     Raises:
         LoadingError: there is none.
     """
-    from components.statutes.sources import bsard, opening
+    from components.statutes.sources import corpora, opening
 
-    if name not in (opening.DEMO_LAW, bsard.HUB_NAME) and not Path(name).exists():
+    if name not in (opening.DEMO_LAW, corpora.HUB_NAME) and not Path(name).exists():
         raise LoadingError(f"--corpus: there is no {name}. Check the path.")
 
 

@@ -143,26 +143,22 @@ class Article:
 
     def to_json(self) -> dict[str, Any]:
         """The article as one object of the native format; absent optionals are left out."""
-        record: dict[str, Any] = {
+        record = {
             "id": self.id,
             "law": self.law,
             "number": self.number,
             "headings": list(self.headings),
             "text": self.text,
         }
-        if self.language is not None:
-            record["language"] = self.language
-        if self.valid_from is not None:
-            record["valid_from"] = self.valid_from.isoformat()
-        if self.valid_to is not None:
-            record["valid_to"] = self.valid_to.isoformat()
-        if self.source_url is not None:
-            record["source_url"] = self.source_url
-        if self.law_id is not None:
-            record["law_id"] = self.law_id
-        if self.law_names:
-            record["law_names"] = list(self.law_names)
-        return record
+        optional = {
+            "language": self.language,
+            "valid_from": self.valid_from and self.valid_from.isoformat(),
+            "valid_to": self.valid_to and self.valid_to.isoformat(),
+            "source_url": self.source_url,
+            "law_id": self.law_id,
+            "law_names": list(self.law_names) or None,
+        }
+        return record | {name: value for name, value in optional.items() if value is not None}
 
 
 def spoken_number(number: str) -> str:

@@ -52,29 +52,11 @@ from components.statutes.sources.units import (
     split_run,
 )
 
-LAYOUT = Layout(
-    paragraphs=(
-        *("p", "content", "paragraph", "subparagraph", "subsection", "clause", "alinea", "list"),
-        *("point", "indent", "item", "blockList", "listIntroduction", "listWrapUp", "intro"),
-        *("wrapUp", "block", "tblock", "ol", "ul", "li", "br", "table", "quotedStructure"),
-        *("article", "section", "heading", "subheading", "rule", "transitional", "crossHeading"),
-    ),
-    labels=("num",),
-    rows=("tr",),
-    cells=("td", "th"),
-    left_out=("authorialNote", "meta"),
-)
+_LAYOUT = Layout.of_format("akoma-ntoso")
 _NOTES = Layout(paragraphs=("p",))
 
 _BODIES = ("body", "mainBody", "portionBody", "amendmentBody", "debateBody")
 _QUOTING = ("quotedStructure", "quotedText", "embeddedStructure", "embeddedText")
-_COUNTED = (
-    ("authorialNote", "left out", "footnote"),
-    ("signature", "left out", "signature"),
-    ("recital", "left out", "recital"),
-    ("toc", "left out", "table of contents"),
-    ("table", "kept as text", "table"),
-)
 _LONGEST_SHOWN = 60  # characters of a heading in a notice
 # Normattiva's paragraphs hold lists as plain lines.
 _PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:-\w+)?\))")
@@ -93,7 +75,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
         return NO_LAW
     units = _own_units(body)
     act = _Act(document, path)
-    markup.count(tally, document, _COUNTED)
+    _LAYOUT.count(document, tally)
     _count_text(body, units, tally)
     attached = _attached_articles(document)
     annexes = sum(1 for _ in document.iter(*markup.named(root, ("attachment",))))
@@ -107,7 +89,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
     headings = _headings(body, units, act.language, tally)
     heads = [_Head(unit, act.language) for unit in units]
     labels = _labels_of_provisos(units, heads)
-    texts = LAYOUT.texts(document if attached else body, [*units, *attached])
+    texts = _LAYOUT.texts(document if attached else body, [*units, *attached])
     found: list[tuple[Unit, str]] = []
     for unit, above, head, text in zip(units, headings, heads, texts, strict=False):
         start, end = act.days(unit)
@@ -161,7 +143,7 @@ def _own_units(body: Element) -> list[Element]:
 
 _NO_PASSAGE = (
     {"attachment"}
-    | {name for name, action, _ in _COUNTED if action == "left out"}
+    | {name for name, action, _ in _LAYOUT.counted if action == "left out"}
     | {*("num", "heading", "subheading", "crossHeading", "meta")}
 )
 
@@ -217,10 +199,10 @@ class _Head:
                 if markup.local_name(raised) == "sup":
                     raised.text = (raised.text or "").translate(RAISED_DIGITS)
             markup.remove(found)
-        self.printed = printed = LAYOUT.line(found)
+        self.printed = printed = _LAYOUT.line(found)
         # A second number is the EU's way to print a title.
         second = markup.local_name(unit[0]) if len(unit) else ""
-        self.title = LAYOUT.take(unit, second) if second in ("num", "heading") else ""
+        self.title = _LAYOUT.take(unit, second) if second in ("num", "heading") else ""
         label = numbered_heading(printed, language)
         number = printed.rstrip(". ") or printed
         if label is not None and label.unit and label.unit[0] != "§" and not label.title:
@@ -250,7 +232,7 @@ def _labels_of_provisos(units: Sequence[Element], heads: Sequence[_Head]) -> dic
     labels: dict[Element, str] = {}
     for unit, proviso in zip(units, provisos, strict=True):
         if proviso is not None and proviso in again:
-            name = LAYOUT.line(markup.child(proviso, "heading")).partition(":")[0]
+            name = _LAYOUT.line(markup.child(proviso, "heading")).partition(":")[0]
             labels[unit] = f" {_FINAL_TITLES.get(name.lower(), name)}".rstrip()
     return labels
 
@@ -316,7 +298,7 @@ def _division_title(element: Element) -> str:
 
 def _labels(element: Element) -> list[str]:
     """Number and title of a division."""
-    return [LAYOUT.line(markup.child(element, name)) for name in ("num", "heading")]
+    return [_LAYOUT.line(markup.child(element, name)) for name in ("num", "heading")]
 
 
 def _is_flattened(body: Element, language: str | None) -> bool:
@@ -324,7 +306,7 @@ def _is_flattened(body: Element, language: str | None) -> bool:
     ranks: dict[str, set[int]] = {}
     for element in body:
         number = markup.child(element, "num")
-        rank = None if number is None else division(LAYOUT.line(number), language).rank
+        rank = None if number is None else division(_LAYOUT.line(number), language).rank
         if rank is not None:
             ranks.setdefault(markup.local_name(element), set()).add(rank)
     return any(len(of_name) > 1 for of_name in ranks.values())
@@ -433,7 +415,7 @@ class _Act:
         return first, after - timedelta(days=1) if after else None
 
     def _line(self, name: str) -> str:
-        return LAYOUT.line(next(self._preface.iter(f"{{*}}{name}"), None))
+        return _LAYOUT.line(next(self._preface.iter(f"{{*}}{name}"), None))
 
     def _version(self) -> date | None:
         """The first day of the version, from the publishers that give it."""

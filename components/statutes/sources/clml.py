@@ -32,16 +32,7 @@ from components.statutes.sources.markup import Element, Layout
 from components.statutes.sources.reading import Law, LawAndUnits, Tally, Unit, day, one_line
 from components.statutes.sources.units import heading, in_small_letters
 
-_LAYOUT = Layout(
-    paragraphs=(
-        *("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P", "Para", "Text", "ListItem"),
-        *("Number", "Title", "Subtitle", "TitleBlock", "Reference", "BlockAmendment", "Tabular"),
-    ),
-    labels=("Pnumber",),
-    rows=("tr",),
-    cells=("td", "th"),
-    left_out=("Metadata", "Commentaries", "Footnotes", "ExplanatoryNotes", "CommentaryRef"),
-)
+_LAYOUT = Layout.of_format("clml")
 _NAMESPACE = b"http://www.legislation.gov.uk/namespaces/legislation"
 
 # Divisions with a number of their own, and headings between provisions.
@@ -52,15 +43,7 @@ _UNNUMBERED = ("Pblock", "PsubBlock", "ScheduleBody")
 _QUOTES = ("BlockAmendment", "InlineAmendment")
 _WORD_OF_KEY = re.compile(r"(?:section|regulation|article|rule)-\w+$")
 _WORDS = {"section": "Section", "regulation": "Regulation", "article": "Article", "rule": "Rule"}
-_COUNTED = (
-    ("Commentary", "left out", "commentary"),
-    ("Footnote", "left out", "footnote"),
-    ("SignedSection", "left out", "signature"),
-    ("ExplanatoryNotes", "left out", "explanatory note"),
-    ("Image", "left out", "image"),
-    ("Tabular", "kept as text", "table"),
-)
-_PASSED_OVER = _LABELS | {name for name, *_ in _COUNTED if name != "Tabular"}
+_PASSED_OVER = _LABELS | {name for name, *_ in _LAYOUT.counted if name != "Tabular"}
 _ORIGINAL = re.compile(r"/(?:enacted|made|created|adopted)$")
 # Of the editors' first versions of the law that was in force then.
 _BASE_DATE, _NORTHERN_IRISH_BASE_DATE = date(1991, 2, 1), date(2006, 1, 1)
@@ -78,7 +61,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
     metadata = markup.child(root, "Metadata")
     name = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
     language = _metadata(metadata, "language") or None
-    markup.count(tally, root, _COUNTED)
+    _LAYOUT.count(root, tally)
     # The rest is half of a file: laying it out would take as long as the law.
     parts = (each for each in root if markup.local_name(each) not in _LAYOUT.left_out)
     law_itself = next(parts, root)

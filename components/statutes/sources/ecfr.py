@@ -21,26 +21,7 @@ from components.statutes.sources.markup import Element, Layout, headings_from
 from components.statutes.sources.reading import Law, LawAndUnits, Tally, Unit, one_line, refused
 from components.statutes.sources.units import heading, in_small_letters
 
-_LAYOUT = Layout(
-    paragraphs=(
-        *("P", "FP", "FP-1", "FP-2", "FP-DASH", "FRP", "PSPACE", "HD1", "HD2", "HD3", "NOTE"),
-        *("EXTRACT", "EXAMPLE", "TABLE", "CAPTION", "DIV"),
-    ),
-    labels=("HED",),
-    rows=("TR",),
-    cells=("TD", "TH"),
-    left_out=("HEAD", "AUTH", "SOURCE", "CITA", "FTNT", "FTREF", "CFRTOC", "HEADER", "EDNOTE"),
-)
-_COUNTED = (
-    ("AUTH", "left out", "statement of authority"),
-    ("SOURCE", "left out", "source"),
-    ("CITA", "left out", "citation of amendments"),
-    ("FTNT", "left out", "footnote"),
-    ("CFRTOC", "left out", "table of contents"),
-    ("EDNOTE", "left out", "editorial note"),
-    ("img", "left out", "image"),
-    ("TABLE", "kept as text", "table"),
-)
+_LAYOUT = Layout.of_format("ecfr")
 _DIVISIONS = tuple(f"DIV{level}" for level in range(1, 8))
 _UNITS = ("DIV8", "DIV9")
 _SITE = "https://www.ecfr.gov/current"
@@ -63,7 +44,7 @@ def _matches(head: bytes) -> bool:
 
 
 def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
-    markup.count(tally, root, _COUNTED)
+    _LAYOUT.count(root, tally)
     number = one_line(root.findtext("HEADER//IDNO")) or _title_cited(root)
     if not number:
         message = "does not say which title of the Code it is part of"

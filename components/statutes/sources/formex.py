@@ -34,26 +34,7 @@ from components.statutes.sources.reading import (
 )
 from components.statutes.sources.units import heading, in_small_letters
 
-_LAYOUT = Layout(
-    paragraphs=(
-        *("ALINEA", "PARAG", "P", "TXT", "LIST", "ITEM", "NP", "QUOT.S", "ARTICLE", "TI.ART"),
-        *("STI.ART", "TITLE", "TI", "STI", "DIVISION", "GR.SEQ", "TBL", "SUBDIV", "DLIST"),
-        *("DLIST.ITEM", "FORMULA.S"),
-    ),
-    labels=("NO.PARAG", "NO.P", "TERM"),
-    rows=("ROW",),
-    cells=("CELL",),
-    left_out=("NOTE", "GR.NOTES", "BIB.INSTANCE", "PUBLICATION", "PREAMBLE", "FINAL"),
-)
-_COUNTED = (
-    ("CONSID", "left out", "recital"),
-    ("VISA", "left out", "citation"),
-    ("SIGNATURE", "left out", "signature"),
-    ("FINAL", "left out", "closing formula"),
-    ("NOTE", "left out", "footnote"),
-    ("INCL.ELEMENT", "left out", "included file"),
-    ("TBL", "kept as text", "table"),
-)
+_LAYOUT = Layout.of_format("formex")
 _QUOTES = frozenset({"QUOT.S"})
 _UNITS = frozenset({"ANNEX", "ARTICLE"})
 _ROOTS = frozenset({"ACT", "ANNEX", "COMBINED.FMX"})
@@ -75,7 +56,7 @@ def _matches(head: bytes) -> bool:
 
 
 def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
-    markup.count(tally, root, _COUNTED)
+    _LAYOUT.count(root, tally)
     units = list(_own_units(root, tally))
     _print_signs(root)
     texts = _LAYOUT.texts(root, [element for element, _ in units])

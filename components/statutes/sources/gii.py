@@ -35,13 +35,7 @@ from components.statutes.sources.reading import (
 )
 from components.statutes.sources.units import heading
 
-_LAYOUT = Layout(
-    paragraphs=("P", "BR", "DL", "DD", "LA", "Title", "Ident", "pre", "table"),
-    labels=("DT",),
-    rows=("row",),
-    cells=("entry",),
-    left_out=("metadaten", "fussnoten", "Footnotes", "FnR", "kommentar", "TOC"),
-)
+_LAYOUT = Layout.of_format("gii")
 _SITE = "https://www.gesetze-im-internet.de"
 _DIGITS_A_LEVEL = 3
 
@@ -53,12 +47,6 @@ _FRAMES = {
     "schlußformel": "closing formula",
 }
 _FRAME = re.compile("|".join(_FRAMES), re.IGNORECASE)
-_COUNTED = (
-    ("table", "kept as text", "table"),
-    ("Footnote", "left out", "footnote"),
-    ("kommentar", "left out", "editorial note"),
-    ("IMG", "left out", "image"),
-)
 _RANGE_MARK = re.compile(r"^\(XXXX\)\s*")
 _REPEALED = re.compile(r"\(weggefallen\)", re.IGNORECASE)
 _PAGES = (
@@ -144,7 +132,7 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
         text = body.get("text", norm if number else None)
         if text is None or (not number and not _has_words(text)):
             continue
-        markup.count(tally, text, _COUNTED)
+        _LAYOUT.count(text, tally)
         headings = _path(divisions, current)
         if number:
             title = _LAYOUT.line(data.get("titel"))

@@ -43,11 +43,7 @@ from components.statutes.sources.reading import (
 )
 from components.statutes.sources.units import heading
 
-_LAYOUT = Layout(
-    paragraphs=("p", "div", "br", "center", "blockquote", "li", "ul", "ol", "table", "CONTENU"),
-    rows=("tr",),
-    cells=("td", "th"),
-)
+_LAYOUT = Layout.of_format("legi")
 _BORN_DEAD = "MORT_NE"
 # A character outside the 16 bits, or half of one.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

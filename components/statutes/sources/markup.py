@@ -139,14 +139,6 @@ def child(element: Element, name: str) -> Element | None:
     return None
 
 
-def count(tally: Tally, root: Element, counted: Sequence[tuple[str, str, str]]) -> None:
-    """Count elements by local name, in one pass: each is a name, an action and a thing."""
-    tags = dict(zip(named(root, (name for name, *_ in counted)), counted, strict=True))
-    found = Counter(element.tag for element in root.iter(*tags))
-    for tag, (_, action, thing) in tags.items():
-        tally.add(action, thing, found[tag])
-
-
 def is_within(element: Element, tags: Iterable[str]) -> bool:
     """Whether an element stands inside one of these tags (full names, as `named` gives them)."""
     return next(element.iterancestors(*tags), None) is not None
@@ -192,18 +184,12 @@ LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _XSLT = "http://www.w3.org/1999/XSL/Transform"
 
 
+_LAYOUTS = Path(__file__).with_name("layouts.tsv")
+
+
 @dataclass(frozen=True)
 class Layout:
     """How the elements of a format become lines of text; all by local name.
-
-    ```python
-    LAYOUT = Layout(
-        paragraphs=("p", "blockList"), labels=("num",), rows=("tr",), cells=("td", "th"),
-        left_out=("authorialNote",),
-    )
-    number, heading = LAYOUT.take(article, "num"), LAYOUT.take(article, "heading")
-    texts = LAYOUT.texts(root, articles)
-    ```
 
     The whole tree goes through one XSLT sheet made of these names, because walking it in Python
     costs more than parsing it.
@@ -215,6 +201,7 @@ class Layout:
         cells: Of rows, with " | " between them.
         spaced: Stay in their line, with a space on either side.
         left_out: Neither they nor their content are text.
+        counted: Elements that are counted, each with what is done with it and what it is called.
     """
 
     paragraphs: tuple[str, ...]
@@ -223,6 +210,25 @@ class Layout:
     cells: tuple[str, ...] = ()
     spaced: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    counted: tuple[tuple[str, str, str], ...] = ()
+
+    @classmethod
+    def of_format(cls, name: str) -> Layout:
+        """The layout of a format in `layouts.tsv`."""
+        lines = _LAYOUTS.read_text("utf-8").splitlines()
+        rows = [line.split("\t") for line in lines if line.startswith(f"{name}\t")]
+        roles = {role: tuple(elements.split()) for _, role, elements, thing in rows if not thing}
+        roles["left_out"] = roles.pop("not text", ())
+        counted = ((element, action, thing) for _, action, element, thing in rows if thing)
+        return cls(**roles, counted=tuple(counted))
+
+    def count(self, root: Element, tally: Tally) -> None:
+        """Count the elements of a tree that are counted, in one pass."""
+        names = (name for name, *_ in self.counted)
+        tags = dict(zip(named(root, names), self.counted, strict=True))
+        found = Counter(element.tag for element in root.iter(*tags))
+        for tag, (_, action, thing) in tags.items():
+            tally.add(action, thing, found[tag])
 
     def texts(self, root: Element, units: Sequence[Element]) -> list[str]:
         """The texts of units, in the order given; paragraphs are separated by line ends.

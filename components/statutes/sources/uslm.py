@@ -24,20 +24,7 @@ from components.statutes.sources.markup import Element, Layout, headings_from
 from components.statutes.sources.reading import Law, LawAndUnits, Tally, Unit, one_line
 from components.statutes.sources.units import heading, in_small_letters
 
-_LAYOUT = Layout(
-    paragraphs=(
-        *("section", "subsection", "paragraph", "subparagraph", "clause", "subclause", "item"),
-        *("subitem", "chapeau", "content", "continuation", "quotedContent", "p", "note", "table"),
-        *("caption", "signature", "elided"),
-    ),
-    labels=("num", "heading"),
-    rows=("tr", "row"),
-    cells=("td", "th", "entry"),
-    left_out=(
-        *("notes", "sourceCredit", "source", "authority", "editorialNote", "sidenote", "footnote"),
-        *("toc", "index", "page", "leftRunningHead", "rightRunningHead", "ear", "meta", "preface"),
-    ),
-)
+_LAYOUT = Layout.of_format("uslm")
 _NAMESPACES = (b"http://xml.house.gov/schemas/uslm/1.0", b"http://schemas.gpo.gov/xml/uslm")
 # Tables of compilations keep the namespace of the format that they were converted from.
 _TABLES = "http://schemas.gpo.gov/xml/comps-dtd"
@@ -48,17 +35,6 @@ _DIVISIONS = frozenset(
 )
 _QUOTES = ("quotedContent", "quotedText")
 _OTHERS = ("note", "notes", "toc")
-_COUNTED = (
-    ("sourceCredit", "left out", "source credit"),
-    ("source", "left out", "source credit"),
-    ("authority", "left out", "statement of authority"),
-    ("editorialNote", "left out", "editorial note"),
-    ("sidenote", "left out", "side note"),
-    ("footnote", "left out", "footnote"),
-    ("toc", "left out", "table of contents"),
-    ("index", "left out", "index"),
-    ("img", "left out", "image"),
-)
 _ROOTS = frozenset(
     {"lawDoc", "bill", "resolution", "amendment", "uscDoc", "pLaw", "statutesAtLarge"}
     | {"statuteCompilation", "cfrDoc", "presidentialDoc", "document"}
@@ -164,7 +140,7 @@ def _tidy(root: Element, tally: Tally) -> None:
     for mark in list(root.iter(*markup.named(root, ("ref",)))):
         if mark.get("class") == "footnoteRef":
             markup.remove(mark)
-    markup.count(tally, root, _COUNTED)
+    _LAYOUT.count(root, tally)
     markup.raise_exponents(root.iter(*markup.named(root, ("sup",))))
     space = markup.namespace(root)
     for each in root.iter(f"{{{_TABLES}}}*"):
