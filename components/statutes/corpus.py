@@ -18,7 +18,14 @@ from components.statutes.identity import DistinctLaws
 from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
-from components.statutes.sources.reading import CorpusError, Place, Problem, name_of
+from components.statutes.sources.reading import (
+    CorpusError,
+    Place,
+    Problem,
+    name_of,
+    notice,
+    refused,
+)
 
 SHOWN_IDS = 5
 SHOWN_LAWS = 5
@@ -101,8 +108,7 @@ def with_languages(
         named = ", ".join(laws[:SHOWN_LAWS]) + (" ..." if len(laws) > SHOWN_LAWS else "")
         message = f"{counted(len(laws), 'law')} read as {language!r}, judging by the text ({named})"
         repair = "Where that is wrong, give the articles a 'language'."
-        file = name_of(source)
-        problems.append(Problem(file, None, "language", message, repair, left_out=0, notice=True))
+        problems.append(notice(name_of(source), message, repair, "language"))
 
 
 def question_faults(
@@ -152,17 +158,7 @@ def with_repeats_noticed(
     what = "1 number stands" if len(repeats) == 1 else f"{len(repeats):,} numbers stand"
     message = f"{what} more than once in the same law (here first: {number!r} of {law!r})"
     repair = "Nothing to fix if the law is so: a citation of such a number finds each of them."
-    problems.append(place.problem(message, repair, "number", left_out=0, notice=True))
-
-
-def shared_titles(file: str, renamed: Sequence[str]) -> list[Problem]:
-    """A notice if laws were renamed because another has their title."""
-    if not renamed:
-        return []
-    count = len(renamed)
-    named = "; ".join(renamed[:SHOWN_LAWS]) + (" ..." if count > SHOWN_LAWS else "")
-    message = f"{counted(count, 'law')} named apart from another of the same title ({named})"
-    return [Problem(file, None, "law", message, "Nothing to fix.", left_out=0, notice=True)]
+    problems.append(place.notice(message, repair, "number"))
 
 
 def refuse(
@@ -182,10 +178,33 @@ def refuse(
         raise CorpusError(faults)
     if n_read == 0:
         repair = "Check that it is the file you meant."
-        raise CorpusError([Problem(file, None, None, f"holds no {what}", repair, left_out=0)])
+        raise refused(file, f"holds no {what}", repair, left_out=0)
 
 
-class StatuteCorpus(Sequence[Article]):
+class _Entries(Sequence[_Entry]):
+    """Records in the order of their file, with the problems found while reading them."""
+
+    def __init__(self, entries: Iterable[_Entry], problems: Iterable[Problem]) -> None:
+        self._entries = list(entries)
+        self.problems = list(problems)
+
+    @property
+    def left_out(self) -> int:
+        """How many records of the file were left out because something was wrong."""
+        return sum(problem.left_out for problem in self.problems)
+
+    @overload
+    def __getitem__(self, index: int) -> _Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[_Entry]: ...
+    def __getitem__(self, index: int | slice) -> _Entry | list[_Entry]:
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class StatuteCorpus(_Entries[Article]):
     """Articles of law in the order of their file; an article's position is its index here.
 
     A law's articles need not be contiguous.
@@ -199,8 +218,8 @@ class StatuteCorpus(Sequence[Article]):
     """
 
     def __init__(self, articles: Iterable[Article], problems: Iterable[Problem] = ()) -> None:
-        self.articles = list(articles)
-        self.problems = list(problems)
+        super().__init__(articles, problems)
+        self.articles = self._entries
         self._positions = {article.id: place for place, article in enumerate(self.articles)}
         if len(self._positions) != len(self.articles):
             places = ((Place("articles", n), a) for n, a in enumerate(self.articles, start=1))
@@ -239,11 +258,6 @@ class StatuteCorpus(Sequence[Article]):
         placed = with_repeats_noticed(with_languages(read, source, problems), problems)
         articles = [article for _, article in placed]  # the last one brings the notices
         return cls(articles, problems)
-
-    @property
-    def left_out(self) -> int:
-        """How many records of the file are not in the corpus."""
-        return sum(problem.left_out for problem in self.problems)
 
     @property
     def ids(self) -> list[str]:
@@ -289,21 +303,11 @@ class StatuteCorpus(Sequence[Article]):
         """Digest of the articles' content and order, whatever format they were read from."""
         return _digest(article.to_json() for article in self.articles)
 
-    @overload
-    def __getitem__(self, index: int) -> Article: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Article]: ...
-    def __getitem__(self, index: int | slice) -> Article | list[Article]:
-        return self.articles[index]
-
-    def __len__(self) -> int:
-        return len(self.articles)
-
     def __repr__(self) -> str:
         return f"StatuteCorpus({articles_of_laws(len(self), len(self.laws))})"
 
 
-class QuestionSet(Sequence[Question]):
+class QuestionSet(_Entries[Question]):
     """Questions in the order of their file.
 
     Attributes:
@@ -318,14 +322,9 @@ class QuestionSet(Sequence[Question]):
         problems: Iterable[Problem] = (),
         repeated_relevant: int = 0,
     ) -> None:
-        self.questions = list(questions)
-        self.problems = list(problems)
+        super().__init__(questions, problems)
+        self.questions = self._entries
         self.repeated_relevant = repeated_relevant
-
-    @property
-    def left_out(self) -> int:
-        """How many records of the file were left out because something was wrong."""
-        return sum(problem.left_out for problem in self.problems)
 
     @cached_property
     def sha256(self) -> str:
@@ -334,16 +333,6 @@ class QuestionSet(Sequence[Question]):
             {"id": q.id, "text": q.text, "relevant": q.relevant, "answerable": q.answerable}
             for q in self.questions
         )
-
-    @overload
-    def __getitem__(self, index: int) -> Question: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Question]: ...
-    def __getitem__(self, index: int | slice) -> Question | list[Question]:
-        return self.questions[index]
-
-    def __len__(self) -> int:
-        return len(self.questions)
 
 
 def iter_articles(
@@ -436,7 +425,10 @@ def _read_articles(
         if skip_bad or not faulty:
             n_yielded += 1
             yield place, laws.article(article)
-    problems.extend(shared_titles(name_of(source), laws.renamed[n_renamed:]))
+    if renamed := laws.renamed[n_renamed:]:
+        named = "; ".join(renamed[:SHOWN_LAWS]) + (" ..." if len(renamed) > SHOWN_LAWS else "")
+        what = f"{counted(len(renamed), 'law')} named apart from another of the same title"
+        problems.append(notice(name_of(source), f"{what} ({named})", "Nothing to fix.", "law"))
     refuse(name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)
 
 

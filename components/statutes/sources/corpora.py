@@ -241,7 +241,7 @@ class _UnknownFields:
             if near:
                 repair = f"Did you mean '{near[0]}'?"
             message = f"is not a field of {self._what} (here first)"
-            yield place.problem(message, repair, name, left_out=0, notice=True)
+            yield place.notice(message, repair, name)
 
 
 def _lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, str]]:
@@ -570,7 +570,7 @@ class Soict:
         if first is not None:
             what = "1 article has" if empty == 1 else f"{empty:,} articles have"
             message, repair = f"{what} an empty text (here first)", "They are left out."
-            problems.append(first.problem(message, repair, "text", left_out=empty, notice=True))
+            problems.append(first.notice(message, repair, "text", empty))
 
     def read_questions(self, folder: Path, problems: list[Problem]) -> Questions:
         """Yield the training questions; rows that cannot be read go to `problems`.

@@ -79,6 +79,10 @@ class Place(NamedTuple):
     file: str
     line: int
 
+    def notice(self, message: str, repair: str, field: str | None, left_out: int = 0) -> Problem:
+        """What needs no fixing here."""
+        return self.problem(message, repair, field, left_out=left_out, notice=True)
+
     def problem(self, message: str, repair: str, field: str | None = None, **more: Any) -> Problem:
         """What is wrong here; `more` are further fields of the `Problem`."""
         return Problem(self.file, self.line, field, message, repair, **more)
