@@ -27,7 +27,8 @@ def words_of(table: str) -> dict[str, str]:
 
     Args:
         table: "stop words", "stemmer", "article before", "article after", "divisions", "repealed",
-            "repealed by", "countries" or "eur-lex".
+            "repealed by", "countries", "eur-lex", "ordinals", "was", "this" or "obliges"; the
+            last four, and "repealed by", for all languages ("*").
     """
     return _tables()[table]
 

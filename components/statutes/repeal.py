@@ -15,15 +15,7 @@ _UNIT = (
     "(?:まで)?|제.{1,30}조(?:까지)?)"
 )
 _NUMBER = r"(?:(?:\d[\w.\-–—/()]*|(?:[ivxlc]+|und|bis|and|to|et|al|[^\W\d_])\b[.,]?|[,.–—-])\s*)*+"
-# Of another law's article only what was done to it: "Section 5 is repealed" repeals it.
-_WAS = (
-    "was|were|has been|have been|wurden?|a été|ont été|ha sido|han sido|fue|fueron|foi|foram"
-    "|è stat[oa]|sono stat[ie]|er|var|har|blev|on|został[ao]?|byl[ay]?|bol[ao]?|je|a fost|buvo"
-)
-_ITSELF = (
-    "this|the present|diese[rs]?|cet(?:te)?|le présent|la présente|(?:il )?presente|questo|este"
-    "|el presente|la presente|o presente|deze|denne|dette|настоящая|ця|ovaj|ta"
-)
+_WAS, _ITSELF = words_of("was")["*"], words_of("this")["*"]
 _IS = f"{_WAS}|is|are|ist|est|es|está|queda|é|è"
 # The history of an article that was added later: "Inserted by ... (AS 1984 778). Repealed by ...",
 # "[1995 c.758 §3; repealed by ...".
@@ -52,11 +44,7 @@ def _act_or_day() -> re.Pattern[str]:
     return re.compile(rf"\s*(?:[^\w\s]|\d|(?:{by})(?!\w)).*\d", re.IGNORECASE | re.DOTALL)
 
 
-_OBLIGES = re.compile(
-    r"\b(?:shall|must|may not|muss|müssen|darf|dürfen|doit|doivent|peut|peuvent|debe|deberán?"
-    r"|puede|pueden|devem?|pode|deve|devono|può|possono|moet|moeten|skal|skall|ska)\b",
-    re.IGNORECASE,
-)
+_OBLIGES = re.compile(rf"\b(?:{words_of('obliges')['*']})\b", re.IGNORECASE)
 # A full stop behind a short word or a number is an abbreviation's: "Abs. 2", "15. Dez.".
 _NEXT_SENTENCE = re.compile(
     r"(?:[^\W\d_]{5,}\.|[)\]](?:\.|(?=\s+(?-i:[A-ZÀ-Þ]))))\s+(?P<words>\w.*)", re.DOTALL

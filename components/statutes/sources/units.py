@@ -191,14 +191,7 @@ def _heading_pattern(language: str | None) -> re.Pattern[str]:
 # Titre, never a Titre in a Chapitre. `DivisionPath` follows them from heading to heading.
 
 _JOINED_NUMBER = {"ja": "第", "ko": "제", "zh": "第"}  # stands before the number, without a space
-ORDINALS = frozenset(
-    (
-        *("premier", "première", "deuxième", "second", "seconde", "préliminaire", "unique"),
-        *("primero", "primera", "segundo", "segunda", "tercero", "tercera", "preliminar"),
-        *("único", "única", "primo", "prima", "secondo", "seconda", "terzo", "terza"),
-        *("preliminare", "unico", "primeiro", "primeira", "terceiro", "terceira"),
-    )
-)
+ORDINALS = frozenset(words_of("ordinals")["*"].split())
 """Ordinals written out that no colon or full stop sets off from the title."""
 _ACCENTS_DROPPED = frozenset({"ca", "es", "pt"})  # "TITULO", as capitals are often printed
 _WORD_FIRST = frozenset({"da", "de", "nl", "no", "sv"})  # "Erster Teil", "Annen del"
