@@ -24,7 +24,7 @@ _COMMANDS = {
 }
 _TRAINERS = (
     *("cusines", "graph", "ranker", "fusion", "pretrain"),
-    *("synthesize", "ablate", "ablate_graph", "ablate_ranker", "reproduce"),
+    *("synthesize", "compare"),
     *("bm25_table", "clean_questions"),
 )
 

@@ -44,13 +44,10 @@ COMMANDS = (
     "training.fusion",
     "training.ranker",
     "training.pretrain",
-    "training.ablate",
-    "training.ablate_graph",
-    "training.ablate_ranker",
     "training.bm25_table",
     "training.clean_questions",
     "training.synthesize",
-    "training.reproduce",
+    "training.compare",
     "ui.__main__",
 )
 N_QUESTIONS = 50

@@ -160,7 +160,9 @@ class CountedLaw:
         statistics.k1, statistics.b = variant.k1, variant.b
         return word_weights(statistics, self._counts)
 
-    def rankings(self, variant: Variant, depth: int) -> list[Ranking]:
+    def rankings(
+        self, variant: Variant, depth: int, rows: Sequence[int] | None = None
+    ) -> list[Ranking]:
         """For every question the positions of the best articles.
 
         An article that shares no word with the question scores 0 and is not found.
@@ -168,15 +170,17 @@ class CountedLaw:
         Args:
             variant: The formula.
             depth: At most this many.
+            rows: Of the questions; default: all.
 
         Returns:
             int64 `[at most depth]` for each question, best first; equal scores in the order of the
             law.
         """
         weights = self.weights(variant)
+        asked = self.asked if rows is None else self.asked[list(rows)]
         rankings: list[Ranking] = []
-        for start in range(0, self.asked.shape[0], _QUESTIONS_AT_A_TIME):
-            scores = (self.asked[start : start + _QUESTIONS_AT_A_TIME] @ weights).tocsr()
+        for start in range(0, asked.shape[0], _QUESTIONS_AT_A_TIME):
+            scores = (asked[start : start + _QUESTIONS_AT_A_TIME] @ weights).tocsr()
             for first, end in zip(scores.indptr[:-1], scores.indptr[1:], strict=True):
                 found = _best(scores.indices[first:end], scores.data[first:end], depth)
                 rankings.append(found)
@@ -252,7 +256,7 @@ class Bm25TableSettings:
         share(self, "dev_share")
 
 
-METRICS = ("Exist@90", "MRR@10")
+METRICS: tuple[str, ...] = ("Exist@90", "MRR@10")
 DEPTH = 90
 
 GRID_METRIC = "R@200"
@@ -281,6 +285,7 @@ def _table(settings: Bm25TableSettings) -> None:
         OSError: The output can no longer be written.
     """
     from components.models.folder import whole_file
+    from training import plots
 
     output = None if settings.output is None else Path(settings.output)
     measured = measure(settings)
@@ -293,7 +298,10 @@ def _table(settings: Bm25TableSettings) -> None:
             text = json.dumps(measured, indent=2, ensure_ascii=False)
             partial.write_text(text, encoding="utf-8")
         if settings.grid:
-            _plot_heat(measured, output.with_suffix(""))
+            means = np.array([row[GRID_METRIC]["mean"] for row in measured["rows"]])
+            values, title = means.reshape(len(GRID_K1), len(GRID_B)), _measured_on(measured)
+            stem = output.with_suffix("")
+            plots.plot_heat(stem, values, GRID_K1, GRID_B, metric=GRID_METRIC, title=title)
 
 
 def measure(settings: Bm25TableSettings) -> dict[str, Any]:
@@ -308,11 +316,9 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
         SettingsError: No question is of the split, or no article has a word.
     """
     # Imported here, so that --help answers at once.
-    from rank_bm25 import BM25Okapi
-
     from components.statutes.corpus import StatuteCorpus
-    from components.statutes.metrics import evaluate
     from components.statutes.significance import bootstrap_interval
+    from training.data import evaluated
 
     corpus = StatuteCorpus.read(settings.corpus)
     questions = _asked(settings, corpus.ids)
@@ -322,21 +328,14 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
         )
     except ValueError as error:
         raise SettingsError(f"corpus: {error}.") from error
-    qrels = {question.id: question.relevant for question in questions}
-    variants: Sequence[Variant] = VARIANTS
-    metrics: tuple[str, ...] = METRICS
-    depth = DEPTH
+    variants, metrics, depth = VARIANTS, METRICS, DEPTH
     if settings.grid:
-        variants = [Variant(BM25Okapi, k1, b) for k1 in GRID_K1 for b in GRID_B]
+        variants = tuple(Variant(BM25Okapi, k1, b) for k1 in GRID_K1 for b in GRID_B)
         metrics, depth = (GRID_METRIC,), GRID_DEPTH
     rows = []
     for variant in variants:
-        found = law.rankings(variant, depth)
-        ranked = {
-            question.id: [corpus.articles[place].id for place in ranking]
-            for question, ranking in zip(questions, found, strict=True)
-        }
-        values = evaluate(ranked, qrels, metrics, depth=depth)
+        found = ([corpus.ids[place] for place in row] for row in law.rankings(variant, depth))
+        values = evaluated(questions, found, metrics, depth)
         row: dict[str, Any] = {"name": variant.name, "k1": variant.k1, "b": variant.b}
         for metric in metrics:
             of_questions = list(values[metric].values())
@@ -344,12 +343,9 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
             if not settings.grid:
                 row[metric]["interval"] = bootstrap_interval(of_questions)
         rows.append(row)
+    names = ("corpus", "questions", "split", "terms", "text_rule")
     return {
-        "corpus": settings.corpus,
-        "questions": settings.questions,
-        "split": settings.split,
-        "terms": settings.terms,
-        "text_rule": settings.text_rule,
+        **{name: getattr(settings, name) for name in names},
         "segmenter": segmented_by(corpus.articles[0].language),
         "n_articles": len(corpus.articles),
         "n_questions": len(questions),
@@ -390,27 +386,6 @@ def heat_table(measured: Mapping[str, Any]) -> str:
         cells = (f"{m}{means[k1, b]:.3f}{m}" for m, b in zip(marks, GRID_B, strict=True))
         lines.append(f"| {k1:g} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _plot_heat(measured: Mapping[str, Any], stem: Path) -> None:
-    """Draw a grid as a heat map: `STEM.png`, `STEM.svg`."""
-    from training.records import figure_at, files_at
-
-    means = [row[GRID_METRIC]["mean"] for row in measured["rows"]]
-    values = [means[start : start + len(GRID_B)] for start in range(0, len(means), len(GRID_B))]
-    with figure_at(stem, figsize=(8, 5)) as (figure, axis):
-        image = axis.imshow(values, aspect="auto", origin="lower")
-        figure.colorbar(image, label=GRID_METRIC)
-        axis.set(xlabel="b", ylabel="k1", title=_measured_on(measured))
-        axis.set_xticks(range(len(GRID_B)), [f"{b:g}" for b in GRID_B])
-        axis.set_yticks(range(len(GRID_K1)), [f"{k1:g}" for k1 in GRID_K1])
-        for row, of_row in enumerate(values):
-            for column, value in enumerate(of_row):
-                dark = image.norm(value) < 0.5
-                color = "white" if dark else "black"
-                axis.text(column, row, f"{value:.3f}", ha="center", va="center", color=color)
-    for file in files_at(stem):
-        say(f"Drawn: {file}")
 
 
 def _measured_on(measured: Mapping[str, Any]) -> str:

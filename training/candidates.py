@@ -40,7 +40,7 @@ from training.fusion import Searches, weights_of
 from training.hf import measurings
 from training.negatives.gold import Gold, flattened
 from training.negatives.semihard import MinedNegatives, score_statistics
-from training.records import figure_at, numbers_of
+from training.records import numbers_of
 from training.settings import RERANKED
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
@@ -393,26 +393,6 @@ def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[st
         if "dev" in record and (record["step"] or record.get(START_RANKS))
     ]
     return max(measured, key=lambda record: record["dev"][metric], default=None)
-
-
-def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
-    """Draw `metric` on dev over the epochs and how the negatives score: `metrics.png`, `.svg`."""
-    with figure_at(folder / "metrics", 1, 2, figsize=(10, 4)) as (_, (dev, scores)):
-        measured = [record for record in records if "dev" in record]
-        epochs = [record["epoch"] for record in measured]
-        values = [record["dev"][metric] for record in measured]
-        dev.plot(epochs, values, marker="o", label="re-ranked")
-        if "first_stage" in records[0]:
-            dev.axhline(records[0]["first_stage"][metric], color="grey", label="first stage")
-        dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
-        for record in records:
-            for judge, statistics in record.get("negatives", {}).items():
-                shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
-                label = f"{judge}, epoch {record['epoch']:g}"
-                scores.plot(*zip(*shares.items(), strict=True), marker="o", label=label)
-        scores.set(xlabel="score", ylabel="share", title="How the negatives score")
-        for axes in (dev, scores):
-            axes.legend()
 
 
 METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10", "Exist@10", "Exist@50", "Exist@90")

@@ -49,18 +49,11 @@ class CleanQuestionsSettings:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("clean_questions", _DESCRIPTION, CleanQuestionsSettings, arguments)
-
-    def work() -> None:
-        clean_questions(settings)
-
-    return run(work)
+    return run(lambda: clean_questions(settings))
 
 
-def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
+def clean_questions(settings: CleanQuestionsSettings) -> None:
     """Write the copy and report what was left out.
-
-    Returns:
-        The questions that were left out.
 
     Raises:
         CorpusError: The questions cannot be read.
@@ -81,7 +74,6 @@ def clean_questions(settings: CleanQuestionsSettings) -> list[Question]:
             more = ", ..." if len(ids) > _NAMED else ""
             say(f"{len(ids)} of {split} left out: {', '.join(ids[:_NAMED])}{more}")
     say(f"{len(kept):,} of {len(asked):,} questions are in {output}")
-    return left_out
 
 
 def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
@@ -98,15 +90,12 @@ def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], li
         if question.split in _SPLITS:
             text = normalised(question.text)
             last[text] = max(last.get(text, 0), _SPLITS.index(question.split))
-    kept: list[Question] = []
-    left_out: list[Question] = []
+    kept: tuple[list[Question], list[Question]] = ([], [])
     for question in questions:
-        repeated = (
-            question.split in _SPLITS
-            and _SPLITS.index(question.split) < last[normalised(question.text)]
-        )
-        (left_out if repeated else kept).append(question)
-    return kept, left_out
+        stays = question.split not in _SPLITS
+        stays = stays or _SPLITS.index(str(question.split)) == last[normalised(question.text)]
+        kept[not stays].append(question)
+    return kept
 
 
 def line_of(question: Question) -> str:
@@ -115,13 +104,10 @@ def line_of(question: Question) -> str:
         "id": question.id,
         "text": question.text,
         "relevant": list(question.relevant),
+        **({"split": question.split} if question.split is not None else {}),
+        **({"answerable": False} if not question.answerable else {}),
+        **({"synthetic": True} if question.synthetic else {}),
     }
-    if question.split is not None:
-        fields["split"] = question.split
-    if not question.answerable:
-        fields["answerable"] = False
-    if question.synthetic:
-        fields["synthetic"] = True
     return json.dumps({**fields, **question.extra}, ensure_ascii=False) + "\n"
 
 

@@ -54,7 +54,7 @@ from components.statutes.lexical import K1, B
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, evaluated, texts_of, trainings_on
+from training.data import TrainingData, evaluated, folds_of, texts_of, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
@@ -228,25 +228,20 @@ class Asked:
         return np.concatenate([self.by_rank[:n][order], self.by_rank[n:]])
 
 
-def folds_of(asked: Sequence[Asked], folds: int, seed: int) -> list[list[int]]:
-    """Places of the questions in each fold; those with the same words stand in the same one."""
-    texts = list(dict.fromkeys(each.question.text for each in asked))
-    order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
-    fold_of = {texts[place]: number % folds for number, place in enumerate(order)}
-    own = [fold_of[each.question.text] for each in asked]
-    return [[place for place, each in enumerate(own) if each == fold] for fold in range(folds)]
-
-
 def cross_validated(
     asked: Sequence[Asked], weights: Mapping[str, float], *, folds: int = FOLDS, seed: int = 0
 ) -> list[Rows]:
     """Each question's rows, in the order of a fusion that was learnt on the other folds."""
     ranked: dict[int, Rows] = {}
-    for fold in folds_of(asked, folds, seed):
-        held = set(fold)
-        others = [each.example for place, each in enumerate(asked) if place not in held]
+    fold_of = folds_of([each.question for each in asked], folds, seed=seed)
+    for fold in range(folds):
+        others = [e.example for e, own in zip(asked, fold_of, strict=True) if own != fold]
         fusion = LearnedFusion.learn(others, weights, seed=seed)
-        ranked |= {place: asked[place].learned(fusion) for place in fold}
+        ranked |= {
+            place: each.learned(fusion)
+            for place, (each, own) in enumerate(zip(asked, fold_of, strict=True))
+            if own == fold
+        }
     return [ranked[place] for place in range(len(asked))]
 
 

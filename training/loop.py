@@ -56,11 +56,11 @@ from training.objective import (
     question_ids,
     sum_gradients,
 )
+from training.plots import plot_run
 from training.records import (
     METRICS_FILE,
     environment,
     own_mass_warning,
-    plot_run,
     refresh_shares,
     write_metrics,
 )

@@ -65,7 +65,6 @@ from training.candidates import (
     make_records,
     open_network,
     pipeline_candidates,
-    plot_records,
     read_passages,
     stage_digest,
 )
@@ -75,6 +74,7 @@ from training.data import TrainingData, say_where_dev_is_learnt, texts_of
 from training.hf import RunWatch, train_alone, train_from, trainer_arguments
 from training.negatives.gold import Gold
 from training.negatives.semihard import mine_negatives
+from training.plots import plot_records
 from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import RERANKED, RankerTrainingSettings
 from training.starting_model import kept_parts, set_dropout
@@ -761,7 +761,7 @@ def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
 _DESCRIPTION = """\
 Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
 ranks best. Writes a model folder that holds the bi-encoder as it was and the ranker. To compare
-strategies and numbers of negatives, seed by seed: python -m training.ablate_ranker."""
+strategies and numbers of negatives, seed by seed: python -m training.compare."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

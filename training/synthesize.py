@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +135,7 @@ def synthesize(settings: SynthesizeSettings) -> None:
     # Imported here, so that --help answers at once.
     from components.models.folder import whole_file
     from components.statutes.corpus import StatuteCorpus, read_questions
+    from training.plots import plot_ranks
 
     output = Path(settings.output)
     if output.exists():
@@ -166,7 +166,7 @@ def synthesize(settings: SynthesizeSettings) -> None:
         work.unlink()
     counts["article not found"] = len(asked) - len(kept)
     print(_table(law, kept, counts, settings), flush=True)  # noqa: T201
-    _plot(ranks, settings.found_within, output.with_suffix(""))
+    plot_ranks(output.with_suffix(""), ranks, settings.found_within, _DEPTH)
 
 
 def distinct(
@@ -491,21 +491,6 @@ def _table(
     ]
     lines = [f"| {name} | {n:,} |" for name, n in rows]
     return "\n".join(["| questions | |", "| --- | ---: |", *lines])
-
-
-def _plot(ranks: Sequence[int], found_within: int, stem: Path) -> None:
-    """Draw at which rank the articles are found: `STEM.png`, `STEM.svg`."""
-    from training.records import figure_at, files_at
-
-    bounds = [1, 2, 4, 6, 11, 21, 51, _DEPTH + 1, _DEPTH + 2]
-    names = ["1", "2-3", "4-5", "6-10", "11-20", "21-50", f"51-{_DEPTH}", "not found"]
-    heights = [sum(low <= rank < high for rank in ranks) for low, high in pairwise(bounds)]
-    with figure_at(stem, figsize=(7, 4)) as (_, axis):
-        axis.bar(names, heights)
-        axis.set(xlabel="rank of the question's article", ylabel="questions")
-        axis.set_title(f"Kept: found among the first {found_within}")
-    for file in files_at(stem):
-        say(f"Drawn: {file}")
 
 
 if __name__ == "__main__":

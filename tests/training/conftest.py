@@ -17,8 +17,8 @@ from components.models.biencoder import BiEncoder
 from components.models.devices import BF16
 from components.models.onednn import LINEAR
 from components.statutes.corpus import StatuteCorpus
-from training.ablation.grid import AblationSettings, GridSettings
 from training.command_line import DONE
+from training.compare import CompareSettings
 from training.cusines import BiEncoderLearner, RunTexts, main
 from training.data import TrainingData
 from training.loop import Validation, fit
@@ -285,26 +285,39 @@ def graph_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings
     return of
 
 
-@pytest.fixture
-def grid_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., GridSettings]:
-    """`grid_settings(field=value, ...)`: two arms and one seed on the small law's dev split."""
+ARMS: dict[str, dict[str, Any]] = {
+    "untrained": {},
+    "in_batch": {"same_articles": True, "negatives_per_question": 0, "views": [], "buckets": 1},
+    "random": {"views": [], "buckets": 1},
+    "bm25_fixed": {"views": ["bm25"], "schedule": "fixed", "buckets": 1},
+    "tree": {"views": ["tree"]},
+    "buckets_3": {"buckets": 3},
+    "cusines": {},
+}
 
-    def of(**fields: Any) -> GridSettings:
-        values = {
-            "datasets": (str(small_law),),
-            "output": str(tmp_path / "grid"),
-            "results": str(tmp_path / "results.jsonl"),
+
+@pytest.fixture
+def comparison(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Callable[..., CompareSettings]:
+    """`comparison(field=value, ...)`: two arms and one seed on the small law's dev split.
+
+    `shared` adds settings that all runs have in common.
+    """
+
+    def of(shared: dict[str, Any] | None = None, **fields: Any) -> CompareSettings:
+        common = {"negatives_per_question": 3, "epochs": 2, "batch_size": 8, "dtype": "float32"}
+        values: dict[str, Any] = {
+            "data": (str(small_law),),
+            "output": str(tmp_path / "out"),
             "model": str(tiny_bert),
-            "arms": ("bm25_fixed", "cusines"),
+            "arms": ARMS,
+            "only": ("bm25_fixed", "cusines"),
+            "baselines": ("bm25_fixed",),
             "seeds": (0,),
             "folds": 1,
-            "negatives_per_question": 3,
-            "epochs": 2,
-            "batch_size": 8,
-            "dtype": "float32",
+            "cusines": {**common, **(shared or {})},
             "device": "cpu",
             **fields,
         }
-        return AblationSettings(**values)
+        return CompareSettings(**values)
 
     return of

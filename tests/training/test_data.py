@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from components.models.folder import MANIFEST_FILE, Manifest
 from components.statutes.article import normalised
 from components.statutes.question import Question
 from components.statutes.sources.reading import CorpusError
-from training.ablation.arms import Dataset
-from training.ablation.grid import AblationSettings, GraphAblationSettings, GridSettings
 from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
+from training.compare import Dataset, n_folds
 from training.data import TrainingData, epoch_order, trainings_on
 from training.negatives.gold import DrawnNegatives, Gold
 from training.objective import make_batch
@@ -263,37 +263,19 @@ def made(learnt_law: Path, tmp_path: Path) -> Made:
     return folder
 
 
-@pytest.fixture
-def grid(
-    learnt_law: Path, tiny_bert: Path, tmp_path: Path
-) -> Callable[..., tuple[GridSettings, Dataset]]:
-    """`grid(kind, field=value, ...)`: a grid on that law, and the law as it reads it."""
-
-    def of(kind: type[GridSettings], **fields: Any) -> tuple[GridSettings, Dataset]:
-        values = {"datasets": (str(learnt_law),), "output": str(tmp_path / "grid"), **fields}
-        settings = kind(**{"model": str(tiny_bert), **values})
-        return settings, Dataset.read(
-            str(learnt_law), dev_share=settings.base(str(learnt_law)).dev_share
-        )
-
-    return of
-
-
-KINDS = [AblationSettings, GraphAblationSettings]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_questions_that_the_start_has_learnt_are_not_put_into_folds(kind, grid, made, capsys):
+def test_questions_that_the_start_has_learnt_are_not_put_into_folds(learnt_law, made, capsys):
     model = made("model")
-    settings, dataset = grid(kind, model=str(model), folds=5)
+    dataset = Dataset(str(learnt_law), dev_share=0.1)
+    start = [CusinesSettings(corpus="law", questions="law", output="out", model=str(model))]
     with pytest.raises(SettingsError, match=f"{model} has learnt these questions.*Set folds to 1"):
-        settings.folds_of(dataset)
-    settings, dataset = grid(kind, model=str(model))
-    assert settings.folds_of(dataset) == 1
-    assert f"law: measured on dev alone, without folds, because {model}" in capsys.readouterr().err
-    settings, dataset = grid(kind, model=str(model), folds=1)
-    assert settings.folds_of(dataset) == 1
+        n_folds(dataset, 5, start)
+    assert n_folds(dataset, None, start) == 1
+    assert "law: measured on dev alone, without folds" in capsys.readouterr().err
+    assert n_folds(dataset, 1, start) == 1
     assert "without folds" not in capsys.readouterr().err
+    final = replace(start[0], model=str(made("final", final=True)))
+    with pytest.raises(SettingsError, match="has learnt questions of dev"):
+        n_folds(dataset, 1, [final])
 
 
 def test_what_a_start_was_made_from_has_learnt_for_it(learnt_law, made, tmp_path):
@@ -301,7 +283,7 @@ def test_what_a_start_was_made_from_has_learnt_for_it(learnt_law, made, tmp_path
     middle = made("middle", "0" * 64, model=str(below))
     top = made("top", query_model=str(middle), passage_model=str(tmp_path / "gone"))
     settings = CusinesSettings(corpus="law", questions="law", output="out", model=str(top))
-    digest = Dataset.read(str(learnt_law)).given.questions_sha256
+    digest = Dataset(str(learnt_law)).given.questions_sha256
     found = trainings_on(digest, settings)
     assert [training.model for training in found] == [str(top), str(below)]
     assert found[1].config["final"]

@@ -32,7 +32,7 @@ from training import fusion as command
 from training.command_line import DONE, WRONG_USE
 from training.cusines import main as cusines
 from training.data import TrainingData
-from training.fusion import Asked, Found, Searches, folds_of, main, rank_weights
+from training.fusion import Asked, Found, Searches, main, rank_weights
 from training.settings import FusionSettings
 
 LISTS = [BM25, DIVISION, DENSE]
@@ -211,16 +211,6 @@ def test_an_output_that_is_taken_is_refused_at_once(
 ) -> None:
     monkeypatch.setattr(BiEncoder, "load", lambda *_, **__: pytest.fail("was opened"))
     assert main(flags(demo, tiny_bert, fused)) == WRONG_USE
-
-
-def test_folds_keep_the_same_words_together(fused: Path, demo: Path) -> None:
-    questions = list(read_questions(demo, split="train"))
-    nothing = np.empty(0, dtype=np.int64)
-    asked = [Asked(each, nothing, None) for each in [*questions, *questions]]  # type: ignore[arg-type]
-    folds = folds_of(asked, 5, seed=0)
-    assert sorted(place for fold in folds for place in fold) == list(range(len(asked)))
-    fold_of = {place: n for n, fold in enumerate(folds) for place in fold}
-    assert all(fold_of[n] == fold_of[n + len(questions)] for n in range(len(questions)))
 
 
 def test_the_control_moves_articles_but_not_their_words() -> None:

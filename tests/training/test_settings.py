@@ -14,12 +14,6 @@ import yaml
 from safetensors import SafetensorError
 
 from components.statutes.sources.reading import CorpusError, Problem
-from training.ablation.grid import (
-    AblationSettings,
-    GraphAblationSettings,
-    GridSettings,
-    RankerAblationSettings,
-)
 from training.command_line import (
     DONE,
     FAILED,
@@ -326,58 +320,3 @@ def test_the_bsard_preset_is_the_paper_s_setting():
     assert (found.buckets, found.passage_tokens, found.max_passages) == (3, 128, 8)
     assert (found.temperature, found.in_batch, found.select_by) == (0.01, True, "R@200")
     assert (found.warmup, found.weight_decay, found.clip) == (0.05, 0.01, 1.0)
-
-
-# Grids
-
-
-def read(*arguments: str) -> GridSettings:
-    return settings_from("ablate", "What it does.", AblationSettings, arguments)
-
-
-def test_what_all_runs_have_in_common_reaches_training(grid_settings):
-    base = grid_settings(temperature=0.07, epochs=9, head="identity").base("aldermere")
-    assert isinstance(base, CusinesSettings)
-    assert (base.temperature, base.epochs, base.head) == (0.07, 9, "identity")
-    assert base.corpus == base.questions == "aldermere"
-
-
-def test_the_defaults_are_those_of_training():
-    settings = read("--datasets", "[aldermere]", "--output", "out")
-    own = {field.name for field in dataclasses.fields(settings)}
-    assert {"epochs", "learning_rate", "select_by", "device"} <= own
-    # What the arms and seeds decide cannot be said twice.
-    assert not {"views", "permute_tree", "seed", "corpus", "final"} & own
-    expected = CusinesSettings(corpus="aldermere", questions="aldermere", output="out")
-    assert settings.base("aldermere") == expected
-
-
-@pytest.mark.parametrize(
-    ("preset", "kind"),
-    [
-        ("ablate_small", AblationSettings),
-        ("ablate", AblationSettings),
-        ("ablate_graph", GraphAblationSettings),
-        ("ablate_ranker", RankerAblationSettings),
-    ],
-)
-def test_presets_of_grids_are_read(preset, kind):
-    file = ROOT / "training" / "configs" / f"{preset}.yaml"
-    settings = settings_from("ablate", "", kind, ["--config", str(file), "--output", "out"])
-    assert settings.chosen_arms
-    settings.base(settings.datasets[0])
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"datasets": ()}, "datasets: name at least one"),
-        ({"seeds": (1, 1)}, "seeds: .* each once"),
-        ({"compare": ("R@7",)}, "'R@7' is not measured"),
-        ({"budget_s": -5.0}, "budget_s is -5"),
-        ({"arms": ("best",)}, "unknown name 'best'"),
-    ],
-)
-def test_wrong_settings_are_refused(grid_settings, fields, message):
-    with pytest.raises(SettingsError, match=message):
-        grid_settings(**fields)

@@ -17,9 +17,8 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question
-from training.ablation.arms import folds_of
 from training.command_line import DONE, FAILED, WRONG_USE
-from training.data import TrainingData, held_out
+from training.data import TrainingData, folds_of, held_out
 from training.synthesize import main
 
 

@@ -1,0 +1,659 @@
+"""training.compare: arms, folds, keys of runs, results on disk, tables, and the papers' presets."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+from accelerate import Accelerator
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.models.locks import folder_lock
+from components.statutes.question import Question
+from training import compare
+from training.command_line import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    SettingsError,
+    TrainingError,
+    settings_from,
+)
+from training.compare import (
+    DENSE_METRICS,
+    FUSED,
+    METRICS,
+    RANKER_METRICS,
+    CompareSettings,
+    Dataset,
+    Outcome,
+    Plan,
+    Results,
+    Run,
+    by_epoch,
+    key_of,
+    make_missing,
+    measure,
+    page,
+    runs_of,
+)
+from training.cusines import BiEncoderLearner
+from training.data import folds_of
+from training.loop import TrainingLoop, fit
+from training.records import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "training" / "configs"
+LEDGERS = ROOT / "docs" / "results"
+
+Comparison = Callable[..., CompareSettings]
+
+
+@pytest.fixture
+def runs(comparison: Comparison) -> Callable[..., list[Run]]:
+    """`runs(field=value, ...)`: the runs of a comparison."""
+    return lambda *shared, **fields: [
+        run for of_law in runs_of(comparison(*shared, **fields)).values() for run in of_law
+    ]
+
+
+def line(run: Run, *, value: float = 0.5, seconds: float = 1.0) -> dict[str, Any]:
+    """What a run's line could be, every question's value the same."""
+    rows = list(run.split.rows)
+    epoch = {"epoch": 0, "dev": dict.fromkeys(DENSE_METRICS, value)}
+    return {
+        "key": run.key,
+        **run.about,
+        "environment": {**environment("cpu"), "dtype": "float32", "runs_on": "cpu"},
+        "steps": 6,
+        "seconds": {"total": seconds},
+        "epoch": 1,
+        "epochs": [epoch, {**epoch, "epoch": 1}] if run.trained else [],
+        "questions": rows,
+        "unseen": rows[:1],
+        "values": {metric: [value] * len(rows) for metric in METRICS},
+    }
+
+
+# Settings and presets
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"data": ()}, "data"),
+        ({"seeds": (1, 1)}, "seeds"),
+        ({"budget_s": -5.0}, "budget_s"),
+        ({"only": ("best",)}, "only"),
+        ({"arms": {"a": {"train": "llm"}}}, "arms.a.train"),
+        ({"arms": {"a": {"over": "a"}}}, "arms.a.over"),
+        ({"tables": {"t": {"arms": ["none"]}}}, "tables.t.arms"),
+        ({"tables": {"t": {"arm": []}}}, "tables.t"),
+        ({"own": {"format": "bsard", "other": {}}}, "own"),
+    ],
+)
+def test_wrong_settings_are_refused(comparison, fields, field):
+    with pytest.raises(SettingsError, match=f"^{field}"):
+        comparison(**fields)
+
+
+@pytest.mark.parametrize(
+    ("own", "field"),
+    [({"epochs": "three"}, "epochs"), ({"epoch": 3}, "epoch"), ({"epochs": 0}, "epochs")],
+)
+def test_an_arm_with_a_wrong_setting_is_named(runs, own, field):
+    with pytest.raises(SettingsError, match=f"arms.mine: .*{field}"):
+        runs(arms={"mine": own}, only=())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["compare", "compare_graph", "compare_ranker", "papers/cusines", "papers/gdsr", "papers/soict"],
+)
+def test_every_arm_of_a_preset_is_valid(name, tiny_bert):
+    flags = ["--config", str(CONFIGS / f"{name}.yaml"), "--output", "out", "--data", "aldermere"]
+    settings = settings_from("compare", "", CompareSettings, [*flags, "--model", str(tiny_bert)])
+    plan = Plan(settings, "aldermere")
+    assert settings.chosen()
+    for arm in settings.arms:
+        assert plan.settings_of(arm).corpus == "aldermere"
+    plan.own_data = bool(settings.own)
+    for arm in settings.arms:
+        plan.settings_of(arm)
+
+
+def test_the_papers_rows_have_the_papers_settings(tiny_bert):
+    def plan(paper: str) -> Plan:
+        flags = ["--config", str(CONFIGS / "papers" / f"{paper}.yaml"), "--output", "out"]
+        settings = settings_from("compare", "", CompareSettings, [*flags, "--data", "aldermere"])
+        own = Plan(settings, "aldermere")
+        own.own_data = True
+        return own
+
+    cusines = plan("cusines")
+    rotating = cusines.settings_of("bm25_rotating")
+    assert (rotating.views, rotating.candidates, rotating.negatives_per_question) == (
+        ("bm25",),
+        10,
+        1,
+    )
+    assert (rotating.epochs, rotating.batch_size, rotating.final) == (15, 24, False)
+    for arm in ("tree_fixed", "semantic", "reversed", "buckets_5"):
+        alone, above = (cusines.settings_of(name) for name in (arm, f"gnn_{arm}"))
+        assert (above.network, above.hidden, above.heads) == ("gatv2", 3072, 1)
+        for name in ("views", "schedule", "buckets", "candidates"):
+            assert getattr(above, name) == getattr(alone, name), (arm, name)
+    gdsr = plan("gdsr")
+    assert gdsr.settings_of("gdsr_gcn").network == "gcn"
+    assert gdsr.settings_of("gdsr_gcn").views == ("bm25",)
+    soict = plan("soict").settings_of("hard_5")
+    assert (soict.strategy, soict.negatives, soict.candidates) == ("hard", 5, 90)
+
+
+def test_in_batch_encodes_as_many_articles_a_step_and_in_all(comparison):
+    plan = Plan(comparison({"batch_size": 6, "epochs": 3}), "aldermere")
+    arm, other = plan.settings_of("in_batch"), plan.settings_of("random")
+    assert (arm.batch_size, arm.epochs) == (other.batch_size * 4, other.epochs * 4)
+    assert arm.negatives_per_question == 0
+
+
+# Folds
+
+
+@pytest.fixture(scope="module")
+def aldermere() -> Dataset:
+    return Dataset("aldermere")
+
+
+def test_small_data_is_measured_in_five_folds_and_large_on_its_dev_split(
+    write_law, question, tmp_path
+):
+    many = [question(n, [n % 30], "dev" if n < 50 else "train") for n in range(200)]
+    small = Dataset(str(write_law(tmp_path / "small", questions=many[:199])))
+    large = Dataset(str(write_law(tmp_path / "large", questions=many)))
+    assert [small.n_folds(None), large.n_folds(None), large.n_folds(3)] == [5, 1, 3]
+
+
+def test_the_folds_of_a_seed_measure_every_question_once(aldermere):
+    splits = [aldermere.split(5, fold, seed=1) for fold in range(5)]
+    rows = [row for split in splits for row in split.rows]
+    assert sorted(rows) == list(range(len(aldermere.questions)))
+    for split in splits:
+        assert split.data.dev == [aldermere.questions[row] for row in split.rows]
+        assert len(split.data.train) + len(split.data.dev) == len(aldermere.questions)
+    assert len({split.sha256 for split in splits}) == 5
+
+
+@given(
+    st.lists(st.sampled_from([f"Who pays {n}?" for n in range(12)]), min_size=12, max_size=40),
+    st.integers(2, 4),
+    st.integers(0, 5),
+)
+def test_folds_part_the_questions_evenly_and_no_text_stands_in_two(texts, n_folds, seed):
+    # So that there are as many different texts as folds.
+    texts += [f"Who pays {n}?" for n in range(n_folds)]
+    varied = [text.upper() if n % 2 else f" {text} " for n, text in enumerate(texts)]
+    questions = [Question(f"q{n}", text, ("a",)) for n, text in enumerate(varied)]
+    folds = folds_of(questions, n_folds, seed=seed)
+    fold_of: dict[str, set[int]] = {}
+    for text, fold in zip(texts, folds, strict=True):
+        fold_of.setdefault(text, set()).add(fold)
+    assert {len(stands) for stands in fold_of.values()} == {1}
+    sizes = Counter(folds)
+    assert set(sizes) == set(range(n_folds))
+    assert max(sizes.values()) - min(sizes.values()) <= max(Counter(texts).values())
+
+
+# Keys
+
+
+def key(runs: Callable[..., list[Run]], *shared: dict[str, Any], **fields: Any) -> str:
+    return next(run.key for run in runs(*shared, **fields) if run.arm == "cusines")
+
+
+def test_a_run_is_the_same_wherever_data_and_model_lie_and_whatever_it_runs_on(
+    runs, small_law, tiny_bert, tmp_path
+):
+    law, model = tmp_path / "a law", tmp_path / "a model"
+    shutil.copytree(small_law, law)
+    shutil.copytree(tiny_bert, model)
+    elsewhere = {"data": (str(law),), "model": str(model), "output": str(tmp_path / "other")}
+    assert key(runs, {"checkpoint_every": 7}, **elsewhere) == key(runs)
+    assert key(runs, seeds=(1, 0)) == key(runs, seeds=(1,)) != key(runs)
+
+
+@pytest.mark.parametrize(
+    ("shared", "fields"),
+    [
+        ({"learning_rate": 1e-5}, {}),
+        ({"negatives_per_question": 2}, {}),
+        ({}, {"folds": 2}),
+        ({"dtype": "auto"}, {}),
+        ({"select_by": "R@100"}, {}),
+        # With dropout other pieces draw other numbers.
+        ({"gradient_caching": True}, {}),
+    ],
+)
+def test_what_a_result_depends_on_is_in_the_key(runs, shared, fields):
+    assert key(runs) != key(runs, shared, **fields)
+
+
+def test_a_removed_setting_is_in_the_key_only_where_it_was_not_the_default(runs):
+    run = runs()[0]
+
+    def recorded(**removed: Any) -> str:
+        return key_of({**run.about, "settings": {**run.about["settings"], **removed}})
+
+    assert recorded(question_order="random", teacher=None, patience=None) == run.key
+    assert recorded(question_order="loss") != run.key
+
+
+def test_arms_with_equal_settings_are_one_run(runs):
+    made = runs(only=("bm25_fixed", "buckets_3", "cusines"), folds=2)
+    assert (len(made), len({run.key for run in made})) == (6, 4)
+
+
+# Making runs
+
+
+class FakeRuns:
+    """Makes runs at once, and notes which; each takes as many seconds as it says."""
+
+    def __init__(self, path: Path, seconds: float = 10.0) -> None:
+        self.made: list[Run] = []
+        self.now = 0.0
+        self.broken: dict[str, Exception] = {}
+        self.results = Results(path / "results.jsonl")
+        self.work = path / "work"
+        self._seconds = seconds
+
+    def __call__(self, run: Run, work: Path, deadline: float | None) -> dict[str, Any]:
+        work.mkdir(parents=True, exist_ok=True)
+        (work / "state").touch()
+        if run.arm in self.broken:
+            raise self.broken[run.arm]
+        self.made.append(run)
+        seconds = self._seconds if run.trained else 1.0
+        self.now += seconds
+        return line(run, seconds=seconds)
+
+    def go(self, runs: list[Run], budget_s: float | None = None) -> Outcome:
+        return make_missing(
+            runs, self.results, self, self.work, budget_s=budget_s, clock=lambda: self.now
+        )
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeRuns:
+    return FakeRuns(tmp_path)
+
+
+def named(runs: list[Run]) -> list[tuple[int, int, str]]:
+    return [(run.settings.seed, run.fold, run.arm) for run in runs]
+
+
+def test_all_arms_of_a_seed_and_fold_come_first_and_none_is_made_again(runs, fake, capsys):
+    all_of_them = runs(seeds=(4, 2), folds=2)
+    expected = [
+        (seed, fold, arm) for seed in (4, 2) for fold in (0, 1) for arm in ("bm25_fixed", "cusines")
+    ]
+    fake.results.add(line(all_of_them[1]))
+    assert fake.go(all_of_them) == Outcome()
+    assert named(fake.made) == [expected[0], *expected[2:]]
+    assert "1 of 8 runs are already in" in capsys.readouterr().err
+    fake.made.clear()
+    assert fake.go(all_of_them) == Outcome()
+    assert fake.made == []
+
+
+def test_a_run_that_goes_wrong_is_named_and_the_others_are_made(runs, fake):
+    fake.broken = {"random": TrainingError("loss is nan"), "tree": SettingsError("too many")}
+    outcome = fake.go(runs(only=("random", "tree", "cusines")))
+    assert [run.arm for run in fake.made] == ["cusines"]
+    assert ["random: loss is nan" in outcome.failed[0], "tree: too many" in outcome.failed[1]] == [
+        True
+    ] * 2
+    # What they had is kept, so that they can go on.
+    assert len(list(fake.work.iterdir())) == 2
+
+
+def test_what_another_process_makes_is_left_to_it(runs, fake):
+    three = runs(only=("random", "tree", "cusines"))
+    with folder_lock(fake.work / three[0].key, wait=False):
+        assert fake.go(three) == Outcome(elsewhere=1)
+    assert [run.arm for run in fake.made] == ["tree", "cusines"]
+    # It was killed: the run is made now.
+    assert fake.go(three) == Outcome()
+    assert [run.arm for run in fake.made] == ["tree", "cusines", "random"]
+
+
+def test_no_run_is_begun_that_would_end_after_the_budget(runs, fake):
+    all_of_them = runs(only=("untrained", "random", "tree", "cusines"))
+    # 1 s untrained, 10 s the first trained one; a second would end at 21 s.
+    assert fake.go(all_of_them, budget_s=21.0) == Outcome(left=2)
+    assert [run.arm for run in fake.made] == ["untrained", "random"]
+    # What the file says of the others counts from the start.
+    assert fake.go(all_of_them, budget_s=9.0) == Outcome(left=2)
+    assert fake.go(all_of_them, budget_s=10.5) == Outcome(left=1)
+    assert fake.go(all_of_them, budget_s=10.5) == Outcome()
+
+
+def test_measured_after_training_is_what_the_loop_measured(settings, small_law, tmp_path):
+    split = Dataset(str(small_law)).split(1, 0, seed=0)
+    learner, state = fit(
+        settings(max_steps=3),
+        split.data,
+        Accelerator(cpu=True),
+        tmp_path / "work",
+        BiEncoderLearner,
+    )
+    measured = measure(learner.encode(), split.data, [np.arange(0)] * 4)
+    assert state.best is not None
+    best = next(each for each in state.records if each["epoch"] == state.best["epoch"])["dev"]
+    both = [metric for metric in DENSE_METRICS if metric in best]
+    assert len(both) >= 9
+    assert [fmean(measured[metric]) for metric in both] == [best[metric] for metric in both]
+    # BM25 found nothing, so the fused ranking is the dense one.
+    assert measured[FUSED] == measured["R@10"]
+    assert tuple(measured) == METRICS
+
+
+# Results
+
+
+@pytest.fixture
+def two(runs) -> list[dict[str, Any]]:
+    return [line(run) for run in runs()]
+
+
+def test_lines_are_found_again_and_one_cut_anywhere_is_removed(two, tmp_path, capsys):
+    path = tmp_path / "new" / "results.jsonl"
+    results = Results(path)
+    for each in two:
+        results.add(each)
+    text = path.read_bytes()
+    assert [json.loads(raw) for raw in text.splitlines()] == two
+    assert Results(path).lines == {each["key"]: each for each in two}
+    first = text.index(b"\n") + 1
+    for size in {*range(first + 1, len(text) - 1, 97), first + 1, len(text) - 2}:
+        path.write_bytes(text[:size])
+        assert list(Results(path).lines) == [two[0]["key"]]
+        assert path.read_bytes() == text[:first]
+        assert f"{path}: line 2 was cut off" in capsys.readouterr().err
+        Results(path).add(two[1])
+        assert path.read_bytes() == text
+    path.write_bytes(text[:-1])  # whole, but for its end
+    assert len(Results(path).lines) == 2
+    assert path.read_bytes() == text
+
+
+@pytest.mark.parametrize("text", [b"mine", b"{}\n", b"[1]\n", b"null\n{"])
+def test_another_file_is_refused_and_left_as_it_is(text, tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(text)
+    with pytest.raises(SettingsError, match=r"results\.jsonl:1"):
+        Results(path)
+    assert path.read_bytes() == text
+
+
+def test_a_line_without_a_number_for_each_question_is_refused(two, tmp_path):
+    path = tmp_path / "results.jsonl"
+    for wrong in ([0.5], [float("nan")] * 4):
+        path.write_text(json.dumps({**two[0], "values": {"MAP": wrong}}) + "\n")
+        with pytest.raises(SettingsError, match=r"results\.jsonl:1"):
+            Results(path)
+
+
+# Tables
+
+
+def cells(text: str, first: str, nth: int = 0) -> list[list[str]]:
+    """The nth table whose header begins with a cell, without the rule under it."""
+    found = [
+        [[cell.strip() for cell in row.strip("|").split("|")] for row in block.splitlines()]
+        for block in text.split("\n\n")
+        if block.startswith("|")
+    ]
+    header, _, *rows = [table for table in found if table[0][0] == first][nth]
+    return [header, *rows]
+
+
+def test_means_differences_and_published_numbers(comparison, tmp_path, monkeypatch):
+    monkeypatch.setattr("training.plots.plot_arms", lambda *_: None)
+    arms = ["untrained", "bm25_fixed", "cusines"]
+    table = {"arms": arms, "published": {"cusines": {"R@100": 0.7}}}
+    fields = {"only": (), "tables": {"table2": table}, "compare": ("R@100", "fused R@10")}
+    settings = comparison(seeds=(0, 1), **fields)
+    made = next(iter(runs_of(settings).values()))
+    reached = {"untrained": 0.25, "bm25_fixed": 0.5, "cusines": 0.75}
+    results = Results(tmp_path / "results.jsonl")
+    for run in made:
+        results.add(line(run, value=reached[run.arm]))
+    text = page("law", made, results, settings)
+    assert "Questions: 4 (dev); seeds: 0, 1." in text
+    header, *rows = cells(text, "arm")
+    assert header[:4] == ["arm", "runs", "R@100", "fused R@10"]
+    assert [row[0] for row in rows] == ["untrained", "**bm25_fixed**", "cusines"]
+    assert rows[2][1:4] == ["2/2", "0.750 [0.750, 0.750] (0.700, +0.050)", "0.750 [0.750, 0.750]"]
+    _, *rows = cells(text, "arm", 1)
+    assert [row[0] for row in rows] == ["untrained", "cusines"]
+    assert rows[1][1].startswith("+0.250 [+0.250, +0.250], p ")
+
+
+def test_a_run_that_stopped_early_keeps_its_last_value():
+    def run(n: int, *values: float) -> dict[str, Any]:
+        epochs = [{"epoch": e, "dev": {"MAP": value}} for e, value in enumerate(values)]
+        return {"questions": [0] * n, "epochs": epochs}
+
+    assert by_epoch([run(1, 0.0, 0.5), run(3, 0.0, 0.1, 0.2)], "MAP") == [
+        (0, 0.0),
+        (1, pytest.approx(0.2)),
+        (2, pytest.approx(0.275)),
+    ]
+
+
+# The command
+
+
+def flags(preset: str, law: Path, model: Path, out: Path, *more: str) -> list[str]:
+    return [
+        *("--config", str(CONFIGS / f"{preset}.yaml"), "--data", str(law), "--output", str(out)),
+        *("--model", str(model), "--device", "cpu", "--seeds", "[0]", *more),
+    ]
+
+
+SHORT = [
+    *("--cusines.batch_size", "8", "--cusines.dtype", "float32", "--cusines.max_steps", "4"),
+    *("--cusines.negatives_per_question", "3", "--cusines.checkpoint_every", "1"),
+]
+
+
+def lines_in(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(each) for each in path.open(encoding="utf-8")]
+
+
+def test_arms_are_run_written_down_tabled_and_drawn(small_law, tiny_bert, tmp_path, capsys):
+    out = tmp_path / "out"
+    chosen = ["--only", "[untrained,in_batch,cusines]", "--folds", "1"]
+    assert compare.main(flags("compare", small_law, tiny_bert, out, *SHORT, *chosen)) == DONE
+    untrained, in_batch, cusines = lines_in(out / "results.jsonl")
+    for arm, made in {"untrained": untrained, "in_batch": in_batch, "cusines": cusines}.items():
+        assert made["arm"] == arm
+        assert set(made["values"]) == set(made["means"]) == set(METRICS)
+        for metric, values in made["values"].items():
+            assert len(values) == len(made["questions"]) == 4
+            assert made["means"][metric] == pytest.approx(sum(values) / 4, abs=1e-4)
+        assert str(small_law) not in json.dumps(made)
+    assert (untrained["steps"], untrained["articles_encoded"], untrained["epochs"]) == (0, 0, [])
+    # 22 pairs: 4 steps of 8, of which the third has 6; each pair lists a positive and 3 negatives.
+    assert (cusines["steps"], cusines["n_pairs"], cusines["articles_listed"]) == (4, 22, 30 * 4)
+    assert in_batch["settings"]["batch_size"] == 32
+    assert in_batch["articles_listed"] == 4 * 22
+    first = cusines["epochs"][0]
+    assert sum(first["negatives"]["buckets"]) == first["negatives"]["drawn"] == 12 * 3
+    # The untrained model is what the others start from.
+    assert first["dev"]["MAP"] == pytest.approx(untrained["means"]["MAP"], abs=1e-4)
+    table = (out / f"{small_law.name}.md").read_text(encoding="utf-8")
+    assert table in capsys.readouterr().out
+    assert "| cusines | 1/1 |" in table
+    assert {f"{small_law.name}-arms.png", f"{small_law.name}-arms.svg"} < {
+        path.name for path in out.iterdir()
+    }
+
+
+@pytest.mark.slow
+def test_a_comparison_taken_up_again_ends_as_one_left_alone(
+    small_law, tiny_bert, tmp_path, monkeypatch, capsys
+):
+    def given(out: Path) -> list[str]:
+        chosen = ["--only", "[bm25_fixed,cusines]", "--folds", "1"]
+        return flags("compare", small_law, tiny_bert, out, *SHORT, *chosen)
+
+    monkeypatch.setattr("training.plots.plot_arms", lambda *_: None)
+    assert compare.main(given(tmp_path / "apart")) == DONE
+    step = TrainingLoop._step
+    steps: list[int] = []
+
+    def interrupted(self: TrainingLoop, number: int, pairs: Any) -> None:
+        if len(steps) == 6:  # the third of the second run
+            raise KeyboardInterrupt
+        steps.append(number)
+        step(self, number, pairs)
+
+    monkeypatch.setattr(TrainingLoop, "_step", interrupted)
+    assert compare.main(given(tmp_path / "out")) == INTERRUPTED
+    assert [each["arm"] for each in lines_in(tmp_path / "out/results.jsonl")] == ["bm25_fixed"]
+    monkeypatch.setattr(TrainingLoop, "_step", step)
+    capsys.readouterr()
+    assert compare.main(given(tmp_path / "out")) == DONE
+    assert "Resuming from step 2 of 4" in capsys.readouterr().err
+    whole, parts = (
+        [
+            {k: v for k, v in each.items() if k not in ("seconds", "environment")}
+            for each in lines_in(tmp_path / name / "results.jsonl")
+        ]
+        for name in ("apart", "out")
+    )
+    assert parts == whole
+    assert not (tmp_path / "out/work").exists()
+
+
+def test_a_run_that_fails_fails_the_command_after_the_others(
+    small_law, tiny_bert, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("training.plots.plot_arms", lambda *_: None)
+    # 14 negatives are there in the whole corpus of 30, but not 10 in a third of it.
+    wrong = ["--only", "[random,cusines]", "--folds", "1", *SHORT]
+    wrong += ["--cusines.negatives_per_question", "14", "--cusines.max_steps", "1"]
+    assert compare.main(flags("compare", small_law, tiny_bert, tmp_path, *wrong)) == FAILED
+    assert [each["arm"] for each in lines_in(tmp_path / "results.jsonl")] == ["random"]
+    assert "seed 0: cusines: negatives_per_question" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def law(write_law: Any, question: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small law, whose test asks what dev asks: whatever chooses on dev, both say the same."""
+    learnt = [question(n, [n, n + 7][: 1 + n % 2]) for n in range(12)]
+    asked = [question(n, [n + 10, n + 1], "dev") for n in range(12, 16)]
+    again = [{**each, "id": f"again-{each['id']}", "split": "test"} for each in asked]
+    folder: Path = write_law(
+        tmp_path_factory.mktemp("laws") / "law", questions=[*learnt, *asked, *again]
+    )
+    return folder
+
+
+@pytest.mark.slow
+def test_rankers_are_compared_with_their_first_stage(tiny_bert, law, tmp_path, capsys):
+    short = {"candidates": 25, "passage_tokens": 12, "epochs": 1, "batch_size": 8}
+    short |= {"learning_rate": 1e-3, "checkpoint_every": 2, "dtype": "float32", "start": tiny_bert}
+    given = [part for n, v in short.items() for part in (f"--ranker.{n}", f"{v}")]
+    chosen = ["--only", "[first_stage,untrained,easy_2,semi_hard_2]"]
+    assert compare.main(flags("compare_ranker", law, tiny_bert, tmp_path, *given, *chosen)) == DONE
+    first, untrained, easy, semi_hard = lines_in(tmp_path / "results.jsonl")
+    for made in (first, untrained, easy, semi_hard):
+        assert set(made["values"]) == set(made["means"]) == set(RANKER_METRICS)
+        assert set(made["ceiling"]) == {"R@25", "Exist@25"}
+        assert made["means"]["R@10"] <= made["ceiling"]["R@25"]
+        assert made["trained"] == (made in (easy, semi_hard))
+        assert made["measured_on"] == "test"
+    assert first["means"]["MRR@10"] == first["means"]["fused MRR@10"]
+    # What training itself measured before its first step and at its end.
+    before, after = semi_hard["epochs"]
+    for metric in ("R@1", "R@10", "MRR@10", "MAP@10"):
+        assert before["first_stage"][metric] == pytest.approx(first["means"][metric], abs=1e-4)
+        assert before["dev"][metric] == pytest.approx(untrained["means"][metric], abs=1e-4)
+        assert after["dev"][metric] == pytest.approx(semi_hard["means"][metric], abs=1e-4)
+    # 18 positives and 24 negatives in steps of 8.
+    assert (semi_hard["mined"]["examples"], semi_hard["steps"], semi_hard["epoch"]) == (42, 6, 1)
+    assert "| easy_2 | ranker, before |" in capsys.readouterr().out
+
+
+# The papers
+
+SHORT_PAPER = ["--cusines.epochs", "1", "--graph.max_steps", "6", "--graph.hidden", "128"]
+
+
+def test_a_papers_table_is_made_once_and_compared_with_its_numbers(
+    law, tiny_bert, tmp_path, monkeypatch, capsys
+):
+    given = flags("papers/cusines", law, tiny_bert, tmp_path, *SHORT_PAPER, "--only", "table2")
+    assert compare.main([*given, "--budget_s", "0"]) == DONE
+    assert "Nothing is measured yet" in capsys.readouterr().out
+    assert compare.main(given) == DONE
+    text = capsys.readouterr().out
+    assert text.strip() == (tmp_path / "law.md").read_text(encoding="utf-8").strip()
+    found = {row[0]: row for row in cells(text, "arm")[1:]}
+    names = ("untrained", "**bm25_rotating**", "cusines", "gnn_bm25_rotating", "gnn_cusines")
+    assert set(names) == set(found)
+    # The paper's R@100 and the difference to it; of 30 articles all are among the first 100.
+    assert found["gnn_cusines"][2].endswith("(0.849, +0.151)")
+    # A network stands over each of two bi-encoders, and nothing over a network.
+    assert len(list((tmp_path / "models").iterdir())) == 2
+    assert {"law-table2.png", "law-table2.svg"} <= {path.name for path in tmp_path.iterdir()}
+    monkeypatch.setattr("training.compare.fit", None)
+    assert compare.main(given) == DONE
+    assert capsys.readouterr().out == text
+
+
+@pytest.mark.slow
+def test_soict_in_the_competitions_format(tiny_bert, tmp_path, capsys):
+    data = tmp_path / "soict_data"
+    data.mkdir()
+    subjects = ["thuế", "đất", "lao động", "hôn nhân", "xây dựng", "giao thông"]
+    laws = [[f"Điều {n}: quy định về {subjects[n % 6]} số {n}", n] for n in range(24)]
+    asked = [[f"Câu hỏi {n} về {subjects[n % 6]}?", "", f"[{n}]", n] for n in range(20)]
+    tables = {"corpus": [["text", "cid"], *laws]}
+    tables["train"] = [["question", "context", "cid", "qid"], *asked]
+    for name, rows in tables.items():
+        with (data / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(rows)
+    short = ["--cusines.epochs", "1", "--ranker.epochs", "1", "--ranker.candidates", "10"]
+    only = ["--only", "[table1,stages,first_stage,semi_hard_10]"]
+    given = flags("papers/soict", data, tiny_bert, tmp_path / "out", *short, *only)
+    assert compare.main(given) == DONE
+    captured = capsys.readouterr()
+    assert "not the paper's data" not in captured.err
+    assert "| bm25plus_0.8_0 | 1/1 |" in captured.out
+    assert "(0.976, " in captured.out and "| semi_hard_10 | ranker, one epoch |" in captured.out
+
+
+def test_the_ledgers_are_resumed():
+    lines = [
+        json.loads(raw)
+        for name in ("ablate", "ranker")
+        for raw in (LEDGERS / f"{name}.jsonl").open(encoding="utf-8")
+    ]
+    keys = [key_of(each) for each in lines]
+    assert len(set(keys)) == len(keys) == 433
+    digest = hashlib.sha256("\n".join(keys).encode()).hexdigest()
+    assert digest == "090f5a1ae31101ad37079e5d534a9110d55292472965cbe8edecfd5be0c26647"

@@ -1,0 +1,343 @@
+"""The figures of trainings and of comparisons, each saved as PNG and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from components.statutes.significance import ArmScore
+from training.command_line import say
+from training.records import LEAST_OWN_MASS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The same results give the same files, and a law's name is not parsed as a formula.
+_STYLE: Any = {"svg.hashsalt": "lexarbor", "svg.fonttype": "none", "text.parse_math": False}
+
+
+@contextmanager
+def figure_at(stem: Path, rows: int = 1, columns: int = 1, **options: Any) -> Iterator[Any]:
+    """A figure and its axes, saved as `STEM.png` and `STEM.svg` when the block ends.
+
+    Args:
+        stem: Where it goes, without suffix.
+        rows: Rows of axes.
+        columns: Columns of axes.
+        options: As for `pyplot.subplots`.
+    """
+    # Imported here: only the end of a run draws figures.
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure: Figure
+    with mpl.rc_context(_STYLE):
+        figure, axes = plt.subplots(rows, columns, layout="constrained", **options)
+        yield figure, axes
+        for file in files_at(stem):
+            date = {"Date": None} if file.suffix == ".svg" else None
+            figure.savefig(file, dpi=150, metadata=date)
+        plt.close(figure)
+
+
+def files_at(stem: Path) -> list[Path]:
+    """The files of a saved figure."""
+    return [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
+
+
+def say_drawn(stem: Path) -> None:
+    """Print the names of a saved figure's files."""
+    for file in files_at(stem):
+        say(f"Drawn: {file}")
+
+
+# What a training draws of itself.
+
+
+def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
+    """Draw loss, `metric` on dev and the negatives over the epochs: `metrics.png`, `.svg`.
+
+    Args:
+        records: As in `metrics.jsonl`; a second training (`final`) has a row of its own.
+        folder: Where the files go.
+        metric: The one that chose the model.
+    """
+    trainings = [
+        [each for each in records if each.get("final", False) is own] for own in (False, True)
+    ]
+    trainings = [each for each in trainings if each]
+    size, n = (27, 4 * len(trainings)), len(trainings)
+    with figure_at(folder / "metrics", n, 6, figsize=size, squeeze=False) as (_, rows):
+        for row, own, name in zip(rows, trainings, ("", " (train and dev together)"), strict=False):
+            _plot_training(row, own, metric, name)
+
+
+def _plot_training(
+    axes: Sequence[Axes], records: Sequence[Mapping[str, Any]], metric: str, name: str
+) -> None:
+    loss, dev, by_bucket, by_view, apart, mass = axes
+    losses = [value for record in records for value in record.get("losses", ())]
+    loss.plot(range(1, len(losses) + 1), losses, linewidth=0.8)
+    loss.set(xlabel="step", ylabel="loss", title=f"Loss of each step{name}")
+    measured = [record for record in records if "dev" in record]
+    if measured:
+        epochs = [record["epoch"] for record in measured]
+        dev.plot(epochs, [record["dev"][metric] for record in measured], marker="o")
+        dev.set(xlabel="epochs trained", ylabel=metric, title="Dev questions")
+    else:
+        dev.set_axis_off()
+    drawn = [record for record in records if record.get("negatives")]
+    epochs = [record["epoch"] + 1 for record in drawn]
+    negatives = [record["negatives"] for record in drawn]
+    buckets = [dict(enumerate(each["buckets"])) for each in negatives]
+    _stack(by_bucket, epochs, buckets, "bucket, 0 easiest")
+    _stack(by_view, epochs, [each["views"] for each in negatives], "hardest in the view")
+    for axis in (by_bucket, by_view):
+        axis.set(xlabel="epoch", ylabel="negatives drawn", title="Where negatives come from")
+    lines = {
+        "mean distance in the tree": [each["mean_tree_distance"] for each in negatives],
+        "share drawn before too": [each["overlap"] for each in negatives],
+    }
+    for (label, values), axis, color in zip(
+        lines.items(), (apart, apart.twinx()), ("tab:blue", "tab:orange"), strict=True
+    ):
+        known = [(e, value) for e, value in zip(epochs, values, strict=True) if value is not None]
+        if known:
+            axis.plot(*zip(*known, strict=True), marker="o", color=color)
+        axis.set_ylabel(label, color=color)
+        axis.set_ylim(bottom=0)
+    apart.set(xlabel="epoch", title="How near, and how many again")
+    trained = [record for record in drawn if record.get("own_mass") is not None]
+    shares = [dict(enumerate(record["own_mass"])) for record in trained]
+    _stack(mass, [record["epoch"] + 1 for record in trained], shares, "bucket, 0 easiest")
+    mass.axhline(LEAST_OWN_MASS, color="grey", linewidth=0.8, linestyle="--")
+    mass.set(
+        xlabel="epoch", ylabel="own mass", title="Gradient on the drawn negatives", ylim=(0, 1)
+    )
+
+
+def _stack(axis: Axes, epochs: Sequence[float], counts: Sequence[Any], title: str) -> None:
+    """Bars of counts by name, one on another."""
+    if not counts or not counts[0]:
+        return
+    bottom = [0.0] * len(counts)
+    for name in counts[0]:
+        own = [each[name] for each in counts]
+        axis.bar(epochs, own, bottom=bottom, label=str(name))
+        bottom = [low + count for low, count in zip(bottom, own, strict=True)]
+    axis.set_xticks(list(epochs))
+    # Next to the bars, which fill the axis.
+    axis.legend(title=title, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
+    """Draw `metric` on dev over the epochs and how the negatives score: `metrics.png`, `.svg`."""
+    with figure_at(folder / "metrics", 1, 2, figsize=(10, 4)) as (_, (dev, scores)):
+        measured = [record for record in records if "dev" in record]
+        epochs = [record["epoch"] for record in measured]
+        values = [record["dev"][metric] for record in measured]
+        dev.plot(epochs, values, marker="o", label="re-ranked")
+        if "first_stage" in records[0]:
+            dev.axhline(records[0]["first_stage"][metric], color="grey", label="first stage")
+        dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
+        for record in records:
+            for judge, statistics in record.get("negatives", {}).items():
+                shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
+                label = f"{judge}, epoch {record['epoch']:g}"
+                scores.plot(*zip(*shares.items(), strict=True), marker="o", label=label)
+        scores.set(xlabel="score", ylabel="share", title="How the negatives score")
+        for axes in (dev, scores):
+            axes.legend()
+
+
+def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Draw the loss in training and on held-out blocks over the steps: `metrics.png`, `.svg`."""
+    with figure_at(folder / "metrics", figsize=(6, 4)) as (_, axes):
+        for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
+            points = [(record["step"], record[name]) for record in records if name in record]
+            axes.plot(*zip(*points, strict=True), marker="o", label=label)
+        axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
+        axes.legend()
+
+
+# What a command draws at its end.
+
+
+def plot_heat(
+    stem: Path,
+    values: Sequence[Sequence[float]],
+    k1: Sequence[float],
+    b: Sequence[float],
+    *,
+    metric: str,
+    title: str,
+) -> None:
+    """Draw a metric by BM25's k1 and b as a heat map.
+
+    Args:
+        stem: Where the files go, without suffix.
+        values: `[len(k1), len(b)]`.
+        k1: Of the rows.
+        b: Of the columns.
+        metric: What is drawn.
+        title: Above the map.
+    """
+    with figure_at(stem, figsize=(8, 5)) as (figure, axis):
+        image = axis.imshow(values, aspect="auto", origin="lower")
+        figure.colorbar(image, label=metric)
+        axis.set(xlabel="b", ylabel="k1", title=title)
+        axis.set_xticks(range(len(b)), [f"{value:g}" for value in b])
+        axis.set_yticks(range(len(k1)), [f"{value:g}" for value in k1])
+        for row, of_row in enumerate(values):
+            for column, value in enumerate(of_row):
+                color = "white" if image.norm(value) < 0.5 else "black"
+                axis.text(column, row, f"{value:.3f}", ha="center", va="center", color=color)
+    say_drawn(stem)
+
+
+def plot_ranks(stem: Path, ranks: Sequence[int], found_within: int, depth: int) -> None:
+    """Draw at which rank the articles of written questions are found.
+
+    Args:
+        stem: Where the files go, without suffix.
+        ranks: From 1; `depth` + 1 where the article is not found.
+        found_within: Questions up to this rank are kept.
+        depth: How many articles were searched for.
+    """
+    bounds = [1, 2, 4, 6, 11, 21, 51, depth + 1, depth + 2]
+    names = ["1", "2-3", "4-5", "6-10", "11-20", "21-50", f"51-{depth}", "not found"]
+    heights = [sum(low <= rank < high for rank in ranks) for low, high in pairwise(bounds)]
+    with figure_at(stem, figsize=(7, 4)) as (_, axis):
+        axis.bar(names, heights)
+        axis.set(xlabel="rank of the question's article", ylabel="questions")
+        axis.set_title(f"Kept: found among the first {found_within}")
+    say_drawn(stem)
+
+
+# Comparisons of arms.
+
+
+def plot_arms(
+    stem: Path,
+    scores: Mapping[str, Sequence[ArmScore]],
+    baseline: str,
+    published: Mapping[str, Mapping[str, float]],
+    title: str,
+) -> None:
+    """Draw every arm with its interval, one panel a metric, and published values as diamonds.
+
+    Args:
+        stem: Where the files go, without suffix.
+        scores: Metric to the scores of the arms, in one order.
+        baseline: The arm whose mean is drawn as a line.
+        published: Arm to metric to value.
+        title: Above the panels; left out where the font lacks its letters.
+    """
+    n_arms = len(next(iter(scores.values())))
+    size = (1.5 + 3 * len(scores), 1.6 + 0.3 * n_arms)
+    with figure_at(stem, 1, len(scores), figsize=size, sharey=True, squeeze=False) as (
+        figure,
+        panels,
+    ):
+        figure.suptitle(title if _drawable(title) else "")
+        for panel, (metric, own) in zip(panels[0], scores.items(), strict=True):
+            places = range(len(own))
+            panel.errorbar(
+                [score.mean for score in own],
+                places,
+                xerr=_errors(own),
+                fmt="o",
+                capsize=3,
+                label="95% interval",
+                clip_on=False,  # a value of 1 lies on the edge
+            )
+            for place, score in enumerate(own):
+                if score.arm == baseline:
+                    panel.axvline(score.mean, color="grey", linestyle="--", label=baseline)
+                if (value := published.get(score.arm, {}).get(metric)) is not None:
+                    panel.plot(value, place, "kD", label="the paper")
+            panel.set(xlabel=metric, yticks=places, yticklabels=[score.arm for score in own])
+            low, high = panel.get_xlim()
+            panel.set_xlim(max(low, 0.0), min(high, 1.0))  # every metric is a share
+        panels[0][0].invert_yaxis()  # the panels share it
+        labels = {}
+        for panel in panels[0]:
+            labels |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
+        # Below the panels, where it covers no arm.
+        figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
+    say_drawn(stem)
+
+
+Points = Sequence[tuple[float, float]]
+
+
+def plot_epochs(stem: Path, curves: Mapping[str, Points], metric: str) -> None:
+    """Draw a metric on dev by epoch, one line an arm.
+
+    Args:
+        stem: Where the files go, without suffix.
+        curves: Arm to its epochs and values.
+        metric: What is drawn.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    with figure_at(stem, figsize=(6, 4)) as (_, panel):
+        for arm, points in curves.items():
+            panel.plot(*zip(*points, strict=True), marker="o", label=arm)
+        panel.set(xlabel="epochs trained", ylabel=f"{metric} on dev")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panel.legend()
+    say_drawn(stem)
+
+
+def plot_setting(
+    stem: Path,
+    lines: Mapping[str, Sequence[tuple[float, ArmScore]]],
+    setting: str,
+    metric: str,
+    baseline: ArmScore | None,
+) -> None:
+    """Draw a metric by a setting, with intervals.
+
+    Args:
+        stem: Where the files go, without suffix.
+        lines: Label of a line, "" for none, to values of the setting and scores.
+        setting: Its name.
+        metric: What is drawn.
+        baseline: An arm whose mean is drawn as a line.
+    """
+    with figure_at(stem, figsize=(6, 4)) as (_, panel):
+        for place, (label, points) in enumerate(lines.items()):
+            own = [score for _, score in points]
+            # Next to each other, so that the intervals can be told apart.
+            where = [value + 0.15 * (place - (len(lines) - 1) / 2) for value, _ in points]
+            means = [score.mean for score in own]
+            panel.errorbar(where, means, yerr=_errors(own), fmt="o-", capsize=3, label=label)
+        if baseline is not None:
+            panel.axhline(baseline.mean, color="grey", linestyle="--", label=baseline.arm)
+        ticks = sorted({value for points in lines.values() for value, _ in points})
+        panel.set(xlabel=setting.replace("_", " "), ylabel=metric, xticks=ticks)
+        if len(lines) > 1 or baseline is not None:
+            panel.legend()
+    say_drawn(stem)
+
+
+def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:
+    """How far the interval reaches below and above the mean."""
+    below = [max(0.0, score.mean - score.interval[0]) for score in scores]
+    above = [max(0.0, score.interval[1] - score.mean) for score in scores]
+    return [below, above]
+
+
+def _drawable(title: str) -> bool:
+    """Whether the font has the letters of a law's name."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    letters = get_font(findfont(FontProperties())).get_charmap()
+    return all(ord(letter) in letters for letter in title)
