@@ -54,7 +54,7 @@ from components.statutes.lexical import K1, B
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, evaluated, folds_of, texts_of, trainings_on
+from training.data import TrainingData, evaluated, texts_of, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
@@ -67,7 +67,7 @@ _CHOSEN_BY = "MAP@10"
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What the searches find for one question.
 
     Attributes:
@@ -80,7 +80,7 @@ class Found:
     lists: Mapping[str, RankedList]
     coverage: float
 
-    def with_lists(self, lists: Mapping[str, RankedList]) -> Found:
+    def with_lists(self, lists: Mapping[str, RankedList]) -> SearchResult:
         """What further lists say besides."""
         return replace(self, lists={**self.lists, **lists})
 
@@ -109,8 +109,6 @@ class Searches:
         articles: In the order of the law.
         vectors: Matrices of the articles by the name of their list, float32 `[n, dim]`.
         rule: What of an article its list by words reads, as the model that made the vectors.
-        placed: Articles whose places in the law are taken in place of their own ones; the control
-            gives them in another order.
         similarity: How the vectors are compared.
     """
 
@@ -119,15 +117,10 @@ class Searches:
         articles: Sequence[Article],
         vectors: Mapping[str, Tensor | NDArray[np.float32]],
         rule: TextRule = "headings_text",
-        placed: Sequence[Article] | None = None,
         similarity: Similarity = "cosine",
     ) -> None:
         self.articles = articles
-        places = [(each.law, each.headings) for each in (placed or articles)]
-        self.law = LawArrays(
-            (law, headings, len(each.text))
-            for (law, headings), each in zip(places, articles, strict=True)
-        )
+        self.law = LawArrays((each.law, each.headings, len(each.text)) for each in articles)
         self._words = LexicalIndex.build(
             (
                 (row, indexed_text(each.headings, each.text, rule), each.language)
@@ -136,16 +129,13 @@ class Searches:
             k1=K1,
             b=B,
         )
-        texts = (
-            (headings, each.text, each.language)
-            for (_, headings), each in zip(places, articles, strict=True)
-        )
+        texts = ((each.headings, each.text, each.language) for each in articles)
         self._divisions = LexicalIndex.build(division_texts(self.law, texts), k1=K1, b=B)
         self._dense = {
             name: DenseIndex(matrix, similarity=similarity) for name, matrix in vectors.items()
         }
 
-    def find(self, question: str, vectors: Mapping[str, NDArray[np.float32]]) -> Found:
+    def find(self, question: str, vectors: Mapping[str, NDArray[np.float32]]) -> SearchResult:
         """Search every list.
 
         Args:
@@ -157,7 +147,7 @@ class Searches:
             {name: by_meaning(index, vectors[name]) for name, index in self._dense.items()}
         )
 
-    def by_words(self, question: str) -> Found:
+    def by_words(self, question: str) -> SearchResult:
         """Search the lists by words alone."""
         asked = clean_question(question)
         lists = {
@@ -170,9 +160,11 @@ class Searches:
         if len(best := lists[BM25].rows):
             first = int(best[0])
             covered = self._words.coverage(asked, first, self.articles[first].language)
-        return Found(asked, lists, covered)
+        return SearchResult(asked, lists, covered)
 
-    def ranked(self, found: Found, fusion: LearnedFusion) -> tuple[Rows, NDArray[np.float64]]:
+    def ranked(
+        self, found: SearchResult, fusion: LearnedFusion
+    ) -> tuple[Rows, NDArray[np.float64]]:
         """The candidates in the order of a learned fusion, and its scores, best first.
 
         Args:
@@ -189,7 +181,7 @@ class Searches:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CandidateTable:
     """A question with its candidates, ready to be learnt or ranked.
 
     Attributes:
@@ -207,11 +199,11 @@ class Asked:
     def of(
         cls,
         question: Question,
-        found: Found,
+        found: SearchResult,
         law: LawArrays,
         weights: Mapping[str, float],
         relevant: Rows,
-    ) -> Asked:
+    ) -> CandidateTable:
         """Choose the candidates and compute their features."""
         own = {name: found.lists[name] for name in weights}
         rows, _ = fused_by_rank(own, weights_for(weights, found.coverage), len(law))
@@ -229,11 +221,19 @@ class Asked:
 
 
 def cross_validated(
-    asked: Sequence[Asked], weights: Mapping[str, float], *, folds: int = FOLDS, seed: int = 0
+    asked: Sequence[CandidateTable],
+    weights: Mapping[str, float],
+    *,
+    folds: int = FOLDS,
+    seed: int = 0,
 ) -> list[Rows]:
     """Each question's rows, in the order of a fusion that was learnt on the other folds."""
     ranked: dict[int, Rows] = {}
-    fold_of = folds_of([each.question for each in asked], folds, seed=seed)
+    # Questions with the same words stand in one fold.
+    texts = list(dict.fromkeys(each.question.text for each in asked))
+    order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
+    fold_by_text = {texts[place]: number % folds for number, place in enumerate(order)}
+    fold_of = [fold_by_text[each.question.text] for each in asked]
     for fold in range(folds):
         others = [e.example for e, own in zip(asked, fold_of, strict=True) if own != fold]
         fusion = LearnedFusion.learn(others, weights, seed=seed)
@@ -271,7 +271,7 @@ def train(settings: FusionSettings) -> None:
         for split, questions in (("train", train), ("dev", data.dev))
     }
     weights = rank_weights(found["train"], data.corpus.ids, settings.select_by)
-    asked = {split: _asked(each, data, searches.law, weights) for split, each in found.items()}
+    asked = {split: _tables(each, data, searches.law, weights) for split, each in found.items()}
     say(f"Learning from {len(train):,} questions")
     fusion = LearnedFusion.learn(
         [each.example for each in asked["train"]], weights, seed=settings.seed
@@ -310,7 +310,7 @@ def unlearnt(settings: FusionSettings, data: TrainingData) -> Sequence[Question]
 
 def _found(
     questions: Sequence[Question], model: BiEncoder, searches: Searches
-) -> list[tuple[Question, Found]]:
+) -> list[tuple[Question, SearchResult]]:
     vectors = model.encode_queries([each.text for each in questions]).numpy()
     return [
         (question, searches.find(question.text, {DENSE: vector}))
@@ -318,20 +318,22 @@ def _found(
     ]
 
 
-def _asked(
-    found: Iterable[tuple[Question, Found]],
+def _tables(
+    found: Iterable[tuple[Question, SearchResult]],
     data: TrainingData,
     law: LawArrays,
     weights: Mapping[str, float],
-) -> list[Asked]:
+) -> list[CandidateTable]:
     def rows(question: Question) -> Rows:
         return np.array([data.corpus.position(each) for each in question.relevant])
 
-    return [Asked.of(question, each, law, weights, rows(question)) for question, each in found]
+    return [
+        CandidateTable.of(question, each, law, weights, rows(question)) for question, each in found
+    ]
 
 
 def rank_weights(
-    found: Sequence[tuple[Question, Found]], ids: Sequence[str], metric: str
+    found: Sequence[tuple[Question, SearchResult]], ids: Sequence[str], metric: str
 ) -> dict[str, float]:
     """Weights of rank fusion, that of the list by meaning chosen by these questions.
 
@@ -404,7 +406,7 @@ def _values(
 
 
 def _judged(
-    asked: Mapping[str, Sequence[Asked]],
+    asked: Mapping[str, Sequence[CandidateTable]],
     fusion: LearnedFusion,
     data: TrainingData,
     settings: FusionSettings,

@@ -21,7 +21,7 @@ from components.models.learned_fusion import (
     RankedList,
     learned_fusion_of,
 )
-from components.statutes.article import Article, indexed_text
+from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
@@ -32,7 +32,7 @@ from training import fusion as command
 from training.command_line import DONE, WRONG_USE
 from training.cusines import main as cusines
 from training.data import TrainingData
-from training.fusion import Asked, Found, Searches, main, rank_weights
+from training.fusion import CandidateTable, Searches, SearchResult, main, rank_weights
 from training.settings import FusionSettings
 
 LISTS = [BM25, DIVISION, DENSE]
@@ -52,7 +52,7 @@ def test_questions_move_the_weight_of_meaning_only_where_they_agree(by_meaning, 
     found = [
         (
             Question(id=f"{right}-{n}", text="Who pays?", relevant=("b" if right else "a",)),
-            Found("Who pays?", {BM25: words, DIVISION: nothing, DENSE: meaning}, 1.0),
+            SearchResult("Who pays?", {BM25: words, DIVISION: nothing, DENSE: meaning}, 1.0),
         )
         for right, number in ((True, by_meaning), (False, by_words))
         for n in range(number)
@@ -137,7 +137,7 @@ def ranked(fused: Path, demo: Path) -> Ranked:
         vectors = model.encode_queries([each.text for each in questions]).numpy()
         for question, vector in zip(questions, vectors, strict=True):
             found = searches.find(question.text, {DENSE: vector})
-            asked = Asked.of(question, found, searches.law, fusion.weights, np.empty(0))
+            asked = CandidateTable.of(question, found, searches.law, fusion.weights, np.empty(0))
             by_rank, learned = (
                 [corpus.ids[row] for row in rows.tolist()]
                 for rows in (asked.by_rank, asked.learned(fusion))
@@ -191,7 +191,7 @@ def test_many_questions_are_measured_on_dev_and_where_ranks_are_better_no_fusion
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(command, "FEW_QUESTIONS", 30)
-    monkeypatch.setattr(Asked, "learned", lambda self, _: self.by_rank[::-1])
+    monkeypatch.setattr(CandidateTable, "learned", lambda self, _: self.by_rank[::-1])
     assert main(flags(demo, tiny_bert, tmp_path / "ranks")) == DONE
     manifest = read_manifest(tmp_path / "ranks")
     measured = manifest.metrics["fusion"]
@@ -211,18 +211,6 @@ def test_an_output_that_is_taken_is_refused_at_once(
 ) -> None:
     monkeypatch.setattr(BiEncoder, "load", lambda *_, **__: pytest.fail("was opened"))
     assert main(flags(demo, tiny_bert, fused)) == WRONG_USE
-
-
-def test_the_control_moves_articles_but_not_their_words() -> None:
-    articles = [
-        Article("a", "Code", "1", ("Rent",), "One pays.", "en"),
-        Article("b", "Code", "2", ("Work",), "Two works.", "en"),
-    ]
-    vectors = {DENSE: np.eye(2, dtype=np.float32)}
-    for placed, first in ((articles, 0), (articles[::-1], 1)):
-        lists = Searches(articles, vectors, placed=placed).find("rent", {DENSE: vectors[DENSE][0]})
-        assert lists.lists[DIVISION].rows.tolist() == [first]
-        assert lists.lists[BM25].rows.tolist() == [0]
 
 
 # Questions that the model has learnt
