@@ -466,7 +466,7 @@ class Run:
     start: Mapping[str, str]
     fold: int
     folds: int
-    measured_on: Literal["dev", "test"] = "dev"
+    measured_on: str = "dev"
     below: Run | None = None
     kept: bool = False
 
@@ -778,8 +778,12 @@ class Performer:
             OutOfTimeError: The deadline has passed.
         """
         started = time.perf_counter()
-        kinds = {"bm25": self._searched, "ranker": self._ranked}
-        values, own = kinds.get(run.system.name, self._learned)(run, work, deadline)
+        if run.system.name == "bm25":
+            values, own = self._searched(run)
+        elif run.system.name == "ranker":
+            values, own = self._ranked(run, work, deadline)
+        else:
+            values, own = self._learned(run, work, deadline)
         device = resolve_device(run.settings.device).type
         rows = list(run.split.rows)
         # A resumed run took longer than this process has measured.
@@ -803,7 +807,7 @@ class Performer:
             "values": rounded(values),
         }
 
-    def _searched(self, run: Run, *_: Any) -> tuple[Values, dict[str, Any]]:
+    def _searched(self, run: Run) -> tuple[Values, dict[str, Any]]:
         """BM25, of which nothing is trained."""
         settings, ids = run.settings, run.split.data.corpus.ids
         variant = Variant(getattr(rank_bm25, settings.kind), settings.k1, settings.b)
@@ -860,8 +864,8 @@ class Performer:
             values = values_of(split.test, ids, DENSE_METRICS, DEPTH)
         else:
             variant = Variant(rank_bm25.BM25Okapi, settings.bm25_k1, settings.bm25_b)
-            options = (variant, "analysed", settings.text_rule)
-            lexical = run.dataset.lexical(*options, split.rows, FUSED_FROM)
+            rule = settings.text_rule
+            lexical = run.dataset.lexical(variant, "analysed", rule, split.rows, FUSED_FROM)
             values = measure(learner.encode(), data, lexical, settings.similarity)
 
         def total(name: str) -> Any:

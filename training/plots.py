@@ -266,7 +266,7 @@ def plot_arms(
             low, high = panel.get_xlim()
             panel.set_xlim(max(low, 0.0), min(high, 1.0))  # every metric is a share
         panels[0][0].invert_yaxis()  # the panels share it
-        labels = {}
+        labels: dict[str, Any] = {}
         for panel in panels[0]:
             labels |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
         # Below the panels, where it covers no arm.
