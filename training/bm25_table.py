@@ -1,7 +1,7 @@
 """python -m training.bm25_table: measure search by words alone, with published BM25 variants.
 
     python -m training.bm25_table --corpus aldermere --questions aldermere --split dev
-    python -m training.bm25_table --corpus aldermere --questions aldermere --grid --output heat
+    python -m training.bm25_table --corpus aldermere --questions aldermere --grid true --output heat
 
 Prints Table 1 of Le et al. (2025) for any law as Markdown, or with `--grid` R@200 by k1 and b;
 `--output FILE` keeps the numbers as JSON, and next to it the grid as a heat map.

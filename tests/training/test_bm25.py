@@ -161,7 +161,7 @@ def test_a_grid_is_a_table_a_file_and_a_heat_map(written, tmp_path, capsys):
     # Without regard to length, 200 articles with "rent" twice hide the one with it once.
     texts = [*(["rent rent " + "wage " * 40] * 210), "rent", *(["court"] * 300)]
     law = written(texts, [("rent", ["a210"], "dev")])
-    assert main([*flags(law), "--grid", "--output", str(tmp_path / "heat")]) == DONE
+    assert main([*flags(law), "--grid", "true", "--output", str(tmp_path / "heat")]) == DONE
     printed = capsys.readouterr().out
     kept = json.loads((tmp_path / "heat").read_text(encoding="utf-8"))
     found = {(row["k1"], row["b"]): row["R@200"]["mean"] for row in kept["rows"]}
