@@ -158,7 +158,6 @@ def test_no_modules_import_each_other_in_a_circle(import_graph: dict[str, set[st
 MAY_BE_SHORT = (
     *(f"components.{folder}." for folder in HAYSTACK_FOLDERS),
     "components.statutes.sources.",
-    "training.negatives.views.",
 )
 
 

@@ -4,21 +4,20 @@ order is measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from datasets import Dataset
-from numpy.typing import NDArray
-from sentence_transformers.base.evaluation import BaseEvaluator
-from sentence_transformers.base.model import BaseModel
-from sentence_transformers.base.sampler import DefaultBatchSampler
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
+from components.models.boosted_trees import Example
+from components.models.candidate_order import LearnedOrder, rank_candidates
+from components.models.cross_encoder import Calibration
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.folder import (
@@ -32,16 +31,13 @@ from components.models.folder import (
 from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
 from components.models.learned_fusion import DENSE, LearnedFusion
 from components.models.similarity import Similarity
-from components.statutes.fusion import rank_candidates
 from components.statutes.metrics import metric_depth
 from components.statutes.question import Question
 from training.data import TrainingData, evaluated, texts_of
 from training.fusion import Searches, weights_of
-from training.hf import measurings
-from training.negatives.gold import Gold, flattened
-from training.negatives.semihard import MinedNegatives, score_statistics
-from training.records import numbers_of
-from training.settings import RERANKED
+from training.negatives.curriculum import random_generator
+from training.negatives.gold import Gold, QuestionNegatives
+from training.settings import RERANKED, Strategy
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
 
@@ -87,42 +83,6 @@ def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
 
 Passages = Callable[[str, Sequence[int]], list[list[str]]]
 """From a question's text and articles' positions to the passages read of each article."""
-
-
-@dataclass(frozen=True)
-class Examples:
-    """(question, article) examples, positives before negatives.
-
-    Attributes:
-        questions: Rows of the questions, int64 `[n]`.
-        articles: Positions of the articles, int64 `[n]`.
-        n_positives: How many of them are positives; these come first.
-    """
-
-    questions: NDArray[np.int64]
-    articles: NDArray[np.int64]
-    n_positives: int
-
-    @classmethod
-    def of(cls, gold: Gold, negatives: MinedNegatives) -> Examples:
-        """Each (question, positive) once, and each (question, mined negative) once."""
-        rows, positives = flattened(gold.positives, np.arange(gold.n_questions))
-        return cls(
-            questions=np.concatenate([rows, negatives.questions]),
-            articles=np.concatenate([positives, negatives.articles]),
-            n_positives=len(rows),
-        )
-
-    def dataset(self, questions: Sequence[Question], passages: Passages) -> Dataset:
-        """Columns `question`, `passages` (of the article, one or more) and `label` (1 or 0)."""
-        texts = [questions[row].text for row in self.questions.tolist()]
-        return Dataset.from_dict(
-            {
-                "question": texts,
-                "passages": read_passages(texts, self.articles.tolist(), passages),
-                "label": [float(place < self.n_positives) for place in range(len(texts))],
-            }
-        )
 
 
 def read_passages(
@@ -278,12 +238,105 @@ class FirstStage:
         return products
 
 
+# Negatives drawn from the candidates (Le et al., 2025).
+
+
+SCORE_BOUNDS = (0.5, 0.8, 0.9)
+"""Upper bounds of the parts in the paper's Table 3."""
+
+_PARTS = ("below_0.5", "0.5_to_0.8", "0.8_to_0.9", "from_0.9")
+
+
+@dataclass(frozen=True)
+class MinedNegatives(QuestionNegatives):
+    """The negatives of all questions, and the questions that got too few.
+
+    Attributes:
+        short: Ids of the questions that got fewer than were asked for, because no more were left.
+    """
+
+    short: tuple[str, ...]
+
+
+def mine_negatives(
+    gold: Gold, found: NDArray[np.int64], *, strategy: Strategy, n: int, seed: int
+) -> MinedNegatives:
+    """Draw n negatives for each question.
+
+    Articles that `gold` excludes are never drawn: positives, those of questions with the same text,
+        and the twins of both. The draw depends only on the seed, the question's id and its
+        candidates; a semi-hard draw with a smaller n gets the first negatives of one with a larger
+        n.
+
+    Args:
+        gold: The questions' positives, `n_questions` of them.
+        found: Positions of the articles that the first stage ranks best, best first, int64
+            `[n_questions, m]` (paper: m = 90); positives may be among them.
+        strategy: semi_hard draws at random from `found`, hard takes its best, easy draws at random
+            from the whole corpus. Paper: semi_hard.
+        n: Negatives per question. Paper: 2, 5 or 10.
+        seed: Seed of the draw.
+    """
+    drawn = []
+    for row, (question, candidates) in enumerate(zip(gold.question_ids, found, strict=True)):
+        rng = random_generator(seed, "negatives", strategy, question)
+        if strategy == "easy":
+            n_allowed = int(gold.n_negatives[row])
+            places = rng.choice(n_allowed, size=min(n, n_allowed), replace=False)
+            drawn.append(gold.negatives_at(row, places))
+            continue
+        allowed = candidates[~np.isin(candidates, gold.excluded[row])]
+        drawn.append((allowed if strategy == "hard" else rng.permutation(allowed))[:n])
+    counts = [len(each) for each in drawn]
+    return MinedNegatives(
+        articles=np.concatenate([*drawn, np.empty(0, np.int64)]),
+        starts=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        short=tuple(q for q, count in zip(gold.question_ids, counts, strict=True) if count < n),
+    )
+
+
+def score_statistics(scores: ArrayLike) -> dict[str, Any]:
+    """How high some negatives score, as in the paper's Table 3.
+
+    Args:
+        scores: `[n]`, probabilities of a ranker or cosines of a bi-encoder.
+
+    Returns:
+        `n`; the shares `below_0.5`, `0.5_to_0.8`, `0.8_to_0.9` and `from_0.9` (a bound belongs to
+        the part above it); `mean`. All but `n` are None where there are no scores.
+
+    Raises:
+        ValueError: A score is not finite.
+    """
+    values = np.asarray(scores, np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("a score is NaN or infinity: the model that gave it is broken")
+    if not len(values):
+        return {"n": 0, **dict.fromkeys((*_PARTS, "mean"))}
+    parts = np.searchsorted(SCORE_BOUNDS, values, side="right")
+    shares = np.bincount(parts, minlength=len(_PARTS)) / len(values)
+    named = dict(zip(_PARTS, shares.tolist(), strict=True))
+    return {"n": len(values), **named, "mean": float(values.mean())}
+
+
 # What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
+
+
+@dataclass(frozen=True)
+class FusedCandidates(Candidates):
+    """Candidates ordered by the fusion of several lists.
+
+    Attributes:
+        ranks: For each list that contains any of the candidates, their ranks in it, from 1, float32
+            `[n_questions, m]`; NaN where the list does not contain the candidate.
+    """
+
+    ranks: Mapping[str, NDArray[np.float32]]
 
 
 def pipeline_candidates(
     stage: FirstStage, data: TrainingData, biencoder: BiEncoder, fusion: LearnedFusion | None
-) -> Candidates:
+) -> FusedCandidates:
     """The `RERANKED` best articles of each dev question, as `StatuteHybridRetriever` fuses them.
 
     Except that articles which a question cites come first there, and that its words are corrected.
@@ -301,7 +354,7 @@ def pipeline_candidates(
     vectors = {DENSE: stage.articles}
     searches = Searches(law, vectors, biencoder.text_rule, similarity=stage.similarity)
     weight = 1.0 if biencoder.dense_weight is None else biencoder.dense_weight
-    found = []
+    found, ranks = [], []
     for question, vector in zip(stage.dev.questions, stage.dev.vectors, strict=True):
         asked = searches.find(question.text, {DENSE: vector})
         if fusion is not None:
@@ -309,90 +362,14 @@ def pipeline_candidates(
         else:
             rows, _ = asked.fused(weights_of(weight), len(law))
         found.append(rows[:RERANKED])
-    return replace(stage.dev, found=np.array(found, dtype=np.int64))
-
-
-class EpochBatches(DefaultBatchSampler):
-    """Batches in a different order for each epoch, decided by seed and epoch alone.
-
-    The sampler of sentence-transformers draws from one stream of random numbers: a run resumed in
-    its second epoch would see the order of the first.
-    """
-
-    def __iter__(self) -> Iterator[list[int]]:
-        n_examples = len(cast(Sized, self.sampler))
-        order = np.random.default_rng([self.seed, self.epoch]).permutation(n_examples).tolist()
-        for start in range(0, n_examples, self.batch_size):
-            yield order[start : start + self.batch_size]
-
-
-# The records of a ranker's run: metrics on dev and how its negatives score, by epoch.
-
-
-MEASURED = "eval_"
-"""The Trainer's prefix for the name of everything that is measured."""
-
-START_RANKS = "start_ranks"
-"""In the record before the first step: whether training starts from a cross-encoder."""
-
-_NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
-
-
-def make_records(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One record for each measurement.
-
-    Args:
-        history: What the Trainer logged, in order; "/" in a name joins levels.
-
-    Returns:
-        `step`; `epoch`, how often each example was seen; what was measured, such as `dev` (metric
-        to mean) and `negatives` (see `RankerMeasuring`); after step 0 also `loss`, the
-        mean of the training steps since the last record, and `learning_rate` of the last of them.
-    """
-    return [
-        {
-            "step": entry["step"],
-            "epoch": round(entry.get("epoch") or 0.0, 3),
-            **nested(_measured(entry)),
-            **trained,
-        }
-        for entry, trained in measurings(history, lambda entry: bool(_measured(entry)))
-    ]
-
-
-def _measured(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The measured values of a log entry, by name."""
-    return {
-        name.removeprefix(MEASURED): value
-        for name, value in entry.items()
-        if name.startswith(MEASURED) and name not in _NOT_MEASURED
-    }
-
-
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"dev/R@1": .5}` as `{"dev": {"R@1": .5}}`."""
-    levels: dict[str, Any] = {}
-    for name, value in flat.items():
-        *above, last = name.split("/")
-        level = levels
-        for each in above:
-            level = level.setdefault(each, {})
-        level[last] = value
-    return levels
-
-
-def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
-    """The record with the highest `metric` on dev, the first of several; None without one.
-
-    Before the first step a fresh head ranks at random, so that record does not count. A model that
-    was already a cross-encoder (`START_RANKS`) may be the best, if training does harm.
-    """
-    measured = [
-        record
-        for record in records
-        if "dev" in record and (record["step"] or record.get(START_RANKS))
-    ]
-    return max(measured, key=lambda record: record["dev"][metric], default=None)
+        ranks.append(asked.ranks_of(rows[:RERANKED], len(law)))
+    by_list = {name: np.stack([own[name] for own in ranks]) for name in ranks[0]}
+    return FusedCandidates(
+        stage.dev.questions,
+        stage.dev.vectors,
+        np.array(found, dtype=np.int64),
+        {name: own for name, own in by_list.items() if not np.isnan(own).all()},
+    )
 
 
 METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10", "Exist@10", "Exist@50", "Exist@90")
@@ -459,65 +436,6 @@ class DevLists:
         return evaluated(self.questions, ranked, names, depth)
 
 
-@dataclass(eq=False)
-class RankerMeasuring(BaseEvaluator):
-    """The evaluator that the Trainer calls before the first step and after each epoch.
-
-    Attributes:
-        score: Scores pairs with the model in training.
-        dev: Lists to re-rank; None where no question is of dev.
-        negatives: The mined negatives, `n` of them or a sample.
-        cosines: The bi-encoder's cosines for them, `[n]`.
-        select_by: Metric that chooses the best epoch.
-        start_ranks: Whether the model ranks before training, because it already has a head.
-        dev_logits: Logits of the dev lists when last measured.
-    """
-
-    score: Score
-    dev: DevLists | None
-    negatives: ArticlePairs
-    cosines: Sequence[float]
-    select_by: str
-    start_ranks: bool
-    dev_logits: NDArray[np.float32] | None = None
-
-    def __post_init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    def __call__(
-        self,
-        model: BaseModel,  # noqa: ARG002 - the Trainer gives all four
-        output_path: str | None = None,  # noqa: ARG002
-        epoch: float = 0,
-        steps: int = -1,  # noqa: ARG002
-    ) -> dict[str, float]:
-        """Measure; names have their levels joined by "/".
-
-        Returns:
-            `dev/METRIC` after each epoch; before the first step also `first_stage/METRIC` and
-            `start_ranks`, 0 or 1; before the first step and after one epoch
-            `negatives/ranker/...` and `negatives/biencoder/...`, see
-            `training.negatives.semihard.score_statistics`. The bi-encoder's is the same both times.
-        """
-        measured: dict[str, Any] = {}
-        before = not epoch
-        if self.dev is not None:
-            if before:
-                found = self.dev.metrics(self.dev.found, self.select_by)
-                measured["first_stage"] = found
-                measured[START_RANKS] = int(self.start_ranks)
-            self.dev_logits = self.dev.logits(self.score)
-            ranking = self.dev.re_ranked(self.dev_logits)
-            measured["dev"] = self.dev.metrics(ranking, self.select_by)
-        if before or epoch == 1:
-            own = probabilities(self.negatives.logits(self.score))
-            measured["negatives"] = {
-                "ranker": score_statistics(own),
-                "biencoder": score_statistics(self.cosines),
-            }
-        return numbers_of(measured)
-
-
 # How much the first stage's order counts next to the ranker's own.
 
 
@@ -573,3 +491,176 @@ class FusionWeight:
 def _best(values: NDArray[np.float64]) -> int:
     """The first row with the highest mean; sums in a fixed order, so that equal rows stay equal."""
     return int(np.argmax(values.sum(axis=1)))
+
+
+# Fewer questions would teach only noise.
+_FEWEST_TO_ORDER = 50
+
+
+def learn_order(
+    lists: DevLists,
+    logits: NDArray[np.float32],
+    ranks: Mapping[str, NDArray[np.float32]],
+    answers: NDArray[np.bool_],
+    metric: str,
+    *,
+    seed: int,
+) -> tuple[LearnedOrder, list[float]] | None:
+    """Learn an order on dev, and measure it by cross-validation.
+
+    Each dev question's value is that of an order learnt on the other four fifths, as in
+    `FusionWeight.held_out`.
+
+    Args:
+        lists: The dev lists, all of whose candidates are re-ranked.
+        logits: `[n_questions, depth]`.
+        ranks: As of `FusedCandidates`.
+        answers: What `answers_among` returns for the same candidates.
+        metric: Name of the metric.
+        seed: Of what is drawn.
+
+    Returns:
+        The order learnt from all dev questions, and the held-out metric of each question; None if
+        fewer than 50 questions have a candidate that answers them.
+
+    Raises:
+        ModelError: LightGBM cannot be loaded.
+    """
+    if answers.any(axis=1).sum() < _FEWEST_TO_ORDER:
+        return None
+    examples = []
+    for row, own in enumerate(logits):
+        by_list = {name: each[row] for name, each in ranks.items()}
+        table = LearnedOrder.table(own, np.arange(lists.depth), by_list)
+        examples.append(Example(table, answers[row]))
+    folds = np.arange(len(examples)) % _FOLDS
+    ranked: dict[int, list[str]] = {}
+    for fold in range(_FOLDS):
+        others = [each for own, each in zip(folds, examples, strict=True) if own != fold]
+        order = LearnedOrder.learn(others, tuple(ranks), seed=seed)
+        for row in np.flatnonzero(folds == fold).tolist():
+            places = order.ranked(examples[row].table).tolist()
+            ranked[row] = [lists.found[row][place] for place in places]
+    values = lists.values([ranked[row] for row in range(len(examples))], metric)
+    return LearnedOrder.learn(examples, tuple(ranks), seed=seed), values
+
+
+# Calibration: a ranker's logits as probabilities, fitted on dev.
+
+_BINS = 10
+_STEPS = 100
+
+
+def answers_among(found: NDArray[np.int64], gold: Gold) -> NDArray[np.bool_]:
+    """Which candidates answer their question, or have the text of one that does.
+
+    Metrics count only the articles that are marked; but a ranker cannot tell twins apart, and
+    twins are not negatives in training either.
+
+    Args:
+        found: Positions, `[n_questions, depth]`.
+        gold: Gold of the same questions.
+
+    Returns:
+        bool `[n_questions, depth]`.
+    """
+    rows = [np.isin(*each) for each in zip(found, gold.excluded, strict=True)]
+    return np.array(rows, dtype=np.bool_)
+
+
+def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> Calibration | None:
+    """The a and b of p = sigmoid(a z + b) that maximise the likelihood of dev (Platt 1999).
+
+    The targets are Platt's (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, so that a is
+    finite even where a threshold separates the two perfectly.
+
+    Args:
+        logits: z, `[...]`, of all candidates of all questions, at their natural base rate.
+        answers: Of the same shape.
+
+    Returns:
+        None if no candidate answers, all do, all have the same logit, or higher logits mean fewer
+        answers.
+    """
+    z = logits.astype(np.float64).ravel()
+    positive = answers.ravel()
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    if not (n_positive and n_negative) or (z == z[0]).all():
+        return None
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    middle, spread = z.mean(), z.std()
+    x = np.stack([(z - middle) / spread, np.ones_like(z)], axis=1)
+    weights = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
+    for _ in range(_STEPS):
+        p = probabilities(x @ weights)
+        gradient = x.T @ (p - target)
+        curvature = (x * (p * (1 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        # Newton's step, halved until it does not increase the cost.
+        while _cost(x @ (weights - step), target) > _cost(x @ weights, target) + 1e-12:
+            step /= 2
+        weights = weights - step
+        if np.abs(step).max() < 1e-9:
+            break
+    scale = float(weights[0] / spread)
+    if not scale > 0:
+        return None
+    return Calibration(scale, float(weights[1] - scale * middle))
+
+
+def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
+    """How far probabilities are from observed frequencies (expected calibration error).
+
+    Candidates are sorted by probability into ten bins of equal size; in each, the difference
+    between mean probability and share of answers is weighted by the bin's size. Where a bin's edge
+    separates candidates of equal probability, each side gets their mean share of answers.
+
+    Args:
+        predicted: Probabilities, `[...]`.
+        answers: Of the same shape.
+    """
+    values, group, size = np.unique(predicted, return_inverse=True, return_counts=True)
+    shares = np.bincount(group.ravel(), weights=answers.ravel()) / size
+    bins = zip(
+        np.array_split(np.repeat(values, size), _BINS),
+        np.array_split(np.repeat(shares, size), _BINS),
+        strict=True,
+    )
+    return float(sum(abs(p.mean() - a.mean()) * len(p) for p, a in bins if len(p)) / answers.size)
+
+
+def calibration_report(
+    logits: NDArray[np.float32], answers: NDArray[np.bool_]
+) -> dict[str, float] | None:
+    """The calibration error on questions that the calibration was not fitted on.
+
+    Args:
+        logits: `[n_questions, depth]`.
+        answers: Of the same shape.
+
+    Returns:
+        `error` with a calibration fitted on the other four fifths of the questions, `uncalibrated`
+        that of sigmoid(z). Nearly all candidates answer nothing and are easy to tell apart. So the
+        report also has, for each question's best candidate, which thresholds look at, the mean
+        probability, `best_probability`, and the share that answers, `best_answers`. None if a
+        calibration cannot be fitted.
+    """
+    fitted = np.empty(logits.shape)
+    folds = np.arange(len(logits)) % _FOLDS
+    for fold in range(min(_FOLDS, len(logits))):
+        own = folds == fold
+        calibration = fit_calibration(logits[~own], answers[~own])
+        if calibration is None:
+            return None
+        fitted[own] = probabilities(calibration.scale * logits[own] + calibration.offset)
+    best = np.arange(len(logits)), fitted.argmax(axis=1)
+    return {
+        "best_probability": float(fitted[best].mean()),
+        "best_answers": float(answers[best].mean()),
+        "error": calibration_error(fitted, answers),
+        "uncalibrated": calibration_error(probabilities(logits), answers),
+    }
+
+
+def _cost(z: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    return float((np.logaddexp(0, z) - target * z).sum())

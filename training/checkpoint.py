@@ -1,4 +1,4 @@
-"""The state of a run, its checkpoints, and how it is resumed."""
+"""The work folder of a run, its checkpoints, and how it is resumed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,10 +24,8 @@ from components.models.devices import BF16, settle_way
 from components.models.folder import (
     MANIFEST_FILE,
     check_target,
-    digests_of_tree,
     file_digest,
     read_manifest,
-    sync_tree,
     whole_file,
     whole_folder,
 )
@@ -35,13 +33,9 @@ from components.models.locks import folder_lock
 from components.models.onednn import LINEAR
 from training.command_line import SettingsError, TrainingError, say
 from training.negatives.gold import DrawnNegatives
+from training.optimizer import Optimizer
 from training.records import METRICS_FILE
 from training.settings import folder_named
-
-if TYPE_CHECKING:
-    from training.loop import Optimizer
-
-T = TypeVar("T")
 
 
 def after_no_number(work: Path) -> str:
@@ -91,9 +85,6 @@ def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]
                 f"{work} holds an unfinished run with {name} {before.get(name)!r}, not "
                 f"{now.get(name)!r}. Use the same settings, or give another output."
             )
-
-
-_TAKEN_ALONG = (METRICS_FILE, "metrics.png", "metrics.svg")
 
 
 def work_folder_of(output: Path) -> Path:
@@ -147,7 +138,7 @@ def finish_output(output: Path) -> None:
     finishes a run that was stopped at any moment in between.
     """
     work = work_folder_of(output)
-    for name in _TAKEN_ALONG:
+    for name in (METRICS_FILE, "metrics.png", "metrics.svg"):
         if (work / name).exists():
             (work / name).replace(output / name)
     # Left over from a killed writer: nobody else writes this model while we hold the lock.
@@ -157,27 +148,69 @@ def finish_output(output: Path) -> None:
     say(f"The model is in {output}")
 
 
+RUN_FILE = "run.json"
+# Settings that may change when a killed run is resumed: no weight depends on them.
+_FREE = ("output", "checkpoint_every", "vectors")
+
+
+def open_work_folder(work: Path, fixed: Mapping[str, Any]) -> None:
+    """Make the work folder of a run of transformers' Trainer, or open the one of the same run.
+
+    The folder of another run that has no checkpoint yet is emptied and reused.
+
+    Args:
+        work: The folder.
+        fixed: What must be the same when a run is resumed, by name.
+
+    Raises:
+        SettingsError: The folder belongs to another run, which has a checkpoint; names what
+            differs.
+    """
+    fixed = {name: value for name, value in fixed.items() if name not in _FREE}
+    now = json.loads(json.dumps(fixed))  # a tuple comes back as a list
+    visible = list(work.glob("[!.]*"))  # the lock is hidden
+    if (work / RUN_FILE).exists():
+        before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
+        if before == now or any(work.glob("checkpoint-*")):
+            check_same_run(work, before, now)
+            return
+        for path in visible:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    elif visible:
+        raise SettingsError(f"{work} does not hold a run of this command. Give another output.")
+    work.mkdir(parents=True, exist_ok=True)
+    with whole_file(work / RUN_FILE) as partial:
+        partial.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
+
+
+def compute_as_begun(work: Path) -> None:
+    """Use the number format and library that were chosen when the run in a folder began.
+
+    Which of two is faster depends on what else the machine does, and the weights depend on the
+    choice. Call it before the choice is made; where no run has begun, it does nothing.
+
+    Args:
+        work: The folder of a run's checkpoints.
+    """
+    begun: Mapping[str, Any] = {}
+    if (work / RUN_FILE).exists():
+        begun = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
+    for folder in _numbered(work):
+        try:
+            begun = read_state(folder)["fixed"]
+        except TrainingError:
+            continue
+    BF16.settle(begun.get("dtype"))
+    settle_way(begun.get("products"))
+    LINEAR.settle(begun.get("linear"))
+
+
 STATE_FILE = "state.json"
 _SEAL = "sha256"
 _KEPT = 2
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """One complete checkpoint.
-
-    Attributes:
-        folder: Its folder.
-        state: Everything in it that is not a tensor.
-    """
-
-    folder: Path
-    state: Mapping[str, Any]
-
-    def tensors(self, part: str) -> dict[str, Tensor]:
-        """The tensors of one part by name, on the CPU."""
-        loaded: dict[str, Tensor] = load_file(self.folder / f"{part}.safetensors")
-        return loaded
 
 
 def write_checkpoint(
@@ -219,8 +252,8 @@ def write_checkpoint(
         )
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
-    """Open a checkpoint after checking that no file has changed.
+def read_checkpoint(folder: Path) -> dict[str, Any]:
+    """The state of a checkpoint after checking that no file has changed.
 
     Raises:
         TrainingError: A file is missing or changed.
@@ -232,45 +265,45 @@ def read_checkpoint(folder: Path) -> Checkpoint:
                 raise TrainingError(f"{folder / name}: is not what was written (digest differs)")
     except OSError as error:
         raise TrainingError(f"{folder}: is not complete ({error})") from error
-    return Checkpoint(folder, state)
+    return state
 
 
-def newest_checkpoint(work: Path, say: Callable[[str], object]) -> Checkpoint | None:
-    """The newest complete checkpoint in a folder; newer broken ones are reported and removed.
+def tensors_of(folder: Path, part: str) -> dict[str, Tensor]:
+    """The tensors of one part of a checkpoint by name, on the CPU."""
+    loaded: dict[str, Tensor] = load_file(folder / f"{part}.safetensors")
+    return loaded
+
+
+def newest_checkpoint(work: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The newest complete checkpoint and its state; newer broken ones are reported and removed.
 
     A checkpoint whose best weights are broken is broken too: the run would end with them.
     """
-
-    def opened(folder: Path) -> Checkpoint:
-        found = read_checkpoint(folder)
-        if best := found.state.get("best"):
-            read_checkpoint(work / best["folder"])
-        return found
-
-    return _newest(work, "step", opened, say)
-
-
-def newest_state(work: Path) -> dict[str, Any] | None:
-    """The state of the newest checkpoint that can be read, without reading its tensors."""
-    for folder in reversed(_numbered(work, "step")):
+    for folder in reversed(_numbered(work)):
         try:
-            return read_state(folder)
-        except TrainingError:
-            continue
+            state = read_checkpoint(folder)
+            if best := state.get("best"):
+                read_checkpoint(work / best["folder"])
+        except TrainingError as error:
+            say(f"{error}; looking for an older checkpoint")
+            # Otherwise it would count as one of the newest and push out good ones.
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            return folder, state
     return None
 
 
 def remove_old(work: Path) -> None:
     """Remove all but the newest checkpoints and the best weights that they name."""
-    steps = _numbered(work, "step")
+    steps = _numbered(work)
     for folder in steps[:-_KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
     named = set()
     for folder in steps[-_KEPT:]:
-        # Digests are not checked here: that would read every state again at each checkpoint.
         try:
-            best = json.loads((folder / STATE_FILE).read_text(encoding="utf-8")).get("best")
-        except (OSError, ValueError, AttributeError):
+            # Only the state's own digest is checked: all of them would read every tensor again.
+            best = read_state(folder).get("best")
+        except TrainingError:
             continue
         if best:
             named.add(best["folder"])
@@ -302,140 +335,12 @@ def _seal(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
-def _numbered(work: Path, kind: str) -> list[Path]:
-    """The checkpoint folders of a kind, by step."""
-    pattern = re.compile(rf"{kind}-(\d+)")
-    found = [(int(m[1]), p) for p in work.glob(f"{kind}-*") if (m := pattern.fullmatch(p.name))]
-    return [path for _, path in sorted(found)]
+def _numbered(work: Path) -> list[Path]:
+    """The checkpoint folders, by step."""
+    numbers = ((re.fullmatch(r"step-(\d+)", path.name), path) for path in work.glob("step-*"))
+    return [path for _, path in sorted((int(m[1]), path) for m, path in numbers if m)]
 
 
-def _newest(
-    work: Path, kind: str, opened: Callable[[Path], T], say: Callable[[str], object]
-) -> T | None:
-    """The newest checkpoint that can be opened; newer ones are reported and removed."""
-    for folder in reversed(_numbered(work, kind)):
-        try:
-            return opened(folder)
-        except TrainingError as error:
-            say(f"{error}; looking for an older checkpoint")
-            # Otherwise it would count as one of the newest and push out good ones.
-            shutil.rmtree(folder, ignore_errors=True)
-    return None
-
-
-# The work folder of a run whose checkpoints transformers' Trainer writes.
-#
-# The Trainer neither syncs what it writes nor marks it as complete, and resumes from the highest
-# number it finds. Here a checkpoint counts once its `complete.json` names the digest of every file.
-
-
-COMPLETE_FILE = "complete.json"
-RUN_FILE = "run.json"
-# The only setting that may change when a killed run is resumed.
-_FREE_SETTING = "output"
-
-
-def open_work_folder(work: Path, fixed: Mapping[str, Any]) -> None:
-    """Make a work folder, or open the existing one of the same run.
-
-    The folder of another run that has no checkpoint yet is emptied and reused.
-
-    Args:
-        work: The folder.
-        fixed: What must be the same when a run is resumed, by name.
-
-    Raises:
-        SettingsError: The folder belongs to another run, which has a checkpoint; names what
-            differs.
-    """
-    # In the form in which JSON returns them: a tuple comes back as a list.
-    now = json.loads(
-        json.dumps({name: value for name, value in fixed.items() if name != _FREE_SETTING})
-    )
-    if not (work / RUN_FILE).exists():
-        if work.is_dir() and any(not path.name.startswith(".") for path in work.iterdir()):
-            raise SettingsError(f"{work} does not hold a run of this command. Give another output.")
-        work.mkdir(parents=True, exist_ok=True)
-        _write(work / RUN_FILE, now)
-        return
-    before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
-    if before != now and not any(work.glob("checkpoint-*")):
-        # It failed before it had learnt anything, so a run with other settings may replace it.
-        for path in work.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif not path.name.startswith("."):
-                path.unlink()
-        _write(work / RUN_FILE, now)
-        return
-    check_same_run(work, before, now)
-
-
-def seal(checkpoint: Path) -> None:
-    """Sync a checkpoint to the disk, then mark it as complete."""
-    (checkpoint / COMPLETE_FILE).unlink(missing_ok=True)
-    digests = digests_of_tree(checkpoint)
-    sync_tree(checkpoint)
-    _write(checkpoint / COMPLETE_FILE, digests)
-
-
-def newest_complete(work: Path, say: Callable[[str], object]) -> Path | None:
-    """The newest complete checkpoint; newer incomplete ones are reported and removed.
-
-    They are removed because the Trainer keeps the newest ones by number or age.
-    """
-    return _newest(work, "checkpoint", _checked, say)
-
-
-def _checked(checkpoint: Path) -> Path:
-    """The checkpoint, after checking that no file has changed.
-
-    Raises:
-        TrainingError: A file is missing or changed.
-    """
-    try:
-        expected = json.loads((checkpoint / COMPLETE_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{checkpoint}: is not complete") from error
-    found = digests_of_tree(checkpoint)
-    found.pop(COMPLETE_FILE)
-    for name in sorted(found.keys() | expected.keys()):
-        if found.get(name) != expected.get(name):
-            raise TrainingError(f"{checkpoint / name}: is not what was written (digest differs)")
-    return checkpoint
-
-
-def _write(path: Path, value: Any) -> None:
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-
-
-def compute_as_begun(work: Path) -> None:
-    """Use the number format and library that were chosen when the run in a folder began.
-
-    Which of two is faster depends on what else the machine does, and the weights depend on the
-    choice. Call it before the choice is made; where no run has begun, it does nothing.
-
-    Args:
-        work: The folder of a run's checkpoints.
-    """
-    begun = _begun(work)
-    BF16.settle(begun.get("dtype"))
-    settle_way(begun.get("products"))
-    LINEAR.settle(begun.get("linear"))
-
-
-def _begun(work: Path) -> Mapping[str, Any]:
-    """What the run depends on, by name, as recorded."""
-    if (work / RUN_FILE).exists():
-        kept: dict[str, Any] = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
-        return kept
-    state = newest_state(work)
-    return {} if state is None else state["fixed"]
-
-
-# Settings that may change when a killed run is resumed: no weight depends on them.
-_FREE = ("output", "checkpoint_every", "vectors")
 _DRAWN = "negatives"
 _BEST = "weights"
 
@@ -481,7 +386,7 @@ class RunState:
 
     def trained(self) -> dict[str, Any]:
         """What the preceding boundary's record says of this epoch once its steps are done."""
-        own_mass = [each / self.compared for each in self.own_mass] if self.compared else None
+        own_mass = [total / self.compared for total in self.own_mass] if self.compared else None
         return {
             "loss": math.fsum(self.losses) / len(self.losses),
             "losses": [round(loss, 5) for loss in self.losses],
@@ -496,13 +401,12 @@ class RunState:
         self.previous = self.drawn.pop(self.epoch, None)
         self.epoch += 1
         self.losses, self.own_mass = [], []
-        self.compared = 0
-        self.encoded = self.listed = 0
+        self.compared = self.encoded = self.listed = 0
         self.seconds = 0.0
 
 
 # Fields of a run's state that go into JSON unchanged.
-_PLAIN = [each.name for each in fields(RunState) if each.name not in ("drawn", "previous")]
+_PLAIN = [own.name for own in fields(RunState) if own.name not in ("drawn", "previous")]
 
 
 class Resuming:
@@ -534,8 +438,8 @@ class Resuming:
                 "optimizer": self._optimizer.state(),
                 _DRAWN: {
                     f"{epoch}/{name}": torch.from_numpy(array)
-                    for epoch, each in state.drawn.items()
-                    for name, array in vars(each).items()
+                    for epoch, negatives in state.drawn.items()
+                    for name, array in vars(negatives).items()
                 },
             },
             {
@@ -557,8 +461,9 @@ class Resuming:
             TrainingError: Their file is missing or broken.
         """
         assert state.best is not None
-        best = read_checkpoint(self._work / state.best["folder"])
-        self._put(best.tensors(_BEST))
+        folder = self._work / state.best["folder"]
+        read_checkpoint(folder)
+        self._put(tensors_of(folder, _BEST))
 
     def newest(self) -> tuple[RunState, Mapping[str, Any]] | None:
         """Load the newest complete checkpoint; return its state and the learner's.
@@ -566,25 +471,21 @@ class Resuming:
         Raises:
             SettingsError: It belongs to another run.
         """
-        checkpoint = newest_checkpoint(self._work, say)
-        if checkpoint is None:
+        newest = newest_checkpoint(self._work)
+        if newest is None:
             return None
-        check_same_run(self._work, checkpoint.state["fixed"], self._fixed)
-        self._put(checkpoint.tensors("model"))
-        self._optimizer.restore(checkpoint.tensors("optimizer"))
-        kept = checkpoint.state
-        drawn = _drawn(checkpoint.tensors(_DRAWN))
+        folder, kept = newest
+        check_same_run(self._work, kept["fixed"], self._fixed)
+        self._put(tensors_of(folder, "model"))
+        self._optimizer.restore(tensors_of(folder, "optimizer"))
+        arrays: dict[int, dict[str, np.ndarray[Any, Any]]] = {}
+        for name, tensor in tensors_of(folder, _DRAWN).items():
+            epoch, _, array = name.partition("/")
+            arrays.setdefault(int(epoch), {})[array] = tensor.numpy()
+        drawn = {epoch: DrawnNegatives(**by_name) for epoch, by_name in arrays.items()}
         return RunState(**{name: kept[name] for name in _PLAIN}, drawn=drawn), kept["learner"]
 
     def _put(self, weights: Mapping[str, Tensor]) -> None:
         with torch.no_grad():
             for name, parameter in self._parameters.items():
                 parameter.copy_(weights[name])
-
-
-def _drawn(tensors: Mapping[str, Tensor]) -> dict[int, DrawnNegatives]:
-    arrays: dict[int, dict[str, np.ndarray[Any, Any]]] = {}
-    for name, tensor in tensors.items():
-        epoch, _, array = name.partition("/")
-        arrays.setdefault(int(epoch), {})[array] = tensor.numpy()
-    return {epoch: DrawnNegatives(**each) for epoch, each in arrays.items()}

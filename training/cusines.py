@@ -27,8 +27,9 @@ from components.models.encoding import Passages, TextEncoder, TokenBudget, encod
 from components.statutes.question import Question
 from training.command_line import run, say, settings_from
 from training.data import TrainingData, texts_of
-from training.loop import Learner, Optimizer, Vectors, train, warm_up_and_decay
-from training.objective import Batch, StepLoss, everywhere, gather, propagate, share
+from training.loop import Learner, train
+from training.objective import Batch, StepLoss, Vectors, everywhere, gather, propagate, share
+from training.optimizer import Optimizer, warm_up_and_decay
 from training.settings import CusinesSettings
 from training.starting_model import (
     OF_ITS_VECTORS,
@@ -106,10 +107,7 @@ class GradientVectors:
     very same dropout, so that memory is bounded by the piece.
 
     Dropout repeats only in identical forward passes: in other batches the same texts draw other
-        numbers. So a piece is never split where memory runs out. Instead the budget is halved, new
-        pieces are made, and the first pass starts again. If the second pass ran out, or the other
-        side of the batch lowered the budget, `backward` returns False, and the batch has to begin
-        again.
+    numbers. So a piece is never split where memory runs out: the batch has to begin again.
 
     Args:
         side: Encodes the texts.
@@ -120,92 +118,51 @@ class GradientVectors:
         vectors: float32 `[n, dim]`, of unit length, detached from the encoder.
 
     Raises:
-        torch.OutOfMemoryError: The whole batch, or in pieces a single text, does not fit.
+        torch.OutOfMemoryError: The whole batch, or a piece, does not fit.
     """
 
     def __init__(self, side: Side, rows: Rows, *, cached: bool) -> None:
         self._side = side
         self._rows = rows
-        self._pieces: Sequence[Rows] = ()
+        self._whole: Tensor | None = None
         if not cached or not len(rows):
             self._whole = side.embed(rows)
             self.vectors = self._whole.detach()
             return
+        self._tokens = side.budget.tokens
+        self._pieces = side.pieces(rows)
+        self._random: list[list[Tensor]] = []
         self.vectors = torch.empty(len(rows), side.encoder.tower.dim, device=self._device)
-        start = random_states(self._device)
-        while not self._first_pass():
-            restore_random_states(self._device, start)
+        for piece in self._pieces:
+            self._random.append(random_states(self._device))
+            with torch.no_grad():
+                self.vectors[self._places(piece)] = self._embed(piece)
 
-    def backward(self, gradient: Tensor) -> bool:
+    def backward(self, gradient: Tensor) -> None:
         """Add the parameters' gradient, given the gradient of the vectors, `[n, dim]`.
 
-        Returns:
-            Whether it succeeded. If not, which only happens in pieces, the budget is lower now, the
-            parameters hold a part of the gradient, and the batch has to begin again.
-
         Raises:
-            torch.OutOfMemoryError: The whole batch, or in pieces a single text, does not fit.
+            torch.OutOfMemoryError: The whole batch, or a piece, does not fit; the parameters hold
+                a part of the gradient.
         """
-        if not self._pieces:
+        if self._whole is not None:
             if self._whole.requires_grad:
                 torch.autograd.backward(self._whole, gradient)
-            return True
-        if self._side.budget.tokens != self._tokens:
-            return False
+            return
         after = random_states(self._device)
         for piece, states in zip(self._pieces, self._random, strict=True):
             restore_random_states(self._device, states)
-            if not self._second_pass(piece, gradient):
-                return False
-        restore_random_states(self._device, after)
-        return True
-
-    def _first_pass(self) -> bool:
-        """Make the vectors; False if memory ran out and the budget was lowered."""
-        self._tokens = self._side.budget.tokens
-        self._pieces = self._side.pieces(self._rows)
-        self._random: list[list[Tensor]] = []
-        for piece in self._pieces:
-            self._random.append(random_states(self._device))
-            try:
-                with torch.no_grad():
-                    self.vectors[self._places(piece)] = self._embed(piece)
-            except torch.OutOfMemoryError:
-                if self._tokens == 1:
-                    raise
-                self._halve_budget(piece)
-                return False
-        return True
-
-    def _second_pass(self, piece: Rows, gradient: Tensor) -> bool:
-        """Repeat a piece and add its gradient; False if memory ran out, as in the first."""
-        try:
             vectors = self._embed(piece)
             if vectors.requires_grad:
                 torch.autograd.backward(vectors, gradient[self._places(piece)])
-        except torch.OutOfMemoryError:
-            if self._tokens == 1:
-                raise
-            self._halve_budget(piece)
-            return False
-        return True
+        restore_random_states(self._device, after)
 
     def _embed(self, piece: Rows) -> Tensor:
-        """The vectors of a piece.
-
-        Raises:
-            torch.OutOfMemoryError: Memory ran out, even if smaller batches then fitted.
-        """
         budget = TokenBudget(self._tokens)
         vectors = self._side.embed(self._rows[piece], budget)
-        if budget.tokens != self._tokens:
+        if budget.tokens != self._tokens:  # the engine went on in smaller batches
             raise torch.OutOfMemoryError("memory ran out within a piece")
         return vectors
-
-    def _halve_budget(self, piece: Rows) -> None:
-        """Lower the budget permanently to half of what was tried."""
-        n_tokens = int(self._side.passages.tokens_per_text[self._rows[piece]].sum())
-        self._side.budget.tokens = max(1, min(self._tokens, n_tokens) // 2)
 
     def _places(self, piece: Rows) -> Tensor:
         return torch.from_numpy(piece).to(self._device)
@@ -318,8 +275,8 @@ def loss_and_gradient(
     vectors into the encoder.
 
     When memory runs out under gradient caching, all processes begin the batch again with the same
-        random numbers, the one concerned in smaller pieces: as if its pieces had been that small
-        from the beginning.
+    random numbers, the one concerned in smaller pieces: as if its pieces had been that small from
+    the beginning.
 
     Returns:
         What the step reports; in every process the same.
@@ -341,19 +298,31 @@ def _attempt(
     batch: Batch, texts: RunTexts, settings: CusinesSettings, accelerator: Accelerator
 ) -> StepLoss | None:
     """What the step reports; None if memory ran out in one of the processes."""
-    sides = []
+    cached, budget = settings.gradient_caching, texts.budget
+    parts, wholes, fits = [], [], True
     for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
         own = share(accelerator, len(rows))
-        part = GradientVectors(side, rows[own], cached=settings.gradient_caching)
-        whole = gather(accelerator, part.vectors, len(rows)).requires_grad_()
-        sides.append((part, own, whole))
-    (_, _, questions), (_, _, articles) = sides
-    step = propagate(questions, articles, batch, settings)
-    done = True
-    for part, own, whole in sides:
-        assert whole.grad is not None
-        done = done and part.backward(whole.grad[torch.from_numpy(own).to(whole.device)])
-    return step if everywhere(accelerator, done) else None
+        try:
+            parts.append((GradientVectors(side, rows[own], cached=cached), own))
+        except torch.OutOfMemoryError:
+            if not cached or budget.tokens == 1:
+                raise
+            budget.tokens //= 2
+            fits = False
+        if not everywhere(accelerator, fits):
+            return None
+        wholes.append(gather(accelerator, parts[-1][0].vectors, len(rows)).requires_grad_())
+    step = propagate(*wholes, batch, settings)
+    try:
+        for (part, own), whole in zip(parts, wholes, strict=True):
+            assert whole.grad is not None
+            part.backward(whole.grad[torch.from_numpy(own).to(whole.device)])
+    except torch.OutOfMemoryError:
+        if not cached or budget.tokens == 1:
+            raise
+        budget.tokens //= 2
+        fits = False
+    return step if everywhere(accelerator, fits) else None
 
 
 # The bi-encoder as a learner of the training loop.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -84,14 +84,13 @@ class TrainingData:
                 dev or test; or the run file cannot be read.
         """
         law = StatuteCorpus.read(corpus)
-        asked = read_questions(questions, corpus_ids=law.ids)
-        unanswerable = sum(not question.answerable for question in asked)
-        if unanswerable:
-            say(f"{unanswerable} questions that no article answers are left out")
+        known = read_questions(questions, corpus_ids=law.ids)
         by_split = {
-            split: [q for q in asked if q.split == split and q.relevant]
+            split: [q for q in known if q.split == split and q.relevant]
             for split in ("train", "dev", "test")
         }
+        if unanswerable := sum(not question.answerable for question in known):
+            say(f"{unanswerable} questions that no article answers are left out")
         train, dev = by_split["train"], [q for q in by_split["dev"] if not q.synthetic]
         if unread := len(by_split["dev"]) - len(dev):
             say(f"{unread} questions of dev that a model wrote are left out: they choose nothing")
@@ -102,19 +101,27 @@ class TrainingData:
                     f"dev_share is {dev_share}, which sets all {len(dev)} questions of train aside "
                     "for dev: nothing can be learnt. Give a smaller share, or more questions."
                 )
-            if dev:
-                say(f"No question is of the split dev: {len(dev)} of train are set aside for it")
-            else:
-                say("No question is of the split dev: the last epoch is used")
-        aside: list[Question] = []
+            aside = f"{len(dev)} of train are set aside for it" if dev else "the last epoch is used"
+            say(f"No question is of the split dev: {aside}")
+        train, kept_apart = held_out(train, hold_out) if hold_out else (train, [])
         if hold_out:
-            train, aside = held_out(train, hold_out)
-            say(f"{len(aside):,} questions of train are held out: the manifest names them")
-        data = cls(law, train, dev, asked.sha256, run_file and _digest_of_run(run_file), aside)
+            say(f"{len(kept_apart):,} questions of train are held out: the manifest names them")
+        try:
+            run_sha256 = run_file and file_digest(Path(run_file))
+        except OSError as error:
+            raise SettingsError(
+                f"run_file: {run_file} cannot be read ({error.strerror})."
+            ) from error
+        data = cls(law, train, dev, known.sha256, run_sha256, kept_apart)
         # Training does not use test, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")
-        _say_what_is_asked_twice(dev, by_split["test"])
+        if twice := _in_both(dev, by_split["test"]):
+            say(
+                f"{len(twice)} questions of test are also in dev, which flatters the model on "
+                f"test: {_some(twice)}. `python -m training.clean_questions` leaves each in one "
+                "split"
+            )
         return data
 
     @cached_property
@@ -140,48 +147,36 @@ class TrainingData:
         }
 
 
-def check_apart(train: Sequence[Question], asked: Sequence[Question], split: str) -> None:
+def check_apart(train: Sequence[Question], others: Sequence[Question], split: str) -> None:
     """Refuse to measure on questions that are learnt from.
 
     Args:
         train: What is learnt from.
-        asked: What is measured on.
-        split: What to call `asked`.
+        others: What is measured on.
+        split: What to call `others`.
 
     Raises:
         SettingsError: A question with the same words is in both.
     """
-    leaked = _asked_in_both(train, asked)
-    if leaked:
+    if leaked := _in_both(train, others):
         raise SettingsError(
             f"{len(leaked)} questions of {split} are also in train: {_some(leaked)}. Put each into "
             "one split: `python -m training.clean_questions --questions PATH --output FILE`."
         )
 
 
-def _say_what_is_asked_twice(dev: Sequence[Question], test: Sequence[Question]) -> None:
-    """Warn where questions that choose the model will be measured on; none is learnt from."""
-    if twice := _asked_in_both(dev, test):
-        say(
-            f"{len(twice)} questions of test are also in dev, which flatters the model on test: "
-            f"{_some(twice)}. `python -m training.clean_questions` leaves each in one split"
-        )
-
-
-def _asked_in_both(known: Sequence[Question], asked: Sequence[Question]) -> list[str]:
-    before = {normalised(question.text): question for question in known}
+def _in_both(train: Sequence[Question], others: Sequence[Question]) -> list[str]:
+    """The `others` that have the words of a question of train, described for a message."""
+    before = {normalised(question.text): question for question in train}
     return [
         f"{question.id!r} (as {same.id!r} in {same.split})"
-        for question in asked
+        for question in others
         if (same := before.get(normalised(question.text)))
     ]
 
 
-def _digest_of_run(path: str) -> str:
-    try:
-        return file_digest(Path(path))
-    except OSError as error:
-        raise SettingsError(f"run_file: {path} cannot be read ({error.strerror}).") from error
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
 
 
 def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question], list[Question]]:
@@ -208,46 +203,6 @@ def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question
     return kept
 
 
-def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:
-    """The fold of each question, `[n_questions]`, from 0; -1 for one that is always learnt.
-
-    Questions with the same words stay in one fold, so that no measured question was learnt by
-    heart. Folds are as equal in size as that allows. A question that a model wrote has a fold only
-    if another one has its words.
-
-    Args:
-        questions: In a fixed order.
-        n_folds: How many.
-        seed: Decides which questions share a fold.
-
-    Raises:
-        ValueError: There are fewer different questions than folds.
-    """
-    groups: dict[str, list[int]] = {}
-    for place, question in enumerate(questions):
-        if not question.synthetic:
-            groups.setdefault(normalised(question.text), []).append(place)
-    if len(groups) < n_folds:
-        raise ValueError(f"{len(groups)} different questions cannot be put into {n_folds} folds")
-    members = list(groups.values())
-    folds = [-1] * len(questions)
-    sizes = [0] * n_folds
-    for group in np.random.default_rng([seed, n_folds]).permutation(len(members)).tolist():
-        smallest = sizes.index(min(sizes))
-        sizes[smallest] += len(members[group])
-        for place in members[group]:
-            folds[place] = smallest
-    for place, question in enumerate(questions):
-        if question.synthetic and (same := groups.get(normalised(question.text))):
-            folds[place] = folds[same[0]]
-    return folds
-
-
-def _some(names: Iterable[str]) -> str:
-    names = list(names)
-    return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-
-
 def evaluated(
     questions: Sequence[Question],
     found: Iterable[Sequence[str]],
@@ -263,21 +218,18 @@ def evaluated(
         depth: How many articles were searched for.
     """
     run = {question.id: ids for question, ids in zip(questions, found, strict=True)}
-    return evaluate(run, {each.id: set(each.relevant) for each in questions}, metrics, depth=depth)
+    return evaluate(run, {q.id: set(q.relevant) for q in questions}, metrics, depth=depth)
 
 
-def unseen(train: Iterable[Question], asked: Iterable[Question]) -> list[int]:
+def unseen(train: Iterable[Question], others: Iterable[Question]) -> list[int]:
     """Indices of the questions none of whose articles is a training positive."""
     trained = {article for question in train for article in question.relevant}
-    return [row for row, each in enumerate(asked) if trained.isdisjoint(each.relevant)]
+    return [row for row, own in enumerate(others) if trained.isdisjoint(own.relevant)]
 
 
 # Which questions the starting model has already learnt.
 #
 # Questions that a model knows by heart can neither measure nor choose what is built on it.
-
-
-_STARTS = ("model", "query_model", "passage_model", "start")
 
 
 @dataclass(frozen=True)
@@ -325,16 +277,26 @@ def trainings_on(questions_sha256: str, settings: KeptSettings) -> list[Training
     """
     ahead = [(name, find_model(name)) for name in _starts(settings.to_dict())]
     seen: set[Path] = set()
-    found: list[Training] = []
+    trainings: list[Training] = []
     while ahead:
         name, folder = ahead.pop(0)
-        manifest = None if folder in seen else _manifest_in(folder)
+        path = folder / MANIFEST_FILE
+        try:
+            manifest = Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, UnicodeDecodeError, ModelError):
+            continue  # if the run starts from it, opening it reports what is wrong
+        if folder in seen:
+            continue
         seen.add(folder)
-        if manifest is not None:
-            if manifest.data.get("questions_sha256") == questions_sha256:
-                found.append(Training(name, manifest.config, frozenset(manifest.held_out)))
-            ahead += [(each, Path(each).expanduser()) for each in _starts(manifest.config)]
-    return found
+        if manifest.data.get("questions_sha256") == questions_sha256:
+            trainings.append(Training(name, manifest.config, frozenset(manifest.held_out)))
+        ahead += [(start, Path(start).expanduser()) for start in _starts(manifest.config)]
+    return trainings
+
+
+def _starts(config: Mapping[str, Any]) -> list[str]:
+    names = ("model", "query_model", "passage_model", "start")
+    return [str(config[name]) for name in names if config.get(name)]
 
 
 def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
@@ -349,18 +311,6 @@ def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
                 f"WARNING: {training.model} has learnt questions of dev ({how}), which choose the "
                 "epoch. Start from a model that was trained with the same dev_share, without final"
             )
-
-
-def _starts(config: Mapping[str, Any]) -> Iterator[str]:
-    return (str(config[name]) for name in _STARTS if config.get(name))
-
-
-def _manifest_in(folder: Path) -> Manifest | None:
-    path = folder / MANIFEST_FILE
-    try:
-        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError, ModelError):
-        return None  # if the run starts from it, opening it reports what is wrong
 
 
 # The order of an epoch's pairs.

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -39,9 +39,10 @@ from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
-from training.loop import Learner, Optimizer, Vectors, constant, train
+from training.loop import Learner, train
 from training.negatives.curriculum import random_generator
-from training.objective import Batch, StepLoss, propagate
+from training.objective import Batch, StepLoss, Vectors, propagate
+from training.optimizer import Optimizer, constant
 from training.settings import GraphSettings
 from training.starting_model import kept_parts
 
@@ -100,7 +101,7 @@ def features_of(
 
     Raises:
         ModelError: The model cannot be opened.
-        SettingsError: `text_rule` is not the model's.
+        SettingsError: `text_rule` or `similarity` is not the model's.
     """
     digest = starting_digests(settings)
     texts = {
@@ -108,51 +109,38 @@ def features_of(
         "train": [question.text for question in data.train],
         "dev": [question.text for question in data.dev],
     }
-    # An encoder reads the same words differently as an article and as a question.
-    paths = {}
-    for side, read in texts.items():
-        key = json.dumps([digest, DTYPE, side == "nodes", read])
-        name = hashlib.sha256(key.encode()).hexdigest()[:32]
-        paths[side] = folder / f"{name}.safetensors"
+    model: BiEncoder | None = None
+    vectors = {}
     with folder_lock(folder, wait=True):  # of several processes of a grid only one encodes
-        missing = {side: path for side, path in paths.items() if not _is_whole(path)}
-        if missing:
-            _encode({side: (texts[side], path) for side, path in missing.items()}, settings, device)
-    return Features(
-        **{side: load_file(path, device=str(device))[_VECTORS] for side, path in paths.items()}
-    )
+        for side, own in texts.items():
+            # An encoder reads the same words differently as an article and as a question.
+            key = json.dumps([digest, DTYPE, side == "nodes", own])
+            path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.safetensors"
+            try:
+                vectors[side] = load_file(path, device=str(device))[_VECTORS]
+            except (FileNotFoundError, SafetensorError):  # a damaged file is replaced
+                if model is None:
+                    model = _opened(settings, device)
+                    n_texts = sum(map(len, texts.values()))
+                    say(f"Encoding {n_texts:,} articles, headings and questions, once")
+                encode = model.encode_articles if side == "nodes" else model.encode_queries
+                vectors[side] = encode(own).to(device)
+                with whole_file(path) as partial:
+                    save_file({_VECTORS: vectors[side]}, partial)
+    return Features(**vectors)
 
 
-def _encode(
-    wanted: Mapping[str, tuple[Sequence[str], Path]], settings: GraphSettings, device: torch.device
-) -> None:
-    """Encode the texts of some sides and save the vectors of each in its file."""
+def _opened(settings: GraphSettings, device: torch.device) -> BiEncoder:
+    """The bi-encoder below, which must compare texts as the settings say."""
     model = BiEncoder.load(settings.starting_model, device=str(device), dtype=DTYPE)
-    if model.text_rule != settings.text_rule:
-        raise SettingsError(
-            f"text_rule is {settings.text_rule}, and {settings.starting_model} was trained with "
-            f"{model.text_rule}. Leave it as the model has it."
-        )
-    if model.similarity != settings.similarity:
-        raise SettingsError(
-            f"similarity is {settings.similarity}, and {settings.starting_model} was trained with "
-            f"{model.similarity}. Give the model's."
-        )
-    number = sum(len(texts) for texts, _ in wanted.values())
-    say(f"Encoding {number:,} articles, headings and questions, once")
-    for side, (texts, path) in wanted.items():
-        encode = model.encode_articles if side == "nodes" else model.encode_queries
-        with whole_file(path) as partial:
-            save_file({_VECTORS: encode(texts)}, partial)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether there is an intact file of vectors; a damaged one will be replaced."""
-    try:
-        with safe_open(path, framework="pt"):
-            return True
-    except (FileNotFoundError, SafetensorError):
-        return False
+    for name in ("text_rule", "similarity"):
+        own, given = getattr(model, name), getattr(settings, name)
+        if own != given:
+            raise SettingsError(
+                f"{name} is {given}, and {settings.starting_model} was trained with {own}. Leave "
+                "it as the model has it."
+            )
+    return model
 
 
 FEATURES = "vectors"

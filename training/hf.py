@@ -1,19 +1,27 @@
-"""What the two Hugging Face trainers share: a progress bar, checks, complete checkpoints."""
+"""What the two trainings with a Hugging Face Trainer share: arguments, records, checks."""
 
 # ruff: noqa: ARG002 - the Trainer calls every one of these with all that it has
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from torch.nn.utils import get_total_norm
-from tqdm import tqdm
-from transformers import Trainer, TrainerCallback, TrainerState, TrainingArguments
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerState,
+    TrainingArguments,
+)
+from transformers.trainer_utils import get_last_checkpoint
 
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.folder import check_target
@@ -24,27 +32,19 @@ from training.checkpoint import (
     finish_output,
     is_already_made,
     only_process,
-    seal,
     work_folder_of,
 )
-from training.command_line import SettingsError, TrainingError
+from training.command_line import SettingsError, TrainingError, say
+from training.records import METRICS_FILE, write_metrics
 from training.settings import TrainerSettings
 
-_STEPS_BETWEEN_LOGS = 10
-_CHECKPOINTS_KEPT = 2
-
 A = TypeVar("A", bound=TrainingArguments)
+History = Sequence[Mapping[str, Any]]
+"""What the Trainer logged, in order."""
 
 
 def trainer_arguments(
-    kind: type[A],
-    settings: TrainerSettings,
-    work: Path,
-    *,
-    steps: int,
-    rate: float,
-    resumed: bool,
-    **others: Any,
+    kind: type[A], settings: TrainerSettings, work: Path, *, steps: int, rate: float, **others: Any
 ) -> A:
     """Arguments of a quiet run on one device that keeps its checkpoints.
 
@@ -54,8 +54,6 @@ def trainer_arguments(
         work: Folder of the checkpoints.
         steps: Of the whole run.
         rate: Highest learning rate, reached after the warm-up; then it falls to zero.
-        resumed: Whether the run continues from a checkpoint; if not, it is measured before the
-            first step.
         others: Further arguments of this kind of training.
     """
     device = resolve_device(settings.device)
@@ -71,12 +69,12 @@ def trainer_arguments(
         bf16=resolve_dtype(settings.dtype, device) is torch.bfloat16,
         use_cpu=device.type == "cpu",
         seed=settings.seed,
-        eval_on_start=not resumed,
-        logging_steps=_STEPS_BETWEEN_LOGS,
+        eval_on_start=last_checkpoint(work) is None,
+        logging_steps=10,
         logging_nan_inf_filter=False,
         save_strategy="steps",
         save_steps=settings.checkpoint_every,
-        save_total_limit=_CHECKPOINTS_KEPT,
+        save_total_limit=2,
         dataloader_pin_memory=device.type == "cuda",
         disable_tqdm=True,
         report_to="none",
@@ -88,37 +86,43 @@ def trainer_arguments(
     return arguments
 
 
-# Names under which the Trainer logs values.
-LOSS, EVAL_LOSS = "loss", "eval_loss"
+def last_checkpoint(work: Path) -> str | None:
+    """The newest complete checkpoint; what a kill has left of a newer one is removed."""
+    while (newest := get_last_checkpoint(str(work))) is not None:
+        if (Path(newest) / "trainer_state.json").exists():  # the Trainer writes it last
+            return str(newest)
+        shutil.rmtree(newest)
+    return None
 
 
-def measurings(
-    history: Sequence[Mapping[str, Any]], is_measuring: Callable[[Mapping[str, Any]], bool]
-) -> Iterator[tuple[Mapping[str, Any], dict[str, float]]]:
-    """Each measurement of a run, with the loss of the steps before it.
+def make_records(
+    history: History, measured: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """One record for each measurement of a run.
 
     Args:
         history: What the Trainer logged, in order.
-        is_measuring: Whether a log entry is a measurement.
+        measured: The measured values of a log entry; empty if it is no measurement.
 
-    Yields:
-        The entry; and after step 0 `loss`, the mean of the training steps since the last
-        measurement, and `learning_rate` of the last of them.
+    Returns:
+        `step` and the measured values; after step 0 also `loss`, the mean of the training steps
+        since the last record, and `learning_rate` of the last of them.
     """
-    summed, last_logged, last_measured = 0.0, 0, 0
-    rate = 0.0
+    records = []
+    summed, last_logged, last_measured, rate = 0.0, 0, 0, 0.0
     for entry in history:
         step = entry["step"]
-        if LOSS in entry:
-            summed += entry[LOSS] * (step - last_logged)
+        if "loss" in entry:
+            summed += entry["loss"] * (step - last_logged)
             last_logged, rate = step, entry["learning_rate"]
-        if not is_measuring(entry):
+        if not (values := measured(entry)):
             continue
-        trained = {}
+        record = {"step": step, **values}
         if step > last_measured:
-            trained = {"loss": summed / (step - last_measured), "learning_rate": rate}
+            record |= {"loss": summed / (step - last_measured), "learning_rate": rate}
             summed, last_measured = 0.0, step
-        yield entry, trained
+        records.append(record)
+    return records
 
 
 def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> None:
@@ -139,58 +143,49 @@ def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> Non
         finish_output(output)
 
 
-def train_from(trainer: Trainer, checkpoint: Path | None, work: Path) -> None:
-    """Train to the end.
-
-    Args:
-        trainer: Of the run.
-        checkpoint: Where to resume; None to begin.
-        work: Its folder.
+def train_from_last_checkpoint(trainer: Trainer, work: Path) -> list[dict[str, Any]]:
+    """Train to the end, from the newest checkpoint if there is one; returns the Trainer's log.
 
     Raises:
         TrainingError: Memory ran out.
     """
+    trainer.remove_callback(PrinterCallback)
+    if sys.stderr.isatty():
+        trainer.add_callback(_Progress)
+    if (checkpoint := last_checkpoint(work)) is not None:
+        say(f"Resuming from {Path(checkpoint).name} of {trainer.args.max_steps:,} steps")
     try:
-        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        trainer.train(resume_from_checkpoint=checkpoint)
     except torch.OutOfMemoryError as error:
         step = trainer.state.global_step
         raise TrainingError(after_no_memory(step, "a smaller batch_size", work)) from error
+    history: list[dict[str, Any]] = trainer.state.log_history
+    return history
+
+
+class _Progress(ProgressCallback):
+    """A bar; what is logged goes into the metrics, not between our own lines."""
+
+    def on_log(self, *arguments: Any, **named: Any) -> None:
+        """Print nothing."""
 
 
 class RunWatch(TrainerCallback):
-    """Shows a run's progress and checks it.
+    """Writes a run's metrics and checks its values.
 
     Losses and weights are checked before each checkpoint: broken weights never replace good ones.
 
     Args:
         work: Folder of the checkpoints.
-        label: Label of the progress bar.
-        measured: Called after each measurement, with the whole log.
+        records_of: From the Trainer's log to the records of its measurements.
     """
 
-    def __init__(
-        self,
-        work: Path,
-        *,
-        label: str,
-        measured: Callable[[list[dict[str, float]]], object],
-    ) -> None:
+    def __init__(self, work: Path, records_of: Callable[[History], list[dict[str, Any]]]) -> None:
         self._work = work
-        self._label = label
-        self._measured = measured
-        self._bar: tqdm[Any] | None = None
-
-    def on_train_begin(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Show the bar; only on a terminal."""
-        self._bar = tqdm(
-            desc=self._label, initial=state.global_step, total=state.max_steps, disable=None
-        )
+        self._records_of = records_of
 
     def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Count the step; log the loss where it is needed."""
-        if self._bar is not None:
-            self._bar.update()
-        # The Trainer logs before it measures and saves.
+        """Log the loss where it is needed: the Trainer logs before it measures and saves."""
         control.should_log |= control.should_save or control.should_evaluate
 
     def on_log(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
@@ -199,27 +194,16 @@ class RunWatch(TrainerCallback):
         Raises:
             TrainingError: A loss, the gradient's norm or a weight is not finite.
         """
-        values = {
-            name: (kwargs["logs"] or {}).get(name, 0.0) for name in (LOSS, "grad_norm", EVAL_LOSS)
-        }
-        if (model := kwargs.get("model")) is not None:
-            # The logged loss is of the weights before the last step: check those after it too.
-            values["the weights' norm"] = float(get_total_norm(model.parameters()))
+        logged = kwargs["logs"] or {}
+        values = {name: logged.get(name, 0.0) for name in ("loss", "grad_norm", "eval_loss")}
+        # The logged loss is of the weights before the last step: check those after it too.
+        values["the weights' norm"] = float(get_total_norm(kwargs["model"].parameters()))
         for name, value in values.items():
             self._check_finite(name, value, state)
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Pass on what was measured."""
-        self._measured(state.log_history)
-
-    def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Mark the checkpoint as complete."""
-        seal(self._work / f"{PREFIX_CHECKPOINT_DIR}-{state.global_step}")
-
-    def on_train_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Close the bar."""
-        if self._bar is not None:
-            self._bar.close()
+        """Write what was measured so far."""
+        write_metrics(self._work / METRICS_FILE, self._records_of(state.log_history))
 
     def _check_finite(self, name: str, value: float, state: TrainerState) -> None:
         if not math.isfinite(value):

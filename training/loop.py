@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeVar
@@ -44,23 +44,26 @@ from training.data import (
     first_steps,
     say_where_dev_is_learnt,
     steps_in_epoch,
+    unseen,
 )
 from training.fusion import DevWeight
-from training.negatives.sampling import CurriculumNegatives, examples, statistics
+from training.negatives.sampling import CurriculumNegatives, statistics
 from training.objective import (
     LOSSES,
     Batch,
     StepLoss,
+    Vectors,
     everywhere,
     make_batch,
     question_ids,
     sum_gradients,
 )
-from training.plots import plot_run
+from training.optimizer import Optimizer
 from training.records import (
     METRICS_FILE,
     environment,
     own_mass_warning,
+    plot_run,
     refresh_shares,
     write_metrics,
 )
@@ -108,19 +111,6 @@ def take_device(name: str | None) -> torch.device:
     return device
 
 
-@dataclass(frozen=True)
-class Vectors:
-    """Unit vectors of a run's texts, float32 `[n_texts, dim]` on the model's device."""
-
-    articles: Tensor
-    train: Tensor
-    dev: Tensor
-
-    def are_finite(self) -> bool:
-        """Whether no vector holds NaN or infinity."""
-        return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
-
-
 METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),
     "MAP",
@@ -132,42 +122,15 @@ METRICS: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Validation:
-    """One model's results on some questions.
-
-    Attributes:
-        values: Metric to question id to value.
-        unseen: Ids of the questions none of whose articles is a training positive: they show what
-            carries over to law that was not trained on.
-    """
-
-    values: dict[str, dict[str, float]]
-    unseen: list[str]
-
-    def means(self) -> dict[str, float]:
-        """Each metric's mean over the questions."""
-        return {metric: fmean(of.values()) for metric, of in self.values.items()}
-
-    def unseen_means(self) -> dict[str, float]:
-        """The same over the `unseen` questions; empty where there are none."""
-        if not self.unseen:
-            return {}
-        return {
-            metric: fmean(of[question] for question in self.unseen)
-            for metric, of in self.values.items()
-        }
-
-
 def validate(
     questions: Sequence[Question],
     vectors: Tensor,
     articles: Tensor,
     article_ids: Sequence[str],
-    trained_on: Collection[str],
+    unseen: Collection[int],
     select_by: str,
     similarity: Similarity = "cosine",
-) -> Validation:
+) -> dict[str, dict[str, float]]:
     """Search for every question among the articles exactly, and measure what is found.
 
     Args:
@@ -175,113 +138,26 @@ def validate(
         vectors: float32 `[n_questions, dim]`.
         articles: float32 `[n_articles, dim]`.
         article_ids: Ids by position.
-        trained_on: Ids of the training positives.
+        unseen: Rows of the questions none of whose articles is a training positive: they show
+            what carries over to law that was not trained on.
         select_by: A metric that is measured besides `METRICS`.
         similarity: Of the model.
+
+    Returns:
+        `dev`, each metric's mean over the questions, and `dev_unseen`, over the `unseen` ones;
+        empty where there are none.
     """
     index = DenseIndex(articles.cpu().numpy(), str(articles.device), similarity)
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
     ids = ([article_ids[position] for position in row] for row in found.tolist())
-    values = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
-    trained = set(trained_on)
-    unseen = [question.id for question in questions if trained.isdisjoint(question.relevant)]
-    return Validation(values, unseen)
-
-
-BETAS = (0.9, 0.999)
-EPSILON = 1e-7
-
-Rates = Callable[[int], float]
-"""Share of the highest learning rate at a step, from 0."""
-
-
-def warm_up_and_decay(total_steps: int, warmup: float) -> Rates:
-    """A rate that rises over the first steps, then falls to zero, both linearly.
-
-    Args:
-        total_steps: Steps of the whole run.
-        warmup: Share of them in which the rate rises.
-    """
-    warm = max(1, round(warmup * total_steps))
-
-    def rate(step: int) -> float:
-        if step < warm:
-            return (step + 1) / warm
-        return max(0.0, (total_steps - step) / max(1, total_steps - warm))
-
-    return rate
-
-
-def constant(_: int) -> float:
-    """The highest rate at every step."""
-    return 1.0
-
-
-class Optimizer:
-    """AdamW over the trainable parameters, with a learning rate per step.
-
-    Biases and the weights of norms are not decayed. A head has a learning rate of its own.
-
-    Args:
-        model: Its parameters that require a gradient are trained.
-        learning_rate: The highest.
-        weight_decay: AdamW's.
-        rates: Share of the highest rate at each step.
-        head_lr: The highest rate of the module named "head", if it has its own.
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        *,
-        learning_rate: float,
-        weight_decay: float,
-        rates: Rates,
-        head_lr: float | None = None,
-    ) -> None:
-        # The tower of a siamese model is listed under one name only.
-        self.parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self._rates = rates
-        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
-        for name, parameter in self.parameters.items():
-            rate = learning_rate
-            if head_lr is not None and name.startswith("head."):
-                rate = head_lr
-            decay = weight_decay if parameter.ndim > 1 else 0.0
-            groups.setdefault((rate, decay), []).append(parameter)
-        self._adamw = torch.optim.AdamW(
-            [
-                {"params": parameters, "lr": rate, "weight_decay": decay, "highest": rate}
-                for (rate, decay), parameters in groups.items()
-            ],
-            betas=BETAS,
-            eps=EPSILON,
-        )
-
-    def step(self, step: int) -> None:
-        """Take one step along the gradients, then clear them."""
-        for group in self._adamw.param_groups:
-            group["lr"] = group["highest"] * self._rates(step)
-        self._adamw.step()
-        self._adamw.zero_grad(set_to_none=True)
-
-    def state(self) -> dict[str, Tensor]:
-        """The moments, as "<moment>/<parameter>"."""
-        return {
-            f"{moment}/{name}": value
-            for name, parameter in self.parameters.items()
-            for moment, value in self._adamw.state[parameter].items()
-        }
-
-    def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Put back what `state` gave."""
-        for name, parameter in self.parameters.items():
-            for moment in ("step", "exp_avg", "exp_avg_sq"):
-                value = state.get(f"{moment}/{name}")
-                if value is not None:
-                    # AdamW counts its steps on the CPU.
-                    device = "cpu" if moment == "step" else parameter.device
-                    self._adamw.state[parameter][moment] = value.to(device)
+    by_metric = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
+    values = {metric: list(by_id.values()) for metric, by_id in by_metric.items()}
+    return {
+        "dev": {metric: fmean(own) for metric, own in values.items()},
+        "dev_unseen": {m: fmean(own[row] for row in unseen) for m, own in values.items()}
+        if unseen
+        else {},
+    }
 
 
 class Learner(ABC):
@@ -441,10 +317,10 @@ class TrainingLoop:
             self._resuming.load_best(self._state)
 
     def _resume(self) -> None:
-        found = self._resuming.newest()
-        if found is None:
+        newest = self._resuming.newest()
+        if newest is None:
             return
-        self._state, learner = found
+        self._state, learner = newest
         self._learner.restore(learner)
         if self._state.step:
             say(f"Resuming from step {self._state.step:,} of {self._steps:,}")
@@ -479,8 +355,6 @@ class TrainingLoop:
             self._draw(vectors)
         if not state.finished:
             record["negatives"] = state.described.pop(str(state.epoch))
-            drawn = state.drawn[state.epoch]
-            record["examples"] = examples(drawn, self._negatives, self._data.train)
         record["seconds_measuring_and_drawing"] = time.perf_counter() - encoded
         state.records.append(record)
         self._save()
@@ -488,31 +362,26 @@ class TrainingLoop:
             write_metrics(self._work / METRICS_FILE, state.records)
 
     def _measure(self, vectors: Vectors) -> dict[str, Any]:
-        state, metric = self._state, self._settings.select_by
-        validation = validate(
-            self._data.dev,
+        state, data, metric = self._state, self._data, self._settings.select_by
+        measured = validate(
+            data.dev,
             vectors.dev,
             vectors.articles,
-            self._data.corpus.ids,
-            {article for question in self._data.train for article in question.relevant},
+            data.corpus.ids,
+            unseen(data.train, data.dev),
             metric,
             self._settings.similarity,
         )
-        means = validation.means()
-        say(f"Epoch {state.epoch}: {metric} {means[metric]:.3f} on {len(self._data.dev)} questions")
-        if state.best is None or means[metric] > state.best["value"]:
-            folder = f"best-{state.epoch}"
+        value = measured["dev"][metric]
+        say(f"Epoch {state.epoch}: {metric} {value:.3f} on {len(data.dev)} questions")
+        if state.best is None or value > state.best["value"]:
+            state.best = {"epoch": state.epoch, "value": value, "folder": f"best-{state.epoch}"}
             if self._accelerator.is_main_process:
-                self._resuming.save_best(folder)
-            state.best = {
-                "epoch": state.epoch,
-                "value": means[metric],
-                "folder": folder,
-            }
+                self._resuming.save_best(state.best["folder"])
             if self._dev_weight is not None:
                 weight = self._dev_weight.of(vectors.articles, vectors.dev)
                 state.best["dense_weight"] = weight
-        return {"dev": means, "dev_unseen": validation.unseen_means()}
+        return measured
 
     def _draw(self, vectors: Vectors | None) -> None:
         """Draw for the epochs from this one to the next refresh, and describe what was drawn."""
@@ -589,10 +458,9 @@ class TrainingLoop:
         )
         self._seed(step)
         loss, own_mass, compared = self._learner.loss_and_gradient(batch)
-        parameters = list(self._optimizer.parameters.values())
+        parameters = self._optimizer.parameters.values()
         sum_gradients(self._accelerator, parameters)
-        norm = float(torch.nn.utils.clip_grad_norm_(parameters, settings.clip))
-        weight = math.nan
+        norm, weight = self._optimizer.clip(settings.clip), math.nan
         if math.isfinite(loss) and math.isfinite(norm):
             self._optimizer.step(step)
             weight = float(torch.nn.utils.get_total_norm(parameters))
@@ -657,6 +525,7 @@ def train(
         )
     with only_process(output) if accelerator.is_main_process else nullcontext():
         if not from_main(accelerator, is_already_made(output, settings.to_dict())):
+            check_target(output)
             _train(settings, accelerator, make_learner, deadline)
         if accelerator.is_main_process:
             finish_output(output)
@@ -671,9 +540,7 @@ def _train(
     deadline: float | None,
 ) -> None:
     """Train and write the model folder."""
-    output = Path(settings.output)
-    work = work_folder_of(output)
-    check_target(output)
+    work = work_folder_of(Path(settings.output))
     data = TrainingData.read(
         settings.corpus,
         settings.questions,
@@ -687,13 +554,24 @@ def _train(
             "final: there are no dev questions to choose the epoch by. Leave final out."
         )
     say_where_dev_is_learnt(settings, data)
-    run = (settings, data, accelerator, work, make_learner)
+    joined = data.joined() if settings.final else None
+    # Both trainings' negatives are made before any work starts: bad data is found now.
+    negatives = curriculum_negatives(settings, data, str(accelerator.device))
+    negatives_of_all = joined and curriculum_negatives(settings, joined, str(accelerator.device))
+    fit_to = partial(
+        fit, settings, accelerator=accelerator, make_learner=make_learner, deadline=deadline
+    )
     weight = DevWeight(data, settings.text_rule, settings.similarity) if data.dev else None
-    if settings.final:
-        learner, state, records = _fit_twice(*run, dev_weight=weight, deadline=deadline)
-    else:
-        learner, state = fit(*run, dev_weight=weight, deadline=deadline)
-        records = state.records
+    learner, state = fit_to(data, work=work, negatives=negatives, dev_weight=weight)
+    records = state.records
+    if joined is not None:
+        assert state.best is not None
+        epoch = state.best["epoch"]
+        say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
+        learner, final = fit_to(
+            joined, work=work / "final", negatives=negatives_of_all, stop_after=epoch
+        )
+        records = [*records, *({**record, "final": True} for record in final.records)]
     if not accelerator.is_main_process:
         return
     write_metrics(work / METRICS_FILE, records)
@@ -705,7 +583,7 @@ def _train(
         metrics |= {"epoch": state.best["epoch"], "dev": best["dev"]}
         dense_weight = state.best["dense_weight"]
         say(f"In a fusion its list has the weight {dense_weight:g}, where words have 1")
-    learner.save(output, data, metrics, dense_weight=dense_weight)
+    learner.save(Path(settings.output), data, metrics, dense_weight=dense_weight)
 
 
 def fit(
@@ -732,8 +610,6 @@ def fit(
     Returns:
         The learner with its best weights, and the state at the end.
     """
-    if settings.loss not in LOSSES:
-        raise SettingsError(f"loss is {settings.loss!r}; choose among {', '.join(LOSSES)}.")
     if negatives is None:
         negatives = curriculum_negatives(settings, data, str(accelerator.device))
     compute_as_begun(work)
@@ -741,44 +617,6 @@ def fit(
     work.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(settings, data, negatives, learner, accelerator, work, **of_loop)
     return learner, loop.run()
-
-
-def _fit_twice(
-    settings: S,
-    data: TrainingData,
-    accelerator: Accelerator,
-    work: Path,
-    make_learner: Callable[[S, TrainingData, Accelerator], L],
-    *,
-    dev_weight: DevWeight | None,
-    deadline: float | None,
-) -> tuple[L, RunState, list[dict[str, Any]]]:
-    """`final`: choose the epoch on dev, then train again on train and dev up to it.
-
-    Returns:
-        The learner of the second training, the state of the first, the records of both.
-    """
-    joined = data.joined()
-    # Draw both before any work starts: the second training must not be the one to find bad data.
-    chosen, whole = (
-        curriculum_negatives(settings, each, str(accelerator.device)) for each in (data, joined)
-    )
-    state = fit(
-        *(settings, data, accelerator, work, make_learner),
-        negatives=chosen,
-        dev_weight=dev_weight,
-        deadline=deadline,
-    )[1]
-    assert state.best is not None
-    epoch = state.best["epoch"]
-    say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
-    learner, final = fit(
-        *(settings, joined, accelerator, work / "final", make_learner),
-        negatives=whole,
-        stop_after=epoch,
-        deadline=deadline,
-    )
-    return learner, state, [*state.records, *({**each, "final": True} for each in final.records)]
 
 
 def curriculum_negatives(
@@ -789,6 +627,8 @@ def curriculum_negatives(
     Raises:
         SettingsError: The data does not allow them.
     """
+    if settings.loss not in LOSSES:
+        raise SettingsError(f"loss is {settings.loss!r}; choose among {', '.join(LOSSES)}.")
     try:
         return CurriculumNegatives(data.corpus, data.train, settings=settings, device=device)
     except ValueError as error:

@@ -77,6 +77,19 @@ def everywhere(accelerator: Accelerator, fact: bool) -> bool:
 
 
 @dataclass(frozen=True)
+class Vectors:
+    """Unit vectors of a run's texts, float32 `[n_texts, dim]` on the model's device."""
+
+    articles: Tensor
+    train: Tensor
+    dev: Tensor
+
+    def are_finite(self) -> bool:
+        """Whether no vector holds NaN or infinity."""
+        return all(bool(side.isfinite().all()) for side in (self.articles, self.train, self.dev))
+
+
+@dataclass(frozen=True)
 class Batch:
     """The pairs of one step.
 

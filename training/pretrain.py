@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -38,7 +39,6 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
     PreTrainedTokenizerFast,
-    PrinterCallback,
     Trainer,
     TrainerState,
     TrainingArguments,
@@ -59,12 +59,18 @@ from components.models.folder import (
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import Segmentation, words_joined
-from training.checkpoint import compute_as_begun, newest_complete, open_work_folder
+from training.checkpoint import compute_as_begun, open_work_folder
 from training.command_line import Place, SettingsError, run, say, settings_from
 from training.data import texts_of
-from training.hf import EVAL_LOSS, RunWatch, measurings, train_alone, train_from, trainer_arguments
-from training.plots import plot_losses
-from training.records import METRICS_FILE, environment, write_metrics
+from training.hf import (
+    History,
+    RunWatch,
+    make_records,
+    train_alone,
+    train_from_last_checkpoint,
+    trainer_arguments,
+)
+from training.records import METRICS_FILE, environment, figure_at, write_metrics
 from training.settings import TrainerSettings, at_least, only_where, share
 from training.starting_model import OF_ITS_VECTORS, kept_parts
 
@@ -289,6 +295,7 @@ def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> set[str]:
     }
 
 
+_EVAL_LOSS = "eval_loss"
 _TEXTS_AT_ONCE = 1_000
 _LEAST_BLOCKS = 3
 
@@ -448,10 +455,8 @@ class Masking:
         return {"input_ids": ids, "labels": labels}
 
 
-def make_records(
-    history: Sequence[Mapping[str, Any]], blocks_per_step: int, n_blocks: int
-) -> list[dict[str, Any]]:
-    """One record for each measurement of the held-out blocks.
+def records_of(history: History, blocks_per_step: int, n_blocks: int) -> list[dict[str, Any]]:
+    """One record for each measurement of the held-out blocks, see `training.hf.make_records`.
 
     Args:
         history: What the Trainer logged, in order.
@@ -459,26 +464,36 @@ def make_records(
         n_blocks: Blocks in an epoch.
 
     Returns:
-        `step`; `epoch`, how often each block was read; `held_out_loss`, the mean over held-out
-        blocks of the cross-entropy of a hidden token (natural logarithm); `perplexity`, its
-        exponential; after step 0 also `loss`, the mean of the training steps since the last record,
-        and `learning_rate` of the last of them.
+        Besides `step` and the training loss: `epoch`, how often each block was read;
+        `held_out_loss`, the mean over held-out blocks of the cross-entropy of a hidden token
+        (natural logarithm); `perplexity`, its exponential.
     """
-    records = []
-    for entry, trained in measurings(history, lambda entry: EVAL_LOSS in entry):
-        record = {
-            "step": entry["step"],
+
+    def measured(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        if _EVAL_LOSS not in entry:
+            return {}
+        return {
             "epoch": round(entry["step"] * blocks_per_step / n_blocks, 3),
-            "held_out_loss": entry[EVAL_LOSS],
-            "perplexity": perplexity(entry[EVAL_LOSS]),
+            "held_out_loss": entry[_EVAL_LOSS],
+            "perplexity": perplexity(entry[_EVAL_LOSS]),
         }
-        records.append(record | trained)
-    return records
+
+    return make_records(history, measured)
 
 
 def perplexity(loss: float) -> float:
     """The exponential of a loss, capped at exp(700): JSON cannot hold much larger numbers."""
     return math.exp(min(loss, 700.0))
+
+
+def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Draw the loss in training and on held-out blocks over the steps: `metrics.png`, `.svg`."""
+    with figure_at(folder / "metrics", figsize=(6, 4)) as (_, axes):
+        for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
+            points = [(record["step"], record[name]) for record in records if name in record]
+            axes.plot(*zip(*points, strict=True), marker="o", label=label)
+        axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
+        axes.legend()
 
 
 # The model that pretraining starts from: an existing one, or a fresh one with its own tokenizer.
@@ -634,11 +649,11 @@ def _reader(folder: Path) -> Path:
 
 
 class ReadingWatch(RunWatch):
-    """Shows a run's progress and reports the perplexity on held-out blocks."""
+    """Reports the perplexity on held-out blocks."""
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Report the perplexity on the held-out blocks."""
-        loss = kwargs["metrics"][EVAL_LOSS]
+        loss = kwargs["metrics"][_EVAL_LOSS]
         say(
             f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
             f"(loss {loss:.3f})"
@@ -651,8 +666,7 @@ def train_masked(
 ) -> list[dict[str, Any]]:
     """Train `starting.masked` on the blocks, from the newest complete checkpoint if there is one.
 
-    The held-out blocks are measured before the first step, after each epoch and at the end. On a
-    CPU, a run that was killed and resumed ends with the same weights as an undisturbed one.
+    The held-out blocks are measured before the first step, after each epoch and at the end.
 
     Args:
         settings: Of the run.
@@ -661,26 +675,14 @@ def train_masked(
         work: Folder of the checkpoints.
 
     Returns:
-        The records of `make_records`.
+        The records of `records_of`.
 
     Raises:
         TrainingError: A loss is not finite.
     """
-    n_blocks = len(blocks.train)
-    epoch_steps = -(-n_blocks // settings.batch_size)
-    steps = settings.max_steps or -(-settings.epochs * n_blocks // settings.batch_size)
-    checkpoint = newest_complete(work, say)
-    if checkpoint is not None:
-        say(f"Resuming from {checkpoint.name} of {steps:,} steps")
-
-    def records_of(history: list[dict[str, float]]) -> list[dict[str, Any]]:
-        return make_records(history, settings.batch_size, n_blocks)
-
-    watch = ReadingWatch(
-        work,
-        label="Reading",
-        measured=lambda history: write_metrics(work / METRICS_FILE, records_of(history)),
-    )
+    n_blocks, batch = len(blocks.train), settings.batch_size
+    steps = settings.max_steps or -(-settings.epochs * n_blocks // batch)
+    records = partial(records_of, blocks_per_step=batch, n_blocks=n_blocks)
     trainer = Trainer(
         model=starting.masked,
         args=trainer_arguments(
@@ -689,10 +691,9 @@ def train_masked(
             work,
             steps=steps,
             rate=settings.rate,
-            resumed=checkpoint is not None,
-            per_device_eval_batch_size=settings.batch_size,
+            per_device_eval_batch_size=batch,
             eval_strategy="steps",
-            eval_steps=epoch_steps,
+            eval_steps=-(-n_blocks // batch),
             # The dataset covers the whole run, with its own order and epochs.
             train_sampling_strategy="sequential",
             remove_unused_columns=False,
@@ -702,13 +703,11 @@ def train_masked(
             prediction_loss_only=True,
         ),
         data_collator=Masking(starting.tokenizer, settings.masked, settings.seed),
-        train_dataset=ReadingOrder(blocks.train, steps * settings.batch_size, settings.seed),
+        train_dataset=ReadingOrder(blocks.train, steps * batch, settings.seed),
         eval_dataset=held_out_items(blocks.held_out),
-        callbacks=[watch],
+        callbacks=[ReadingWatch(work, records)],
     )
-    trainer.remove_callback(PrinterCallback)
-    train_from(trainer, checkpoint, work)
-    return records_of(trainer.state.log_history)
+    return records(train_from_last_checkpoint(trainer, work))
 
 
 def pretrain(settings: PretrainSettings) -> None:

@@ -13,24 +13,30 @@ import logging
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from datasets import Dataset
+from numpy.typing import NDArray
 from safetensors import safe_open
 from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
+from sentence_transformers.base.evaluation import BaseEvaluator
+from sentence_transformers.base.model import BaseModel
 from sentence_transformers.base.modules import Transformer
+from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from sentence_transformers.util import batch_to_device
 from torch import Tensor, nn
-from transformers import PrinterCallback, TrainerState
+from transformers import TrainerState
 
 from components.models.biencoder import BiEncoder
+from components.models.boosted_trees import load_lightgbm
+from components.models.candidate_order import LearnedOrder
 from components.models.cross_encoder import (
     SETTINGS_FILE,
     CrossEncoderRanker,
@@ -50,32 +56,42 @@ from components.models.folder import (
 )
 from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
 from components.models.weights import OPENED_SAFELY, check_loaded, check_weight_files, opening
+from components.statutes.question import Question
 from components.statutes.significance import paired_randomisation
 from training.candidates import (
     ArticlePairs,
     Candidates,
     DevLists,
-    EpochBatches,
-    Examples,
     FirstStage,
     FusionWeight,
+    MinedNegatives,
     Passages,
-    RankerMeasuring,
-    best_record,
-    make_records,
+    Score,
+    answers_among,
+    calibration_report,
+    fit_calibration,
+    learn_order,
+    mine_negatives,
     open_network,
     pipeline_candidates,
+    probabilities,
     read_passages,
+    score_statistics,
     stage_digest,
 )
-from training.checkpoint import compute_as_begun, newest_complete, open_work_folder
+from training.checkpoint import compute_as_begun, open_work_folder
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, say_where_dev_is_learnt, texts_of
-from training.hf import RunWatch, train_alone, train_from, trainer_arguments
-from training.negatives.gold import Gold
-from training.negatives.semihard import mine_negatives
-from training.plots import plot_records
-from training.records import METRICS_FILE, environment, write_metrics
+from training.hf import (
+    History,
+    RunWatch,
+    make_records,
+    train_alone,
+    train_from_last_checkpoint,
+    trainer_arguments,
+)
+from training.negatives.gold import Gold, flattened
+from training.records import METRICS_FILE, environment, figure_at, numbers_of, write_metrics
 from training.settings import RERANKED, RankerTrainingSettings
 from training.starting_model import kept_parts, set_dropout
 
@@ -84,6 +100,56 @@ def quiet_warnings() -> None:
     """Silence a warning of sentence-transformers."""
     # Turning an encoder into a cross-encoder is intended; we know that its head is fresh.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """(question, article) examples, positives before negatives.
+
+    Attributes:
+        questions: Rows of the questions, int64 `[n]`.
+        articles: Positions of the articles, int64 `[n]`.
+        n_positives: How many of them are positives; these come first.
+    """
+
+    questions: NDArray[np.int64]
+    articles: NDArray[np.int64]
+    n_positives: int
+
+    @classmethod
+    def of(cls, gold: Gold, negatives: MinedNegatives) -> Examples:
+        """Each (question, positive) once, and each (question, mined negative) once."""
+        rows, positives = flattened(gold.positives, np.arange(gold.n_questions))
+        return cls(
+            questions=np.concatenate([rows, negatives.questions]),
+            articles=np.concatenate([positives, negatives.articles]),
+            n_positives=len(rows),
+        )
+
+    def dataset(self, questions: Sequence[Question], passages: Passages) -> Dataset:
+        """Columns `question`, `passages` (of the article, one or more) and `label` (1 or 0)."""
+        texts = [questions[row].text for row in self.questions.tolist()]
+        return Dataset.from_dict(
+            {
+                "question": texts,
+                "passages": read_passages(texts, self.articles.tolist(), passages),
+                "label": [float(place < self.n_positives) for place in range(len(texts))],
+            }
+        )
+
+
+class EpochBatches(DefaultBatchSampler):
+    """Batches in a different order for each epoch, decided by seed and epoch alone.
+
+    The sampler of sentence-transformers draws from one stream of random numbers: a run resumed in
+    its second epoch would see the order of the first.
+    """
+
+    def __iter__(self) -> Iterator[list[int]]:
+        n_examples = len(cast(Sized, self.sampler))
+        order = np.random.default_rng([self.seed, self.epoch]).permutation(n_examples).tolist()
+        for start in range(0, n_examples, self.batch_size):
+            yield order[start : start + self.batch_size]
 
 
 class BestPassageLoss(BinaryCrossEntropyLoss):
@@ -136,6 +202,127 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
         best = [own.max() for own in logits.float().split([len(each) for each in articles])]
         loss: Tensor = self.bce_with_logits_loss(torch.stack(best), labels.float())
         return loss
+
+
+# What is measured in a ranker's run, and its records.
+
+
+START_RANKS = "start_ranks"
+"""In the record before the first step: whether training starts from a cross-encoder."""
+
+_PREFIX = "eval_"
+_NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
+
+
+def measured_in(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The measured values of a log entry, such as `dev` (metric to mean); "/" joins levels."""
+    levels: dict[str, Any] = {}
+    for name, value in entry.items():
+        if name.startswith(_PREFIX) and name not in _NOT_MEASURED:
+            *above, last = name.removeprefix(_PREFIX).split("/")
+            level = levels
+            for part in above:
+                level = level.setdefault(part, {})
+            level[last] = value
+    return levels and {"epoch": round(entry.get("epoch") or 0.0, 3), **levels}
+
+
+def records_of(history: History) -> list[dict[str, Any]]:
+    """One record for each measurement: `epoch` and what `RankerMeasuring` measured."""
+    return make_records(history, measured_in)
+
+
+def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
+    """The record with the highest `metric` on dev, the first of several; None without one.
+
+    Before the first step a fresh head ranks at random, so that record does not count. A model that
+    was already a cross-encoder (`START_RANKS`) may be the best, if training does harm.
+    """
+    measured = [
+        record
+        for record in records
+        if "dev" in record and (record["step"] or record.get(START_RANKS))
+    ]
+    return max(measured, key=lambda record: record["dev"][metric], default=None)
+
+
+def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
+    """Draw `metric` on dev over the epochs and how the negatives score: `metrics.png`, `.svg`."""
+    with figure_at(folder / "metrics", 1, 2, figsize=(10, 4)) as (_, (dev, scores)):
+        measured = [record for record in records if "dev" in record]
+        epochs = [record["epoch"] for record in measured]
+        values = [record["dev"][metric] for record in measured]
+        dev.plot(epochs, values, marker="o", label="re-ranked")
+        if "first_stage" in records[0]:
+            dev.axhline(records[0]["first_stage"][metric], color="grey", label="first stage")
+        dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
+        for record in records:
+            for judge, statistics in record.get("negatives", {}).items():
+                shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
+                label = f"{judge}, epoch {record['epoch']:g}"
+                scores.plot(*zip(*shares.items(), strict=True), marker="o", label=label)
+        scores.set(xlabel="score", ylabel="share", title="How the negatives score")
+        for axes in (dev, scores):
+            axes.legend()
+
+
+@dataclass(eq=False)
+class RankerMeasuring(BaseEvaluator):
+    """The evaluator that the Trainer calls before the first step and after each epoch.
+
+    Attributes:
+        score: Scores pairs with the model in training.
+        dev: Lists to re-rank; None where no question is of dev.
+        negatives: The mined negatives, `n` of them or a sample.
+        cosines: The bi-encoder's cosines for them, `[n]`.
+        select_by: Metric that chooses the best epoch.
+        start_ranks: Whether the model ranks before training, because it already has a head.
+        dev_logits: Logits of the dev lists when last measured.
+    """
+
+    score: Score
+    dev: DevLists | None
+    negatives: ArticlePairs
+    cosines: Sequence[float]
+    select_by: str
+    start_ranks: bool
+    dev_logits: NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def __call__(
+        self,
+        model: BaseModel,
+        output_path: str | None = None,
+        epoch: float = 0,
+        steps: int = -1,
+    ) -> dict[str, float]:
+        """Measure; names have their levels joined by "/".
+
+        Returns:
+            `dev/METRIC` after each epoch; before the first step also `first_stage/METRIC` and
+            `start_ranks`, 0 or 1; before the first step and after one epoch
+            `negatives/ranker/...` and `negatives/biencoder/...`, see
+            `training.candidates.score_statistics`. The bi-encoder's is the same both times.
+        """
+        measured: dict[str, Any] = {}
+        before = not epoch
+        if self.dev is not None:
+            if before:
+                found = self.dev.metrics(self.dev.found, self.select_by)
+                measured["first_stage"] = found
+                measured[START_RANKS] = int(self.start_ranks)
+            self.dev_logits = self.dev.logits(self.score)
+            ranking = self.dev.re_ranked(self.dev_logits)
+            measured["dev"] = self.dev.metrics(ranking, self.select_by)
+        if before or epoch == 1:
+            own = probabilities(self.negatives.logits(self.score))
+            measured["negatives"] = {
+                "ranker": score_statistics(own),
+                "biencoder": score_statistics(self.cosines),
+            }
+        return numbers_of(measured)
 
 
 # Names of LayerNorm weights in encoders from before 2019; transformers renames them.
@@ -504,25 +691,18 @@ class RankerWatch(RunWatch):
         epoch_steps: Steps of an epoch.
         select_by: Metric on dev; higher is better.
         measuring: The evaluator, which has the logits of dev.
-        measured: As for `RunWatch`.
     """
 
     def __init__(
-        self,
-        work: Path,
-        *,
-        epoch_steps: int,
-        select_by: str,
-        measuring: RankerMeasuring,
-        measured: Callable[[list[dict[str, float]]], object],
+        self, work: Path, *, epoch_steps: int, select_by: str, measuring: RankerMeasuring
     ) -> None:
-        super().__init__(work, label="Training", measured=measured)
+        super().__init__(work, records_of)
         self._epoch_steps = epoch_steps
         self._select_by = select_by
         self._measuring = measuring
 
     def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Report the step; an epoch's last step is saved after it is measured, not before."""
+        """An epoch's last step is saved after it is measured, not before."""
         # A Trainer that resumes from an epoch's last checkpoint begins with the next epoch.
         step = state.global_step
         if step % self._epoch_steps == 0 or step >= state.max_steps:
@@ -543,28 +723,23 @@ class RankerWatch(RunWatch):
         if logits is not None:
             # Finite weights may give infinite products, and NaN cannot rank.
             self._check_finite("a logit of dev", float(np.abs(logits).sum()), state)
-        records = make_records(state.log_history)
-        if "dev" in records[-1]:
+            records = records_of(state.log_history)
             value = records[-1]["dev"][self._select_by]
             say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
             if best_record(records, self._select_by) is records[-1]:
-                self._keep(kwargs["model"], state.global_step)
+                folder = self._work / f"{_BEST}{state.global_step}"
+                with whole_folder(folder, replace=True) as partial:
+                    model = str(partial / MODEL_FOLDER)
+                    kwargs["model"].save_pretrained(model, create_model_card=False)
+                    np.save(partial / LOGITS_FILE, logits)
         super().on_evaluate(args, state, control, **kwargs)
 
     def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Mark the checkpoint as complete; then remove the older best weights."""
-        super().on_save(args, state, control, **kwargs)
-        kept = best_folder(self._work, make_records(state.log_history), self._select_by)
+        """Remove the older best weights."""
+        kept = best_folder(self._work, records_of(state.log_history), self._select_by)
         for folder in self._work.glob(f"{_BEST}*"):
             if kept is not None and folder != kept:
                 shutil.rmtree(folder)
-
-    def _keep(self, model: CrossEncoder, step: int) -> None:
-        logits = self._measuring.dev_logits
-        assert logits is not None
-        with whole_folder(self._work / f"{_BEST}{step}", replace=True) as partial:
-            model.save_pretrained(str(partial / MODEL_FOLDER), create_model_card=False)
-            np.save(partial / LOGITS_FILE, logits)
 
 
 def best_folder(work: Path, records: Sequence[dict[str, Any]], select_by: str) -> Path | None:
@@ -578,8 +753,7 @@ def train_ranker(
 ) -> list[dict[str, Any]]:
     """Train a cross-encoder, from the newest complete checkpoint if there is one.
 
-    It is measured before the first step and after each epoch. On a CPU, a run that was killed and
-    resumed ends with the same weights as an undisturbed one.
+    It is measured before the first step and after each epoch.
 
     Args:
         settings: Of the run.
@@ -587,14 +761,13 @@ def train_ranker(
         work: Folder of the checkpoints, and of the weights that were best on dev.
 
     Returns:
-        The records of `make_records`.
+        The records of `records_of`.
 
     Raises:
         TrainingError: A loss, weight or logit is not finite.
     """
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)
-    steps = settings.max_steps or settings.epochs * epoch_steps
     head = head_parameters(model, starting_folder(settings.start))
     if not head and settings.head_lr != RankerTrainingSettings.head_lr:
         say(
@@ -603,25 +776,14 @@ def train_ranker(
         )
     if settings.dropout is not None:
         set_dropout(model, settings.dropout)
-    checkpoint = newest_complete(work, say)
-    if checkpoint is not None:
-        say(f"Resuming from {checkpoint.name} of {steps:,} steps")
-    watch = RankerWatch(
-        work,
-        epoch_steps=epoch_steps,
-        select_by=settings.select_by,
-        measuring=prepared.measuring,
-        measured=lambda history: write_metrics(work / METRICS_FILE, make_records(history)),
-    )
     trainer = CrossEncoderTrainer(
         model=model,
         args=trainer_arguments(
             CrossEncoderTrainingArguments,
             settings,
             work,
-            steps=steps,
+            steps=settings.max_steps or settings.epochs * epoch_steps,
             rate=settings.learning_rate,
-            resumed=checkpoint is not None,
             learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in head},
             batch_sampler=EpochBatches,
             eval_strategy="epoch",
@@ -629,11 +791,16 @@ def train_ranker(
         train_dataset=examples,
         loss=BestPassageLoss(model, prepared.ranker.as_read),
         evaluator=prepared.measuring,
-        callbacks=[watch],
+        callbacks=[
+            RankerWatch(
+                work,
+                epoch_steps=epoch_steps,
+                select_by=settings.select_by,
+                measuring=prepared.measuring,
+            )
+        ],
     )
-    trainer.remove_callback(PrinterCallback)
-    train_from(trainer, checkpoint, work)
-    return make_records(trainer.state.log_history)
+    return records_of(train_from_last_checkpoint(trainer, work))
 
 
 # From a trained ranker to a model folder.
@@ -648,9 +815,9 @@ def publish(
 ) -> None:
     """Write the model folder.
 
-    The ranker is the one that was best on dev, with the weight of the first stage's order that fits
-    dev; without dev it is the last one, without a weight. All parts of the first stage's folder are
-    copied unchanged.
+    The ranker is the one that was best on dev, with the calibration, the weight of the first
+    stage's order and the learnt order that fit dev; without dev it is the last one, with none of
+    the three. All parts of the first stage's folder are copied unchanged.
 
     Args:
         settings: Of the run.
@@ -673,10 +840,13 @@ def publish(
         part = best / MODEL_FOLDER
         record = best_record(records, settings.select_by)
         assert record is not None
-        use, fitted = _fitted(settings, data, prepared, best)
+        use, order, fitted = _fitted(settings, data, prepared, best)
+        if order is not None:
+            use = dataclasses.replace(use, learned_order=order.save(part))
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
         _say_what_training_did(records, record, settings.select_by)
         _say_what_ranking_does(fitted, settings.select_by)
+        _say_what_scores_are(fitted["calibration"], use)
     use.save(part)
     prepared.setup.biencoder.save(
         Path(settings.output),
@@ -690,11 +860,12 @@ def publish(
 
 def _fitted(
     settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
-) -> tuple[RankerSettings, dict[str, Any]]:
-    """Settings of the best ranker with its weight, and the results of choosing that.
+) -> tuple[RankerSettings, LearnedOrder | None, dict[str, Any]]:
+    """Settings of the best ranker, its learnt order, and the results of fitting them.
 
-    It is chosen on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`: their
-    order differs from the first stage's own.
+    They are fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`:
+    their order and their share of answers differ from the first stage's own. The order is None
+    unless it beats the weight on questions that it was not learnt from.
     """
     setup = prepared.setup
     # A fusion was learnt from the vectors without the graph.
@@ -708,21 +879,37 @@ def _fitted(
     lists = candidate_lists(data, found, RERANKED, setup.passages)
     ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
     logits = lists.logits(ranker.logits)
+    answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
     metric = settings.select_by
     weight = FusionWeight.choose(lists, logits, metric)
+    by_hybrid = lists.values(lists.found, metric)
+    kept, order = weight.held_out, None
+    learned = learn_order(lists, logits, found.ranks, answers, metric, seed=settings.seed)
+    if learned is not None and fmean(learned[1]) > fmean(kept):
+        order, kept = learned
+    use = dataclasses.replace(
+        prepared.ranker.settings,
+        calibration=fit_calibration(logits, answers),
+        fusion_weight=weight.chosen,
+    )
+    in_pipeline = {
+        "hybrid": lists.metrics(lists.found, metric),
+        "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
+        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
+    }
+    gain = paired_randomisation(kept, by_hybrid)
     return (
-        dataclasses.replace(prepared.ranker.settings, fusion_weight=weight.chosen),
+        use,
+        order,
         {
+            "calibration": calibration_report(logits, answers),
             "weights": weight.tried,
-            "in_pipeline": {
-                "hybrid": lists.metrics(lists.found, metric),
-                "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
-                "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
+            "in_pipeline": in_pipeline,
+            "held_out": {
+                "weight": fmean(weight.held_out),
+                "learned_order": fmean(learned[1]) if learned else None,
             },
-            "held_out": fmean(weight.held_out),
-            "gain": dataclasses.asdict(
-                paired_randomisation(weight.held_out, lists.values(lists.found, metric))
-            ),
+            "gain": dataclasses.asdict(gain),
         },
     )
 
@@ -740,14 +927,37 @@ def _say_what_training_did(
         )
 
 
+def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings) -> None:
+    """Report how far scores are from probabilities, or that they cannot be calibrated."""
+    if use.calibration is None:
+        say(
+            "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
+            "mean answers (calibrated: true will be refused)"
+        )
+    elif report is None:
+        say(
+            "How far calibrated scores are from probabilities is unknown: some fifths of dev "
+            "give no calibration for the others (calibrated: true is at your own risk)"
+        )
+    else:
+        say(
+            f"Calibrated, scores are off by {report['error']:.3f} on dev questions that they were "
+            f"not fitted on (expected calibration error; {report['uncalibrated']:.3f} as they "
+            f"are). A question's best candidate has {report['best_probability']:.2f} on average, "
+            f"and {report['best_answers']:.2f} of them answer"
+        )
+
+
 def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     """Report what the pipeline gains by the ranker, or that it gains nothing."""
-    orders, gain = fitted["in_pipeline"], fitted["gain"]
+    orders, held_out, gain = (fitted[each] for each in ("in_pipeline", "held_out", "gain"))
     hybrid, alone = (orders[name][metric] for name in ("hybrid", "re_ranked"))
+    weight, learned = held_out["weight"], held_out["learned_order"]
+    by_order = "" if learned is None else f", {learned:.3f} with a learnt order"
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone. On questions held out from fitting: "
-        f"{fitted['held_out']:.3f} with a weighted fusion of both, which differs from hybrid by "
+        f"{alone:.3f} by the ranker alone. On questions held out from fitting: {weight:.3f} with a "
+        f"weighted fusion of both{by_order}. What is kept differs from hybrid by "
         f"{gain['difference']:+.3f}, p {gain['p']:.4f}. All dev questions were used to choose the "
         "epoch, so a test split is a better measure."
     )
@@ -761,7 +971,7 @@ def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
 _DESCRIPTION = """\
 Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
 ranks best. Writes a model folder that holds the bi-encoder as it was and the ranker. To compare
-strategies and numbers of negatives, seed by seed: python -m training.compare."""
+strategies and numbers of negatives, seed by seed: python -m training.ablate_ranker."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -777,7 +987,7 @@ def train(settings: RankerTrainingSettings) -> None:
         SettingsError: A setting does not fit the data or the run to resume, or another process
             trains into the output.
         CorpusError: A file cannot be read.
-        ModelError: A model cannot be loaded, or the output folder is not empty.
+        ModelError: A model or LightGBM cannot be loaded, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
 
@@ -785,6 +995,7 @@ def train(settings: RankerTrainingSettings) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
+        load_lightgbm()  # fails now if it is missing, not after the training
         open_work_folder(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)

@@ -17,7 +17,6 @@ from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth
 from training.command_line import Place, SettingsError, Target
 from training.negatives.curriculum import CurriculumSettings
-from training.negatives.semihard import Strategy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -393,6 +392,8 @@ class CusinesSettings(RunSettings):
         """Name of the model that training starts from; the articles' tower if there are two."""
         return str(self.passage_model or self.model or BUNDLED_MODEL)
 
+
+Strategy = Literal["semi_hard", "hard", "easy"]
 
 # A parameter of `hybrid_rerank.yaml`, to which a ranker is fitted.
 RERANKED = 90

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +16,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
+from components.models.candidate_order import BOOSTER_FILE
+from components.models.cross_encoder import RankerSettings
 from components.models.encoding import (
     Tower,
     open_towers,
@@ -45,18 +49,6 @@ def set_dropout(model: nn.Module, probability: float) -> None:
                 setattr(module, name, probability)
 
 
-def _keep_lengths(tower: Tower) -> None:
-    """Remove a step that brings vectors to unit length: lengths count for dot and l2."""
-    steps = tower.encoder
-    for place in reversed(range(len(steps))):
-        if isinstance(steps[place], Normalize):
-            del steps[place]
-
-
-_PROBE_TOKENS = 4
-_PROBE_TEXT = "law"
-
-
 def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
     """Open the towers, with the requested pooling, length and head.
 
@@ -72,7 +64,9 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     for tower in towers:
         _set_pooling(tower, settings.pooling)
         if settings.similarity != "cosine":
-            _keep_lengths(tower)
+            for place in reversed(range(len(tower.encoder))):
+                if isinstance(tower.encoder[place], Normalize):  # lengths count for dot and l2
+                    del tower.encoder[place]
         if settings.dropout is not None:
             set_dropout(tower, settings.dropout)
     head = model.head
@@ -91,7 +85,14 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
             pooling=settings.head_pooling,
             init=settings.head,
         )
-    _say_text_rule(settings)
+    # Articles are then not read as the starting model has learnt to.
+    manifest = manifest_of(find_model(settings.starting_model))
+    if manifest is not None and manifest.text_rule != settings.text_rule:
+        say(
+            f"text_rule is {settings.text_rule}, but {settings.starting_model} was trained with "
+            f"{manifest.text_rule}. It now learns the new rule; to keep the old one, give "
+            f"text_rule {manifest.text_rule}"
+        )
     if settings.max_tokens is not None:
         for tower in towers:
             tower.limit(settings.max_tokens)
@@ -110,7 +111,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     for tower in towers:
         freeze(tower, settings.frozen_layers)
     started.eval()
-    if settings.frozen_layers and not _learns(started):
+    if not any(weight.requires_grad for weight in started.parameters()):
         raise SettingsError(
             f"frozen_layers is {settings.frozen_layers}, so nothing is left to train: the model "
             "has no more layers. Freeze fewer, or train a head."
@@ -136,6 +137,24 @@ OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
 """Parts that a newly trained bi-encoder replaces or makes invalid; a ranker stays valid."""
 
 
+def for_another_first_stage(ranker: Path) -> Path | PartWriter:
+    """A ranker's part without its learnt order, which is valid for its own first stage only.
+
+    Args:
+        ranker: Folder of the part to copy.
+    """
+    settings = RankerSettings.load(ranker)
+    if settings.learned_order is None:
+        return ranker
+
+    def write(folder: Path) -> None:
+        order = shutil.ignore_patterns(BOOSTER_FILE)
+        shutil.copytree(ranker, folder, dirs_exist_ok=True, ignore=order)
+        replace(settings, learned_order=None).save(folder)
+
+    return write
+
+
 def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWriter]:
     """Parts of a model's folder to carry over; none from a model that is not Lexarbor's.
 
@@ -149,59 +168,29 @@ def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWri
     kept: dict[str, Path | PartWriter] = {
         part: folder / part for part in parts if part not in without
     }
+    if RANKER_PART in kept:
+        kept[RANKER_PART] = for_another_first_stage(folder / RANKER_PART)
     return kept
 
 
 def freeze(tower: Tower, n_layers: int) -> None:
-    """Freeze the embeddings and the first layers of a tower, without dropout.
+    """Freeze the first layers of a tower and all weights that are in no layer, without dropout.
 
-    All weights that these layers' outputs depend on are frozen. Some encoders (MPNet, DeBERTa) have
-    position weights that every layer uses; these are frozen for the other layers too.
+    Some encoders (MPNet, DeBERTa) have position weights outside the layers which every layer uses.
 
     Raises:
         SettingsError: The tower has fewer layers, or its layers cannot be found.
     """
     if n_layers == 0:
         return
-    embeddings, layers = stack_of(tower)
+    layers = layers_of(tower)
     if n_layers > len(layers):
         raise SettingsError(
             f"frozen_layers is {n_layers}, and the model has {len(layers)} layers. Freeze fewer."
         )
-    used = _used_below(tower, layers[n_layers - 1])
-    for module in (embeddings, *layers[:n_layers]):
-        module.requires_grad_(False)
-    for parameter in used:
-        parameter.requires_grad_(False)
-
-
-def _learns(model: BiEncoder) -> bool:
-    """Whether any vector has a gradient; an unused pooler's weights do not count."""
-    with torch.enable_grad():
-        return any(
-            encoder.embed(encoder.tokenize([_PROBE_TEXT])).requires_grad
-            for encoder in (model.query_encoder, model.article_encoder)
-        )
-
-
-def _used_below(tower: Tower, layer: nn.Module) -> list[nn.Parameter]:
-    """The weights that a layer's output depends on, found through its gradient."""
-    model = cast(PreTrainedModel, tower.encoder.transformers_model)
-    outputs: list[Tensor] = []
-
-    def keep(module: nn.Module, arguments: Any, output: Any) -> None:  # noqa: ARG001
-        outputs.append(output[0] if isinstance(output, tuple) else output)
-
-    ids = torch.arange(_PROBE_TOKENS, device=model.device)[None]
-    handle = layer.register_forward_hook(keep)
-    try:
-        with torch.enable_grad():
-            model(input_ids=ids, attention_mask=torch.ones_like(ids))
-    finally:
-        handle.remove()
-    weights = [each for each in model.parameters() if each.requires_grad]
-    gradients = torch.autograd.grad(outputs[0].sum(), weights, allow_unused=True)
-    return [each for each, of in zip(weights, gradients, strict=True) if of is not None]
+    tower.requires_grad_(False)
+    for layer in layers[n_layers:]:
+        layer.requires_grad_(True)
 
 
 def train_mode(model: BiEncoder) -> None:
@@ -220,24 +209,21 @@ def _frozen(module: nn.Module) -> Iterator[nn.Module]:
             yield from _frozen(child)
 
 
-def stack_of(tower: Tower) -> tuple[nn.Module, nn.ModuleList]:
-    """The embeddings of a Transformer, and its layers from the first to the last.
+def layers_of(tower: Tower) -> nn.ModuleList:
+    """The layers of a Transformer from the first to the last.
 
     Raises:
         SettingsError: They cannot be found.
     """
     model = cast(PreTrainedModel, tower.encoder.transformers_model)
     n_layers = getattr(model.config, "num_hidden_layers", None)
-    embeddings = next((m for n, m in model.named_modules() if n.endswith("embeddings")), None)
-    layers = next(
-        (m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == n_layers), None
+    for module in model.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == n_layers:
+            return module
+    raise SettingsError(
+        f"frozen_layers: the layers of a {type(model).__name__} cannot be told apart. "
+        "Train it whole: frozen_layers 0."
     )
-    if embeddings is None or layers is None:
-        raise SettingsError(
-            f"frozen_layers: the layers of a {type(model).__name__} cannot be told apart. "
-            "Train it whole: frozen_layers 0."
-        )
-    return embeddings, layers
 
 
 def _opened(settings: CusinesSettings) -> BiEncoder:
@@ -265,17 +251,6 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     return BiEncoder(query, passage, segmentation=segmentation, dtype=settings.dtype)
 
 
-def _say_text_rule(settings: CusinesSettings) -> None:
-    """Report where articles are not read as the starting model has learnt to."""
-    manifest = manifest_of(find_model(settings.starting_model))
-    if manifest is not None and manifest.text_rule != settings.text_rule:
-        learnt = manifest.text_rule
-        say(
-            f"text_rule is {settings.text_rule}, but {settings.starting_model} was trained with "
-            f"{learnt}. It now learns the new rule; to keep the old one, give text_rule {learnt}"
-        )
-
-
 def _set_pooling(tower: Tower, pooling: StartPooling) -> None:
     if pooling == "model":
         return
@@ -299,14 +274,14 @@ class FrozenStates:
     States are kept in full precision: the vectors are bit for bit the same with and without.
 
     Args:
-        tower: Its embeddings and first layers are frozen.
-        n_layers: How many layers.
+        tower: Its first layers are frozen.
+        n_layers: How many layers, at least one.
         most_bytes: Limit for all states together.
     """
 
     def __init__(self, tower: Tower, n_layers: int, most_bytes: int = MOST_BYTES) -> None:
         self._tower = tower
-        self._layers = list(stack_of(tower)[1])[:n_layers]
+        self._layers = list(layers_of(tower))[:n_layers]
         self._most_bytes = most_bytes
         self._kept: dict[bytes, Any] = {}
         self._bytes = 0
@@ -315,17 +290,17 @@ class FrozenStates:
     @contextmanager
     def replaying(self) -> Iterator[None]:
         """Within this block, skip frozen layers for known batches; no gradients."""
-        if not self._layers:
-            yield
-            return
         *lower, last = self._layers
-        with ExitStack() as stack:
-            hook = self._tower.register_forward_pre_hook(self._see)
-            stack.callback(hook.remove)
+        hook = self._tower.register_forward_pre_hook(self._see)
+        try:
             for layer in lower:
-                stack.enter_context(_instead(layer, self._skipping(layer.forward)))
-            stack.enter_context(_instead(last, self._replaying(last.forward)))
+                layer.forward = self._skipping(layer.forward)
+            last.forward = self._replaying(last.forward)
             yield
+        finally:
+            hook.remove()
+            for layer in self._layers:
+                del layer.forward  # the class's own is called again
 
     def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
         ids: Tensor = inputs[0]
@@ -351,24 +326,11 @@ class FrozenStates:
             if self._batch in self._kept:
                 return self._kept[self._batch]
             made = forward(states, *arguments, **named)
-            tensors = [each for each in _flat(made) if isinstance(each, Tensor)]
-            size = sum(each.element_size() * each.nelement() for each in tensors)
+            outputs = made if isinstance(made, tuple) else (made,)
+            size = sum(part.nbytes for part in outputs if isinstance(part, Tensor))
             if self._bytes + size <= self._most_bytes:
                 self._kept[self._batch] = made
                 self._bytes += size
             return made
 
         return replay
-
-
-def _flat(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-@contextmanager
-def _instead(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
-    layer.forward = forward
-    try:
-        yield
-    finally:
-        del layer.forward

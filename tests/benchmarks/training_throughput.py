@@ -38,10 +38,10 @@ from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
 from training.cusines import RunTexts, loss_and_gradient
 from training.data import TrainingData, epoch_order
-from training.loop import Optimizer, warm_up_and_decay
 from training.negatives import CurriculumNegatives
 from training.negatives.gold import DrawnNegatives
 from training.objective import Batch, make_batch
+from training.optimizer import Optimizer, warm_up_and_decay
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 

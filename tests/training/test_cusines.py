@@ -78,7 +78,7 @@ def test_two_towers_are_saved_apart(flags, output, tiny_bert, other_bert):
 
 
 def test_an_interruption_is_130_and_the_same_command_goes_on(flags, output, monkeypatch, capsys):
-    from training.loop import Optimizer
+    from training.optimizer import Optimizer
 
     step, calls = Optimizer.step, [0]
 

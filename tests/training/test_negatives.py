@@ -17,6 +17,7 @@ from repeated_law import Case, forbidden, repeated_laws
 from torch.nn.functional import normalize
 
 from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
+from training.candidates import mine_negatives, score_statistics
 from training.negatives import sampling
 from training.negatives.curriculum import (
     MAX_BUCKETS,
@@ -30,9 +31,9 @@ from training.negatives.curriculum import (
     shares,
 )
 from training.negatives.gold import DrawnNegatives, Gold
-from training.negatives.sampling import BucketDraws, CurriculumNegatives, examples, statistics
-from training.negatives.semihard import Strategy, mine_negatives, score_statistics
-from training.negatives.views.bm25 import BM25View
+from training.negatives.sampling import BucketDraws, CurriculumNegatives, statistics
+from training.negatives.views import BM25View
+from training.settings import Strategy
 
 # Shares and phases
 
@@ -453,22 +454,3 @@ def test_the_audit_compares_with_the_best_and_the_worst_positive():
     easy = drawn(1, 2, 4, 1, buckets=(0, 0, 0, 0))
     got = statistics(easy, None, negatives(), questions=questions, articles=articles)
     assert got["audit"]["above_best_positive"] == [0.5, None]
-
-
-def test_an_example_says_what_was_drawn_how_hard_and_how_far_by_hand():
-    of = drawn(3, 6, 4, 1, views=(0, 1, -1, 0))
-    first, second = examples(of, negatives(), QUESTIONS)
-    assert first == {
-        "question": "q0",
-        "text": "one?",
-        "positives": ["a0"],
-        "drawn": 2,
-        "negatives": [
-            # Another chapter; another law, 2 + 3 and 4 on top.
-            {"article": "a3", "bucket": 0, "view": "tree", "tree_distance": 4},
-            {"article": "a6", "bucket": 1, "view": "sequence", "tree_distance": 9},
-        ],
-    }
-    assert second["positives"] == ["a3", "a6"]
-    found = [(each["article"], each["view"], each["tree_distance"]) for each in second["negatives"]]
-    assert found == [("a4", None, 2), ("a1", "tree", 4)]

@@ -46,7 +46,7 @@ from training.starting_model import (
     OF_ITS_VECTORS,
     FrozenStates,
     kept_parts,
-    stack_of,
+    layers_of,
     starting_model,
     train_mode,
 )
@@ -180,7 +180,7 @@ def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, famil
     folder = tiny_bert if name == "bert" else family(name)
     model = starting_model(settings(model=str(folder), frozen_layers=1), CPU)
     made = []
-    layer = stack_of(model.query)[1][0]
+    layer = layers_of(model.query)[0]
 
     def keep(module, arguments, output):
         made.append(output[0] if isinstance(output, tuple) else output)
@@ -258,7 +258,7 @@ def test_the_second_refresh_skips_them_and_gives_the_same_bits(settings, data, n
     chosen = settings(frozen_layers=n_frozen, dtype=dtype, head="identity", passage_tokens=16)
     model = starting_model(chosen, CPU)
     plain, kept = RunTexts(model, data, None), RunTexts(model, data, None, n_frozen)
-    _, layers = stack_of(model.query)
+    layers = layers_of(model.query)
     for refresh in range(3):
         with counted(layers) as runs:
             found = encoded(kept)
@@ -273,7 +273,7 @@ def test_training_and_other_texts_are_not_touched(settings, data):
     model = starting_model(settings(frozen_layers=1), CPU)
     before = model.encode_articles(["A worker gives notice."])
     encoded(RunTexts(model, data, None, 1))
-    _, layers = stack_of(model.query)
+    layers = layers_of(model.query)
     assert all("forward" not in vars(layer) for layer in layers)
     assert not model.query._forward_pre_hooks
     with counted(layers) as runs:

@@ -24,9 +24,9 @@ from components.statutes.article import indexed_text
 from training.command_line import settings_from
 from training.cusines import GradientVectors, RunTexts, Side, loss_and_gradient
 from training.data import TrainingData
-from training.loop import Optimizer, warm_up_and_decay
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import Batch, loss_of, make_batch, own_mass
+from training.optimizer import Optimizer, warm_up_and_decay
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import sys
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -24,9 +23,7 @@ from components.statutes import (
     Article,
     LegislativeTree,
     Question,
-    StatuteCorpus,
     indexed_text,
-    read_questions,
 )
 from components.statutes.lexical import analyzer
 from training.negatives import views
@@ -41,12 +38,7 @@ from training.negatives.ranking import (
     permutation_ranks,
 )
 from training.negatives.sampling import CurriculumNegatives
-from training.negatives.views import semantic
-from training.negatives.views.bm25 import BM25View
-from training.negatives.views.run import RunView
-from training.negatives.views.semantic import SemanticView
-from training.negatives.views.sequence import SequenceView
-from training.negatives.views.tree import TreeView
+from training.negatives.views import BM25View, RunView, SemanticView, SequenceView, TreeView
 
 # Ranks within a view
 
@@ -352,7 +344,7 @@ def test_sums_are_exact_on_the_grid_so_no_order_of_summation_matters():
 @pytest.mark.parametrize(("rows", "articles", "n_threads"), [(5, 37, 1), (1, 1024, 2)])
 def test_blocks_and_threads_do_not_change_a_bit(monkeypatch, rows, articles, n_threads):
     whole = all_of(refreshed())
-    monkeypatch.setattr(semantic, "_ARTICLES_AT_A_TIME", articles)
+    monkeypatch.setattr(views, "_ARTICLES_AT_A_TIME", articles)
     torch.set_num_threads(n_threads)
     try:
         view = refreshed()
@@ -404,43 +396,6 @@ def test_the_score_orders_and_what_was_not_found_is_easiest_and_tied(tmp_path):
 
 
 # Own views
-
-# The longer an article, the harder it is.
-LENGTH = """
-import torch
-
-class LengthView:
-    name = "length"
-
-    def __init__(self, given):
-        self.lengths = torch.tensor([float(len(each.text)) for each in given.articles])
-
-    def difficulty(self, rows):
-        return self.lengths.expand(len(rows), -1)
-
-def of(given):
-    return LengthView(given)
-"""
-
-
-def test_a_file_in_the_folder_of_views_is_a_view(tmp_path, monkeypatch):
-    law = StatuteCorpus.read("aldermere")
-    asked = [each for each in read_questions("aldermere", split="train") if each.answerable][:5]
-    options = {"views": ("length",), "buckets": 1, "schedule": "fixed"}
-    with pytest.raises(ValueError, match="there is no view 'length'"):
-        CurriculumNegatives(law, asked, negatives_per_question=3, **options)
-    (tmp_path / "length.py").write_text(LENGTH)
-    folders = [*views.__path__, str(tmp_path)]
-    monkeypatch.setattr(views, "__path__", folders)
-    negatives = CurriculumNegatives(law, asked, negatives_per_question=3, **options)
-    drawn = negatives.draw(0, 0.0)
-    lengths = np.array([len(each.text) for each in law])
-    for row, question in enumerate(asked):
-        answers = {law.position(each) for each in question.relevant}
-        longest = [p for p in np.argsort(-lengths, kind="stable").tolist() if p not in answers][:3]
-        assert sorted(lengths[drawn.of(row)]) == sorted(lengths[longest])
-    sys.modules.pop(f"{views.__name__}.length")
-
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
 ARTICLES = [Article(f"a{n}", "Law", str(n), (f"Part {n // 4}",), f"words {n}") for n in range(20)]

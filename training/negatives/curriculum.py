@@ -6,12 +6,11 @@ Shares are exact fractions, so that no rounding decides how many negatives a buc
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -24,7 +23,6 @@ from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
 from components.statutes.tree import CrossLaw, LegislativeTree
 from training.command_line import SettingsError
-from training.negatives import views
 from training.negatives.gold import Gold
 
 
@@ -240,6 +238,16 @@ _CHOICES = {
     "text_rule": TextRule,
     "similarity": Similarity,
 }
+# Whole numbers where the bounds are.
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "negatives_per_question": (0, 10**6),
+    "buckets": (1, MAX_BUCKETS),
+    "candidates": (1, 10**9),
+    "k": (1.0, 1e9),
+    "seed": (0, 2**63),
+    "bm25_k1": (0.0, 1e6),
+    "bm25_b": (0.0, 1.0),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,23 +307,20 @@ class CurriculumSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        known = tuple(sorted(module.name for module in iter_modules(views.__path__)))
-        for view in self.views:
-            if isinstance(view, str) and view not in known:
-                raise SettingsError(f"views: there is no view {view!r}; {_among(known)}.")
         if len(set(self.view_names)) < len(self.views):
             raise SettingsError(f"views: {', '.join(self.view_names)}: name each view once.")
         for name, kind in _CHOICES.items():
             if (value := getattr(self, name)) not in get_args(kind):
-                raise SettingsError(f"{name} is {value!r}; {_among(get_args(kind))}.")
-        in_range("negatives_per_question", self.negatives_per_question, 0, whole=True)
-        in_range("buckets", self.buckets, 1, MAX_BUCKETS, whole=True)
-        if self.candidates is not None:
-            in_range("candidates", self.candidates, 1, whole=True)
-        in_range("k", self.k, 1)
-        in_range("seed", self.seed, 0, whole=True)
-        in_range("bm25_k1", self.bm25_k1, 0)
-        in_range("bm25_b", self.bm25_b, 0, 1)
+                choices = ", ".join(get_args(kind))
+                raise SettingsError(f"{name} is {value!r}; choose among {choices}.")
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            kind = Integral if isinstance(low, int) else Real
+            if name == "candidates" and value is None:
+                continue
+            if not isinstance(value, kind) or not low <= value <= high:
+                whole = "a whole number " if kind is Integral else ""
+                raise SettingsError(f"{name} is {value!r}; it must be {whole}from {low} to {high}.")
         if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
             raise SettingsError(
                 "views is empty, so no negative is harder than another: set buckets to 1 and "
@@ -392,25 +397,6 @@ class CurriculumSettings:
                 f"the {self.buckets} buckets of question {question!r}{among} holds {held}. Ask for "
                 "fewer, or use fewer buckets or more candidates."
             )
-
-
-def in_range(
-    name: str, value: float, low: int, high: float = math.inf, *, whole: bool = False
-) -> None:
-    """Refuse a number below `low`, above `high` or infinite, and a fraction where `whole`.
-
-    Raises:
-        SettingsError: Names the value.
-    """
-    if not isinstance(value, Integral if whole else Real):
-        raise SettingsError(f"{name} must be a {'whole ' * whole}number, not {value!r}.")
-    if not low <= value <= high or value == math.inf:
-        upper = "up, and finite" if high == math.inf else f"to {high}"
-        raise SettingsError(f"{name} must be from {low} {upper}, not {value}.")
-
-
-def _among(names: tuple[str, ...]) -> str:
-    return f"choose among {', '.join(names)}"
 
 
 @dataclass(frozen=True)

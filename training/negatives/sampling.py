@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,17 @@ from components.statutes.tree import LegislativeTree
 from training.negatives.curriculum import (
     CurriculumSettings,
     DynamicView,
-    View,
     ViewInputs,
     allot,
     allot_of_buckets,
     bucket_edges,
-    in_range,
     phase_of,
     phase_shares,
     random_generator,
 )
 from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.ranking import FusedRanking
+from training.negatives.views import VIEWS
 from training.objective import similarities
 
 
@@ -211,7 +209,13 @@ class CurriculumNegatives:
         inputs = ViewInputs(
             self.settings, articles, questions, self.gold, self.tree, target, permutation
         )
-        views = [_opened(view, inputs) for view in self.settings.views]
+        views = []
+        for view in self.settings.views:
+            if isinstance(view, str) and view not in VIEWS:
+                raise ValueError(
+                    f"views: there is no view {view!r}; choose among {', '.join(sorted(VIEWS))}."
+                )
+            views.append(VIEWS[view](inputs) if isinstance(view, str) else view)
         self._dynamic = [view for view in views if isinstance(view, DynamicView)]
         self._ranking = FusedRanking(views, self.gold, self.settings, target) if views else None
         self._draws = BucketDraws(self.settings, self.gold)
@@ -258,10 +262,9 @@ class CurriculumNegatives:
             articles: float32 `[n_articles, dim]`, likewise.
 
         Raises:
-            ValueError: `epoch` or `progress` is out of range, or vectors are missing, not tensors,
-                or of the wrong number or length.
+            ValueError: `progress` is out of range, or vectors are missing or of the wrong number or
+                length.
         """
-        in_range("epoch", epoch, 0, whole=True)
         chosen = self._draws.places(epoch, self._draws.phases(progress))
         starts = np.concatenate([[0], np.cumsum([len(each) for each in chosen])])
         places = np.concatenate(chosen)
@@ -311,84 +314,6 @@ class CurriculumNegatives:
         """The articles at places of the corpus, leaving out the excluded ones."""
         drawn = [self.gold.negatives_at(row, places) for row, places in enumerate(chosen)]
         return np.concatenate(drawn)
-
-
-def _opened(view: str | View, inputs: ViewInputs) -> View:
-    """A view by name, made by the function `of` of its module; a `View` is returned as it is."""
-    if not isinstance(view, str):
-        return view
-    made = import_module(f"training.negatives.views.{view}").of(inputs)
-    if not isinstance(made, View) or made.name != view:
-        raise ValueError(f"views: the function `of` of {view} must return a View named {view!r}")
-    return made
-
-
-# What was drawn for a few questions, to show a curriculum at work.
-
-
-EXAMPLES = 3
-MAX_CHARACTERS = 300
-# With share_of bucket a large law draws hundreds.
-MAX_NEGATIVES = 32
-
-
-def examples(
-    drawn: DrawnNegatives, negatives: CurriculumNegatives, questions: Sequence[Question]
-) -> list[dict[str, Any]]:
-    """The negatives of a few questions in an epoch; the result can be written as JSON.
-
-    The questions are the middle ones of as many equal parts of the list, so they are the same in
-    every epoch.
-
-    Args:
-        drawn: The epoch's negatives.
-        negatives: What drew them.
-        questions: The questions, in the order for which they were drawn.
-
-    Returns:
-        For each question:
-
-        - `question`: its id; `text`: its first 300 characters.
-        - `positives`: ids of the articles that answer it.
-        - `drawn`: how many negatives it got.
-        - `negatives`: of each `article`, its id; `bucket`, 0 is the easiest; `view`, the name of
-          the one that ranks it hardest, None without views; `tree_distance` to the nearest
-          positive, as in `statistics`. If there are more than 32, 32 at even steps through the
-          draw, which is in the order of the buckets.
-    """
-    n_questions = len(questions)
-    rows = sorted({(2 * part + 1) * n_questions // (2 * EXAMPLES) for part in range(EXAMPLES)})
-    return [_example(row, drawn, negatives, questions[row]) for row in rows]
-
-
-def _example(
-    row: int, drawn: DrawnNegatives, negatives: CurriculumNegatives, question: Question
-) -> dict[str, Any]:
-    ids, positives = negatives.gold.article_ids, negatives.gold.positives[row]
-    # -1 means no view.
-    view_names = (*negatives.view_names, None)
-    cross_law = negatives.settings.cross_law
-    distances = negatives.tree.min_distances(positives, cross_law=cross_law)
-    start, stop = drawn.starts[row : row + 2].tolist()
-    shown = min(stop - start, MAX_NEGATIVES)
-    places = start + np.arange(shown) * (stop - start) // max(shown, 1)
-    return {
-        "question": question.id,
-        "text": question.text[:MAX_CHARACTERS],
-        "positives": [ids[position] for position in positives.tolist()],
-        "drawn": stop - start,
-        "negatives": [
-            {
-                "article": ids[position],
-                "bucket": int(drawn.buckets[place]),
-                "view": view_names[drawn.views[place]],
-                "tree_distance": int(distances[position]),
-            }
-            for place, position in zip(
-                places.tolist(), drawn.articles[places].tolist(), strict=True
-            )
-        ],
-    }
 
 
 def statistics(
