@@ -128,19 +128,12 @@ def test_a_wrong_arrow_is_seen(module: str, source: str) -> None:
 
 @pytest.fixture(scope="module")
 def import_graph() -> dict[str, set[str]]:
-    """Each module and those of ours that it imports, in functions too, for types alone not."""
+    """Each module and those of ours that it imports, in functions and for types alone too."""
     modules = {module_name(path): path for path in SOURCES}
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
-        for_types = {
-            each
-            for node in tree_of(path).body
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            for each in imports(node, package_of(path))
-        }
         found = {
-            name if name in modules else name.rpartition(".")[0]
-            for _, name in set(imports_of(path)) - for_types
+            name if name in modules else name.rpartition(".")[0] for _, name in imports_of(path)
         }
         graph[module] = {name for name in found if name in modules} - {module}
     return graph

@@ -199,15 +199,6 @@ def test_dev_is_measured_every_so_many_epochs_and_at_the_end(train, dev_says):
     assert state.best is not None and state.best["epoch"] == 3
 
 
-def test_stopped_early_the_rate_and_the_curriculum_are_those_of_the_whole_run(train, no_dev):
-    _, whole = train("whole", **no_dev)
-    _, part = train("part", stop_after=1, **no_dev)
-    assert part.epoch == 1 and part.finished and "negatives" not in part.records[1]
-    for record, other in zip(part.records[:1], whole.records[:1], strict=True):
-        assert record["losses"] == other["losses"]
-        assert record["negatives"] == other["negatives"]
-
-
 def test_without_dev_the_last_weights_count_and_only_the_semantic_view_encodes(
     train, boundaries, no_dev
 ):

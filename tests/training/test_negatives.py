@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, get_args
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from repeated_law import Case, forbidden, repeated_laws
 from torch.nn.functional import normalize
 
-from components.statutes import Article, LegislativeTree, Question, StatuteCorpus, read_questions
+from components.statutes import Article, Question, StatuteCorpus, read_questions
 from training.candidates import mine_negatives, score_statistics
 from training.negatives import sampling
 from training.negatives.curriculum import (
@@ -26,7 +25,6 @@ from training.negatives.curriculum import (
     allot_of_buckets,
     bucket_edges,
     largest_remainder,
-    phase_of,
     phase_shares,
     shares,
 )
@@ -54,15 +52,6 @@ def test_schedules_order_the_phases():
     assert phase_shares("constant", 4) == ((Fraction(1, 4),) * 4,)
     assert phase_shares("fixed", 3) == ((),)
     assert phase_shares("curriculum", 1) == ((1,),)
-
-
-@pytest.mark.parametrize("n_phases", [1, 3, 6])
-@pytest.mark.parametrize("steps_each", [1, 997])
-def test_phases_are_equally_long(n_phases, steps_each):
-    steps = n_phases * steps_each
-    phases = phase_of(np.arange(steps) / steps, n_phases)
-    assert phases.tolist() == sorted(phases)
-    assert Counter(phases.tolist()) == dict.fromkeys(range(n_phases), steps_each)
 
 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=4), bucket_counts)
@@ -271,24 +260,6 @@ def test_the_view_of_a_negative_is_the_one_that_ranks_it_hardest():
     # Tree ranks: a5 1, the rest 3.5. Sequence ranks: a1 to a5 are 1 to 5.
     assert view_of == {5: 0, 1: 1, 2: 1, 3: 1, 4: 0}
     assert negatives.tie_shares == {"tree": 0.8, "sequence": 0.0}
-
-
-def test_permuted_leaves_keep_the_shape_and_lose_the_nearness(aldermere):
-    corpus, questions = aldermere
-
-    def hardest(permuted: bool) -> tuple[CurriculumNegatives, Any]:
-        negatives = CurriculumNegatives(
-            corpus, questions, views=("tree", "sequence"), schedule="fixed", permute_tree=permuted
-        )
-        drawn = negatives.draw(0, 0.0)
-        return negatives, (drawn, statistics(drawn, None, negatives)["mean_tree_distance"])
-
-    (_, (drawn, near)), (control, (permuted, far)) = hardest(False), hardest(True)
-    assert permuted.articles.tolist() != drawn.articles.tolist()
-    tree = LegislativeTree(corpus)
-    average = np.mean([tree.min_distances(own).mean() for own in control.gold.positives])
-    assert near < average / 2
-    assert far == pytest.approx(average, rel=0.1), "as far as any article"
 
 
 def test_every_option_reaches_the_ranking(aldermere):

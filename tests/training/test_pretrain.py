@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +23,7 @@ from transformers import PreTrainedTokenizerFast
 
 from components.models.biencoder import BiEncoder
 from components.models.encoding import PassageTokenizer, open_towers
-from components.models.folder import file_digest, read_manifest
+from components.models.folder import read_manifest
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from training import hf
@@ -42,7 +37,6 @@ from training.pretrain import (
     main,
     make_blocks,
     open_starting_model,
-    starting_folder,
     train_masked,
     train_tokenizer,
 )
@@ -104,36 +98,6 @@ def test_it_goes_on_from_a_lexarbor_folder(fresh, small_law, tmp_path):
     text = ["The landlord must give notice."]
     assert not torch.equal(before.encode_articles(text), after.encode_articles(text))
     assert read_manifest(tmp_path / "more").base_model == str(fresh)
-
-
-def command(arguments: list[str]) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "training.pretrain", *arguments],
-        cwd=ROOT,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-@pytest.mark.slow
-def test_killed_outright_it_goes_on_and_ends_as_one_left_alone(small_law, tmp_path, capsys):
-    of = {"corpus": small_law / "articles.jsonl", "model": "scratch", "max_steps": 80, **TINY}
-    alone = flags(**of, output=tmp_path / "alone", checkpoint_every=5)
-    killed = flags(**of, output=tmp_path / "killed", checkpoint_every=5)
-    process = command(killed)
-    while not list((tmp_path / "killed.work").glob("checkpoint-*/complete.json")):
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not (tmp_path / "killed").exists()
-    assert main(killed) == DONE
-    assert "Resuming from checkpoint-" in capsys.readouterr().err
-    assert main(alone) == DONE
-    part = Path("biencoder/query/model.safetensors")
-    assert file_digest(tmp_path / "killed" / part) == file_digest(tmp_path / "alone" / part)
 
 
 # The run
@@ -236,17 +200,6 @@ def settings(model: str | Path, **fields: Any) -> PretrainSettings:
     return PretrainSettings(corpus=corpus, output=output, model=Place(str(model)), **fields)
 
 
-def test_a_fresh_model_has_the_size_asked_for(tmp_path):
-    small = {"vocabulary": 300, "layers": 2, "width": 16, "heads": 2, "block_tokens": 24}
-    start = open_starting_model(
-        starting_folder(settings("scratch", **small), TEXTS, tmp_path), seed=0
-    )
-    assert start.tower.dim == 16
-    assert start.tower.max_tokens == 24
-    assert start.encoder.config.num_hidden_layers == 2
-    assert len(start.tokenizer) == start.encoder.config.vocab_size <= 300
-
-
 def test_the_trained_weights_go_into_the_tower_and_its_pooling_stays(tiny_bert, tmp_path):
     modules = [Transformer(str(tiny_bert), max_seq_length=40), Pooling(32, "cls")]
     SentenceTransformer(modules=modules, device="cpu").save_pretrained(str(tmp_path / "cls"))
@@ -287,10 +240,6 @@ def test_no_word_of_the_corpus_is_unknown(kind, texts):
     trained = tokenizer(texts, kind)
     for text in texts:
         assert trained.unk_token_id not in trained.encode(text)
-
-
-def test_wordpiece_takes_each_chinese_character_as_a_word():
-    assert tokenizer(CHINESE, "wordpiece").tokenize("权利和义务") == list("权利和义务")
 
 
 FRENCH_BPE = tokenizer(FRENCH, "bpe")
@@ -360,17 +309,6 @@ MANY_BLOCKS[:, 0], MANY_BLOCKS[:, -1] = BPE.cls_token_id, BPE.sep_token_id
 
 def batch(masking: Masking, place: int = 0) -> dict[str, torch.Tensor]:
     return masking([((0, place + n), block) for n, block in enumerate(MANY_BLOCKS)])
-
-
-def test_the_share_asked_for_is_guessed_and_most_of_it_hidden():
-    made = batch(Masking(BPE, 0.15, seed=0))
-    ids, labels = made["input_ids"], made["labels"]
-    guessed = labels != -100
-    assert abs(guessed[:, 1:-1].float().mean() - 0.15) < 0.01
-    hidden = ids[guessed] == BPE.mask_token_id
-    same = ids[guessed] == MANY_BLOCKS[guessed]
-    assert abs(hidden.float().mean() - 0.8) < 0.03
-    assert abs(same.float().mean() - 0.1) < 0.03
 
 
 def test_a_batch_is_masked_alike_whatever_was_masked_before():

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from safetensors import SafetensorError
 
+from components.models.errors import ModelError
 from components.statutes.sources.reading import CorpusError, Problem
 from training.command_line import (
     DONE,
@@ -170,6 +171,7 @@ def test_help_explains_every_field_with_the_paper_s_value(capsys, kind, epochs):
     ("error", "code"),
     [
         (SettingsError("temperature is 0"), WRONG_USE),
+        (ModelError("model.safetensors is broken"), WRONG_USE),
         (TrainingError("the loss is nan"), FAILED),
         (SafetensorError("I/O error: No space left on device (os error 28)"), FAILED),
         (CorpusError([Problem("law.jsonl", 3, "text", "is empty", "Fill it.")]), FAILED),

