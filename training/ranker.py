@@ -102,40 +102,24 @@ def quiet_warnings() -> None:
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 
 
-@dataclass(frozen=True)
-class Examples:
-    """(question, article) examples, positives before negatives.
+def make_examples(
+    gold: Gold, negatives: MinedNegatives, questions: Sequence[Question], passages: Passages
+) -> Dataset:
+    """Each (question, positive) once, then each (question, mined negative) once.
 
-    Attributes:
-        questions: Rows of the questions, int64 `[n]`.
-        articles: Positions of the articles, int64 `[n]`.
-        n_positives: How many of them are positives; these come first.
+    Returns:
+        Columns `question`, `passages` (of the article, one or more) and `label` (1 or 0).
     """
-
-    questions: NDArray[np.int64]
-    articles: NDArray[np.int64]
-    n_positives: int
-
-    @classmethod
-    def of(cls, gold: Gold, negatives: MinedNegatives) -> Examples:
-        """Each (question, positive) once, and each (question, mined negative) once."""
-        rows, positives = flattened(gold.positives, np.arange(gold.n_questions))
-        return cls(
-            questions=np.concatenate([rows, negatives.questions]),
-            articles=np.concatenate([positives, negatives.articles]),
-            n_positives=len(rows),
-        )
-
-    def dataset(self, questions: Sequence[Question], passages: Passages) -> Dataset:
-        """Columns `question`, `passages` (of the article, one or more) and `label` (1 or 0)."""
-        texts = [questions[row].text for row in self.questions.tolist()]
-        return Dataset.from_dict(
-            {
-                "question": texts,
-                "passages": read_passages(texts, self.articles.tolist(), passages),
-                "label": [float(place < self.n_positives) for place in range(len(texts))],
-            }
-        )
+    rows, positives = flattened(gold.positives, np.arange(gold.n_questions))
+    articles = [*positives.tolist(), *negatives.articles.tolist()]
+    texts = [questions[row].text for row in (*rows.tolist(), *negatives.questions.tolist())]
+    return Dataset.from_dict(
+        {
+            "question": texts,
+            "passages": read_passages(texts, articles, passages),
+            "label": [1.0] * len(rows) + [0.0] * len(negatives.articles),
+        }
+    )
 
 
 class EpochBatches(DefaultBatchSampler):
@@ -605,29 +589,29 @@ def prepare_on(
             f"no question has a negative: all {settings.candidates} candidates answer it, or the "
             "law has no other articles. Give a larger law, or more candidates."
         )
-    examples = Examples.of(gold, negatives)
-    mined = {
-        "examples": len(examples.articles),
-        "negatives": len(negatives.articles),
-        "questions_with_fewer": len(negatives.short),
-    }
+    dataset = make_examples(gold, negatives, data.train, setup.passages)
+    n_negatives, n_short = len(negatives.articles), len(negatives.short)
+    n_positives = len(dataset) - n_negatives
     say(
-        f"{len(data.train):,} questions, {examples.n_positives:,} positives, "
-        f"{mined['negatives']:,} {settings.strategy} negatives"
-        + (f"; {len(negatives.short):,} questions have fewer" if negatives.short else "")
+        f"{len(data.train):,} questions, {n_positives:,} positives, "
+        f"{n_negatives:,} {settings.strategy} negatives"
+        + (f"; {n_short:,} questions have fewer" if n_short else "")
     )
-    dataset = examples.dataset(data.train, setup.passages)
-    seen = examples.n_positives + np.unique(
-        np.linspace(0, mined["negatives"] - 1, _SCORED).astype(np.int64)
-    )
+    seen = np.unique(np.linspace(0, n_negatives - 1, _SCORED).astype(np.int64))
+    scored = dataset.select(n_positives + seen)
     measuring = RankerMeasuring(
         ranker.logits,
         dev=setup.dev,
-        negatives=_pairs(dataset.select(seen)),
-        cosines=stage.cosines(examples.questions[seen], examples.articles[seen]).tolist(),
+        negatives=ArticlePairs.of(list(scored["question"]), list(scored["passages"])),
+        cosines=stage.cosines(negatives.questions[seen], negatives.articles[seen]).tolist(),
         select_by=settings.select_by,
         start_ranks=not head_parameters(ranker.encoder, starting_folder(settings.start)),
     )
+    mined = {
+        "examples": len(dataset),
+        "negatives": n_negatives,
+        "questions_with_fewer": n_short,
+    }
     return Prepared(setup, ranker, dataset, measuring, mined)
 
 
@@ -645,10 +629,6 @@ def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoder
         ]
 
     return passages
-
-
-def _pairs(examples: Dataset) -> ArticlePairs:
-    return ArticlePairs.of(list(examples["question"]), list(examples["passages"]))
 
 
 def candidate_lists(

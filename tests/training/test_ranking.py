@@ -49,9 +49,9 @@ from training.negatives.gold import Gold
 from training.ranker import (
     BestPassageLoss,
     EpochBatches,
-    Examples,
     RankerMeasuring,
     best_record,
+    make_examples,
     open_starting_model,
     records_of,
 )
@@ -118,9 +118,7 @@ def test_positives_come_before_negatives_with_the_passages_that_are_read():
     gold = Gold.of(ARTICLES, QUESTIONS_EXAMPLES)
     found = np.array([[3, 1, 4], [0, 5, 2]])
     mined = mine_negatives(gold, found, strategy="hard", n=2, seed=0)
-    examples = Examples.of(gold, mined)
-    assert examples.n_positives == 3
-    data = examples.dataset(QUESTIONS_EXAMPLES, passages)
+    data = make_examples(gold, mined, QUESTIONS_EXAMPLES, passages)
     assert data["label"][:] == [1, 1, 1, 0, 0, 0, 0]
     assert [each[0] for each in data["passages"]] == [
         *("Who pays? 1", "Who pays? 2", "When? 0"),
