@@ -44,7 +44,6 @@ from training.starting_model import starting_model
 
 # The command
 
-ROOT = Path(__file__).resolve().parents[2]
 TINY = {"vocabulary": 400, "layers": 1, "width": 16, "heads": 2, "block_tokens": 32}
 
 
@@ -191,13 +190,6 @@ def test_a_loss_that_is_not_a_number_stops_the_run_and_keeps_the_last_good_weigh
 
 
 # Starts
-
-TEXTS = ["The tenant must pay the rent.", "The landlord must repair the dwelling."] * 3
-
-
-def settings(model: str | Path, **fields: Any) -> PretrainSettings:
-    corpus, output = Place("aldermere"), Place("out")
-    return PretrainSettings(corpus=corpus, output=output, model=Place(str(model)), **fields)
 
 
 def test_the_trained_weights_go_into_the_tower_and_its_pooling_stays(tiny_bert, tmp_path):

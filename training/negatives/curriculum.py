@@ -315,12 +315,14 @@ class CurriculumSettings:
                 raise SettingsError(f"{name} is {value!r}; choose among {choices}.")
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
-            kind = Integral if isinstance(low, int) else Real
+            whole = isinstance(low, int)
             if name == "candidates" and value is None:
                 continue
-            if not isinstance(value, kind) or not low <= value <= high:
-                whole = "a whole number " if kind is Integral else ""
-                raise SettingsError(f"{name} is {value!r}; it must be {whole}from {low} to {high}.")
+            if not isinstance(value, Integral if whole else Real) or not low <= value <= high:
+                number = "a whole number " if whole else ""
+                raise SettingsError(
+                    f"{name} is {value!r}; it must be {number}from {low} to {high}."
+                )
         if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
             raise SettingsError(
                 "views is empty, so no negative is harder than another: set buckets to 1 and "
