@@ -312,7 +312,8 @@ def _attempt(
         if not everywhere(accelerator, fits):
             return None
         wholes.append(gather(accelerator, parts[-1][0].vectors, len(rows)).requires_grad_())
-    step = propagate(*wholes, batch, settings)
+    questions, articles = wholes
+    step = propagate(questions, articles, batch, settings)
     try:
         for (part, own), whole in zip(parts, wholes, strict=True):
             assert whole.grad is not None

@@ -88,7 +88,7 @@ def trainer_arguments(
 
 def last_checkpoint(work: Path) -> str | None:
     """The newest complete checkpoint; a newer one that a kill has cut off is removed."""
-    while (newest := get_last_checkpoint(str(work))) is not None:
+    while newest := get_last_checkpoint(str(work)):  # type: ignore[no-untyped-call]
         if (Path(newest) / "trainer_state.json").exists():  # the Trainer writes it last
             return str(newest)
         say(f"{newest}: is not complete; looking for an older checkpoint")

@@ -557,7 +557,9 @@ def _train(
     joined = data.joined() if settings.final else None
     # Both trainings' negatives are made before any work starts: bad data is found now.
     negatives = curriculum_negatives(settings, data, str(accelerator.device))
-    negatives_of_all = joined and curriculum_negatives(settings, joined, str(accelerator.device))
+    negatives_of_all = None
+    if joined is not None:
+        negatives_of_all = curriculum_negatives(settings, joined, str(accelerator.device))
     fit_to = partial(
         fit, settings, accelerator=accelerator, make_learner=make_learner, deadline=deadline
     )
