@@ -316,7 +316,7 @@ class CurriculumSettings:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             whole = isinstance(low, int)
-            kind: type[Any] = Integral if whole else Real
+            kind: Any = Integral if whole else Real
             if name == "candidates" and value is None:
                 continue
             if not isinstance(value, kind) or not low <= value <= high:

@@ -194,6 +194,11 @@ class CurriculumNegatives:
         if "views" in changes:
             changes["views"] = tuple(changes["views"])
         self.settings = replace(settings or CurriculumSettings(), **changes)
+        for view in self.settings.views:
+            if isinstance(view, str) and view not in VIEWS:
+                raise ValueError(
+                    f"views: there is no view {view!r}; choose among {', '.join(sorted(VIEWS))}."
+                )
         self.gold = Gold.of(articles, questions)
         self.settings.check(self.gold)
         self.tree = LegislativeTree(articles)
@@ -209,13 +214,7 @@ class CurriculumNegatives:
         inputs = ViewInputs(
             self.settings, articles, questions, self.gold, self.tree, target, permutation
         )
-        views = []
-        for view in self.settings.views:
-            if isinstance(view, str) and view not in VIEWS:
-                raise ValueError(
-                    f"views: there is no view {view!r}; choose among {', '.join(sorted(VIEWS))}."
-                )
-            views.append(VIEWS[view](inputs) if isinstance(view, str) else view)
+        views = [VIEWS[v](inputs) if isinstance(v, str) else v for v in self.settings.views]
         self._dynamic = [view for view in views if isinstance(view, DynamicView)]
         self._ranking = FusedRanking(views, self.gold, self.settings, target) if views else None
         self._draws = BucketDraws(self.settings, self.gold)
