@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 import torch
@@ -316,10 +316,10 @@ class CurriculumSettings:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             whole = isinstance(low, int)
-            kind: Any = Integral if whole else Real
+            numeric = isinstance(value, Integral) if whole else isinstance(value, Real)
             if name == "candidates" and value is None:
                 continue
-            if not isinstance(value, kind) or not low <= value <= high:
+            if not numeric or not low <= value <= high:
                 number = "a whole number " if whole else ""
                 raise SettingsError(
                     f"{name} is {value!r}; it must be {number}from {low} to {high}."
