@@ -12,8 +12,9 @@ from components.converters.articles import identity_of
 from components.retrievers.citation import CITED, by_wording, outputs, scores_of
 from components.retrievers.resident import Retriever, checked_query
 from components.retrievers.validity import Validity, in_force_on
-from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation, read_citations
+from components.statutes.citations.finding import PLAIN_CHARACTERS, read_citations
 from components.statutes.citations.laws import LawNames
+from components.statutes.citations.patterns import Citation
 from components.statutes.citations.resolver import (
     MOST_CITATIONS,
     CitationResolver,

@@ -1,7 +1,8 @@
 """Law as data: articles, questions, corpora, and the tree of law."""
 
 from components.statutes.article import Article, ArticleState, TextRule, indexed_text
-from components.statutes.citations.finding import Citation, find_citations
+from components.statutes.citations.finding import find_citations
+from components.statutes.citations.patterns import Citation
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.corpus import QuestionSet, StatuteCorpus, iter_articles, read_questions
 from components.statutes.graph import (

@@ -4,44 +4,304 @@ Forms: English ("Section 14(2)", "s. 5", "Articles 27 and 28", "Rule 6.1.3(a)"),
 ("article L. 1221-1 du Code du travail", "art. 1382 C. civ."), German ("§ 823 Abs. 1 BGB"),
 Spanish, Italian and Portuguese ("artículo 21, apartado 3", "artt. 3 e 4", "art. 5º, § 1º"),
 Vietnamese ("khoản 2 Điều 12 Bộ luật Dân sự"), Chinese ("民法典第12条", "第一百二十条第二款") and
-Japanese ("民法第三条の二第一項").
+Japanese ("民法第三条の二第一項"), besides those of `countries` and `united_states`.
 A number needs its marker: "I worked 12 hours" cites nothing.
+
+The words around a citation say which law is meant: any, "this Act", or one by name. A name that is
+not of the corpus matters just as much: "section 5 of my contract" must find nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple, cast
 
 from components.statutes.citations.countries import find_in_forms_of_countries
-from components.statutes.citations.hints import LawReference, hint_after, law_hint
+from components.statutes.citations.laws import BY_NUMBER, abbreviations, place_ending
 from components.statutes.citations.patterns import (
     FINAL_TITLE,
+    FIRST,
     IN_FINAL_TITLE,
-    KINDS_BY_MARKER,
-    LEADS_TO_SHORT,
     LISTED_PARAGRAPH,
-    MARKER,
     NUMBER,
-    PLURAL,
-    ROMANCE,
-    ROMANCE_LIST,
+    ROMAN,
+    Citation,
     CitationKind,
+    LawReference,
     any_language,
     canonical_core,
     longer_numbers,
-    spellings,
+    ordinals,
+    read_tables,
     unread_after,
 )
 from components.statutes.citations.united_states import American, find_american
 from components.statutes.sources.units import LATIN_SUFFIX
 
+# The words around a citation that name its law.
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+_NEXT_LINE = 160  # characters read on either side of a citation
+
+_VIETNAMESE = read_tables("words")["vi"]["law"]
+_PUBLIC = any_language("law")
+PRIVATE_PAPER = any_language("paper")
+"""Papers whose numbered clauses are not law."""
+_MINE = any_language("mine")
+_OF = rf"(?:{any_language('of')})\b|(?:de l|d)['’]"
+_DETERMINER = rf"(?:{any_language('the')})\b|l['’]"
+_STOP = any_language("stop")
+_TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
+_OF_SOMETHING = re.compile(
+    r"\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b"
+    r"|de l['’]|d['’]une?\b)\s*[^\W\d_]",
+    re.IGNORECASE,
+)
+_SAME = re.compile(
+    rf"\s*,?\s*(?:{_OF})?\s*(?:(?:the|du|de la|le|la)\s+)?(?:that|same|même|ledit|ladite|dudit"
+    r"|cette|ce|desselben|derselben)\s+(?:[Aa]ct|[Ll]aw|[Cc]ode|[Rr]egulations?|loi|règlement"
+    r"|arrêté|décret|Gesetz\w*)\b",
+)
+_OWN = re.compile(
+    rf"\s*,?\s*(?:(?:{_OF})\s*)?(?:(?:le|la|les|du|des|de la)\s+)?(?:this|these|présente?s?"
+    rf"|dieses|dieser)\s+(?:{_PUBLIC})\b"
+    rf"|\s*(?:của\s+)?(?:{_PUBLIC})\s+này\b",
+    re.IGNORECASE,
+)
+_GENERIC = re.compile(  # "of the Act": whichever law the text is about
+    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{any_language('the act')})"
+    rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
+    # "of the Act require": a name would continue in capitals, or with "of".
+    r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"
+    r"|relating|concerning|respecting|governing|regarding|civil|p[ée]nal|du|de|des)\b)",
+    re.IGNORECASE,
+)
+_PRIVATE_AFTER = re.compile(
+    rf"\s*,?\s*(?:(?:{_OF})\s*)(?:(?:{_DETERMINER}|an?|une?)\s*)?"
+    rf"(?P<law>(?:{_MINE})\s+\S+(?:\s+(?:{PRIVATE_PAPER})\b)?"
+    rf"|(?:{_TITLE}\s+){{0,2}}?(?:{PRIVATE_PAPER})\b)",
+    re.IGNORECASE,
+)
+_PRIVATE_BEFORE = re.compile(
+    rf"(?P<law>(?:{PRIVATE_PAPER}))(?:['’]s)?\s*[,:(]?\s*(?:in|at)?\s*$", re.IGNORECASE
+)
+_NAMED_AFTER = re.compile(
+    rf"\s*,?\s*\(?(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
+    rf"(?P<law>(?:{_TITLE}\s+){{0,6}}?(?:{_PUBLIC})\b"
+    rf"(?:\s+{_TITLE})?(?:\s+(?:(?:of|de la|des|de|du|n°)\s+|de l['’]|(?=[A-Z\d])){_TITLE}){{0,4}})"
+    rf"|\s*,?\s*\(?(?P<short>(?:{_TITLE}\s+){{1,3}}(?:code|act|law)\b"
+    rf"|code\s+{_TITLE}(?:\s+{_TITLE})?"
+    r"|(?:codice|c[óo]digo|(?-i:Ley|Legge|Lei|E?[Ss]tatuto))\s+"
+    r"(?:de(?:l|i|lla)?\s+|dell['’]|de l[ao]s?\s+)?"
+    r"(?:(?-i:[A-ZÁÉÍÓÚ]\w+)|(?:civile?|penale?|lavoro|trabajo|comercio|consumo)\b)"
+    r"(?:\sy\s(?-i:[A-Z]\w+))?"
+    r"|(?-i:[A-ZÄÖÜ])\w+(?:gesetz(?:buch)?|ordnung|verfassung)\b"
+    r"|(?:regulation|directive|règlement|verordnung|richtlinie)\s+(?:\([A-Z]{2,3}\)\s+)?"
+    r"(?:n[°o]\.?\s*)?\d+/\d+"
+    rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
+    re.IGNORECASE,
+)
+# "i.V.m.", "e.g." and the like join sentences and name no law.
+_DOTTED = (
+    r"(?-i:(?!(?:[iI]\.\s?(?:[VS]\.|d\.\s?[FRS]\.|e\.)|[zZ]\.\s?B\.|d\.\s?h\.|u\.\s?a\.|[as]\.\s?[FOo]\."
+    r"|n\.\s?F\.|m\.\s?w\.|e\.\s?g\.|p\.\s?ex\.|[vV]\.\s?m\.))[^\W\d_]\.(?:\s?[^\W\d_]\.)+)"
+)
+_INITIALS = re.compile(_DOTTED)
+_ABBREVIATION = "|".join(map(re.escape, sorted(abbreviations(), key=len, reverse=True)))
+_ABBREVIATION = rf"(?-i:{_DOTTED}|(?:{_ABBREVIATION})(?!\w|\. ?[A-Z]))"
+# "section 5, regulation 7" are two citations.
+_BY_NUMBER = rf"(?!(?:regulation|decision|act|law)\s+\d+(?![\d/]|\s+of)){BY_NUMBER}"
+_BY_NUMBER_AFTER = re.compile(
+    rf"\s*,?\s*\(?(?:(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?)?(?P<law>{_BY_NUMBER})", re.IGNORECASE
+)
+_DIRECTLY_BEHIND = re.compile(
+    rf"[^\S\n]+(?:{_ABBREVIATION}|{_BY_NUMBER}"
+    r"|(?-i:(?!(?:AND|IN|OF|THE|IS|OR\s+(?:\d|§|[Aa]rt|[Ss]ec))\b)[A-ZÄÖÜ][a-zäöü]{0,4}[A-ZÄÖÜ]\w{0,6}\b))",
+    re.IGNORECASE,
+)
+_CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BGB"
+    rf"\s*,?\s*(?:"
+    rf"(?:of|from|to|du|de la|de l['’]|của)\s*(?:(?:{_DETERMINER})\s+)?"
+    rf"(?P<law>{_DOTTED}|[A-ZÀ-Ý]\w*(?:\s+(?:of\s+|and\s+|de\s+)?[A-ZÀ-Ý]\w*)*)"
+    rf"|(?P<short>{_ABBREVIATION}|(?:(?:C|Cst|CP)\.\s?\w+\.?|[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\b))"
+)
+_ENGLISH_SOURCE = (
+    r"(?:Code|Act|Law|Regulations?|Ordinance|Constitution|Treaty|Convention|Directive|Charter)"
+)
+GENERIC_NAMES = frozenset({"Code", "Act", "Law"})
+"""On their own they mean whichever law the text is about: "the Act, section 5"."""
+_LEAD = (  # capitalised words that begin a sentence, not a name
+    r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With"
+    r"|Both|According|Pursuant|The|Does|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut"
+    r"|Im)"
+)
+_ENGLISH_NAME = (
+    # "Under the Housing Code": in names "the" only follows "of" and "and".
+    rf"\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?){{0,9}}\b{_ENGLISH_SOURCE}\b"
+    # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
+    r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?"
+    r"(?:\s\([A-Z][^()\n\d]{1,40}\)|,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d\b){0,2}"
+)
+_FRENCH_OF = r"(?:du|des|de la|de|del|et)\s+|(?:de |et )?[dl]['’]\s?"
+_FRENCH_KIND = r"\w+(?:aux|[aei](?:ls?|lles?|les?|res?)|ique|if|ive)"
+_CONTINENTAL_NAME = (  # "Code civil", "code du travail", "loi du 29 juillet 1881", "Código civil"
+    rf"\b(?:code|c[óo]digo)\s+(?:(?:{_FRENCH_OF})\w+|{_FRENCH_KIND})"
+    rf"(?:\s+{_FRENCH_KIND}|\s+(?:{_FRENCH_OF})\w+){{0,4}}"
+    r"|\b(?:loi|décret|arrêté|ordonnance)\s+(?:n°\s?\S{1,12}\s+)?du\s+\d{1,2}(?:er)?\s+\w+\s+\d{4}"
+    r"|\b(?:\w+-\s(?:und|oder)\s)?(?:\w+e[nrs]\s+gesetzbuch|\w+(?:gesetz|gesetzbuch|ordnung|verfassung))(?:e?s)?\b"
+)
+_BETWEEN = (  # what stands between a law's name and the citation after it
+    r"(?:['’]s)?\s*[,:(]?\s*(?:(?:at|in|à|en|dans)\s+)?(?:(?:its|the|son|ses|les?)\s+|l['’]\s?)?$"
+)
+_BETWEEN_ALONE = re.compile(_BETWEEN)
+_NAMED_BEFORE = (
+    re.compile(rf"(?P<law>{_BY_NUMBER}){_BETWEEN}", re.IGNORECASE),
+    re.compile(rf"(?P<law>{_ENGLISH_NAME}){_BETWEEN}"),
+    re.compile(
+        r"(?P<law>\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39" in Belgian notes
+        r"|\b(?!(?:AND|OR|IN|UNDER|THE|OF|SEE|DOES|IS|WITH|BY|PER|ON|TO|WHAT|SAYS?)\b)"
+        r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
+    ),
+    re.compile(
+        rf"(?P<law>{_CONTINENTAL_NAME}"
+        r"|\b(?!(?:the|this|that|same|any|an?|must|may|shall|can|will|to|not)\b)\w+\s+(?:code|act)"
+        rf"){_BETWEEN}",
+        re.IGNORECASE,
+    ),
+)
+NAME_OF_A_LAW = re.compile(
+    rf"《[^《》\n]{{1,40}}》|(?i:{_CONTINENTAL_NAME})|{_ENGLISH_NAME}|\b[A-Z][A-Z&]*[A-Z]{{2}}\b"
+)
+"""A law's whole name, as far as it can be recognised, or capitals that can be its initials."""
+
+OTHER_LAW = re.compile(
+    r"\b[A-Z][A-Z&]*[A-Z]{2}\b|\b[A-Z]{1,2}[a-zäöü]{1,3}[A-Z]{1,3}\b|《"  # GDPR, StGB, KSchG
+    r"|\b[A-Z]\w+\s+(?:Code|Act|Law|Regulations?|Ordinance|Convention|Treaty|Directive|Charter)\b"
+    r"|\b[Cc]ode\s+(?:[Dd][eu]|[Dd]es|\w+[aei][lr]e?)\b|\b[Ll]oi\s+(?:du|n°|relative)\b"
+)
+"""A law by name, anywhere in a question: it is then uncertain which one a citation means."""
+
+_DIVISIONS = re.compile(
+    r"(?:\s*,?\s*(?:of|in|du|de la|de l['’]|des)\s*(?:the\s+)?(?:part|chapter|title|book|division"
+    r"|table(?:\s+of)?(?=\s+\d)|chapitre|titre|livre|partie)\s+[\w.-]+)+",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
+    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*",
+    re.IGNORECASE,
+)
+
+
+def after_divisions(text: str, end: int) -> tuple[int, bool]:
+    """Where the name of a law may begin, past "of Chapter 2", and whether there was a division."""
+    aside = _ASIDE.match(text, end, end + _NEXT_LINE)
+    end = aside.end() if aside else end
+    division = _DIVISIONS.match(text, end, end + _NEXT_LINE)
+    return (division.end(), True) if division else (end, False)
+
+
+def law_hint(text: str, start: int, end: int, since: int = 0) -> tuple[str | None, LawReference]:
+    """The words that name the law of the citation text[start:end], and the kind of reference.
+
+    Words before `since` do not belong to it.
+    """
+    if following := hint_after(text, end):
+        return following
+    opening = max(since, start - _NEXT_LINE)
+    for pattern in (_PRIVATE_BEFORE, *_NAMED_BEFORE):
+        if match := pattern.search(text, opening, start):
+            name = match["law"].strip()
+            return (None, "none") if name in GENERIC_NAMES else (name, "named")
+    between = _BETWEEN_ALONE.search(text, opening, start)
+    end = between.start() if between else start
+    if (place := place_ending(text, opening, end)) is not None:
+        for pattern in _NAMED_BEFORE:
+            if match := pattern.search(text, opening, place):
+                return text[match.start("law") : end], "named"
+    return None, "none"
+
+
+def hint_after(text: str, end: int) -> tuple[str | None, LawReference] | None:
+    """How the law is named after a citation that ends at `end`; None if it is not.
+
+    "of the Act" names whichever law the text is about.
+    """
+    end, _ = after_divisions(text, end)
+    limit = min(len(text), end + _NEXT_LINE)
+    line = text.find("\n", end, limit)
+    limit = line if line >= 0 else limit
+    if _SAME.match(text, end, limit):
+        return None, "same"
+    if _OWN.match(text, end, limit):
+        return None, "own"
+    if _GENERIC.match(text, end, limit):
+        return None, "none"
+    for pattern in (_PRIVATE_AFTER, _BY_NUMBER_AFTER, _NAMED_AFTER, _CAPITALS_AFTER):
+        if match := pattern.match(text, end, limit):
+            name = (match["law"] or match["short"]).strip()
+            return name if _INITIALS.fullmatch(name) else name.strip(" ,.'’-"), "named"
+    return None
+
+
+def is_named_behind(text: str, end: int) -> bool:
+    """Whether initials or an act by its number follow a citation directly: "Art. 5 BV"."""
+    return _DIRECTLY_BEHIND.match(text, end) is not None
+
+
+def is_of_something(text: str, end: int) -> bool:
+    """Whether a citation that ends at `end` is of something that may not be a law.
+
+    "Section 13 of the consent form" is; "of the Act" and "of the PDPA" name a law.
+    """
+    found = _OF_SOMETHING.match(text, after_divisions(text, end)[0])
+    return found is not None and hint_after(text, end) is None
+
+
+# What announces a number.
+
+_MARKER = re.compile(
+    r"(?=[adđlprs§\d])(?<![\w-])(?:"
+    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo|t)?[sn]?\b\.?|điều)"
+    r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
+    r"|(?P<rule>rules?\b)"
+    r"|(?P<regulation>regulations?\b|regs?\.|(?-i:Regs?)\b)"
+    r"|(?P<paragraph>(?<!sub-)(?<!sub )paragraphs?\b|paras?\b\.?)"
+    # "10 s 5" is a time, "Housing Act 1988 s 21" is not.
+    r"|(?<!['’])(?:(?<!\d )|(?<=\b1[5-9]\d\d )|(?<=\b20\d\d ))"
+    r"(?:(?P<short_section>(?-i:ss?|secs?|(?<=U/)S)(?=\.?\s?\d))|(?P<short_regulation>(?-i:regs?)(?=\s\d))"
+    r"|(?P<short_rule>(?-i:rr?)(?=\.?\s\d)))\.?"
+    # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
+    # "CPR 3.4(2)", "FPR 9.12": the rules have no other marker.
+    r"|(?P<bare_rule>(?<=\bCPR )(?=\d+\.\d)|(?<=\bFPR )(?=\d+\.\d))"
+    r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
+    # "No. 5", "n° 5", "#5", ": 5", "(5)": of a unit's number.
+    r")\s*(?:(?:(?:nos?\.?|n\.?\s?[°º]?|n[uú]m(?:ber|éro|ero|\.)s?)(?=[\s\d])|dal?(?=\s\d)|[#№])\s*|:[^\S\n]*"
+    r"|\((?!(?:19|20)\d\d\))(?=\d{1,4}[a-z]{0,2}\)))?"
+    rf"(?=(?:[a-z]{{1,2}}[\s.*]{{0,4}})?\d|(?:{FIRST})\b|(?<!\n)(?<!cle\.)(?<!cle\. ){ROMAN})",
+    re.IGNORECASE,
+)
+_KINDS_BY_MARKER: dict[str, CitationKind] = {
+    "code": "article",
+    "short_section": "section",
+    "short_regulation": "regulation",
+    "short_rule": "rule",
+    "bare_rule": "rule",
+}
+_PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
+_ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
+# A list behind "art." that only Spanish, Italian and Portuguese join like this: "12 a 14"
+_ROMANCE_LIST = re.compile(r"\d[\d.]*[ºª]?\s(?:a|e|o)\s(?=\d)")
+# What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
+_LEADS_TO_SHORT = re.compile(
+    r"(?:^|[\n(,;:]\s?|\b[uU]/|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
+    r"|says?|breach)\s)$",
+    re.IGNORECASE,
+)
+
+
+class Marker(NamedTuple):
     """A unit of law before a number.
 
     Attributes:
@@ -67,11 +327,11 @@ class Marker:
 
 def next_marker(text: str, position: int) -> Marker | None:
     """The first marker from a position on."""
-    while match := MARKER.search(text, position):
+    while match := _MARKER.search(text, position):
         name = match.lastgroup or ""
         # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
         position = max(match.end(), match.start() + 1)
-        kind = KINDS_BY_MARKER.get(name) or cast(CitationKind, name)
+        kind = _KINDS_BY_MARKER.get(name) or cast(CitationKind, name)
         between = text[match.end(name) : match.end()]
         before = max(0, match.start() - 12)
         if "(" in between and kind != "article":
@@ -83,12 +343,12 @@ def next_marker(text: str, position: int) -> Marker | None:
             start=match.start(),
             end=match.end(),
             kind=kind,
-            plural=PLURAL.search(match[name]) is not None,
+            plural=_PLURAL.search(match[name]) is not None,
             sign=match[name].startswith("§"),
-            doubtful=short and LEADS_TO_SHORT.search(text, before, match.start()) is None,
+            doubtful=short and _LEADS_TO_SHORT.search(text, before, match.start()) is None,
             bracket="(" in between,
-            romance=ROMANCE.match(match[name]) is not None
-            or (kind == "article" and ROMANCE_LIST.match(text, match.end()) is not None),
+            romance=_ROMANCE.match(match[name]) is not None
+            or (kind == "article" and _ROMANCE_LIST.match(text, match.end()) is not None),
         )
     return None
 
@@ -97,25 +357,16 @@ def next_marker(text: str, position: int) -> Marker | None:
 
 
 _PLAIN_AND = rf"(?:{any_language('and')}|&)"
-AND = rf"(?:{any_language('short and')}|{_PLAIN_AND})"
-"""What joins two numbers of a list."""
+_AND = rf"(?:{any_language('short and')}|{_PLAIN_AND})"
 
 # Parts of a sentence or list. They are skipped, since no article number goes that deep.
 _SMALL = rf"(?:{any_language('small')})"
 _NOUN_LEVEL = rf"(?:{any_language('level')})"
-_ORDINAL_NAMES = (
-    ("premier", "première", "first", "erster", "primo", "primero", "primer"),
-    ("second", "seconde", "deuxième", "zweiter", "secondo", "segundo"),
-    ("troisième", "third", "dritter", "terzo", "tercero", "tercer"),
-    ("quatrième", "fourth", "quarto", "cuarto"),
-    ("cinquième", "fifth", "quinto"),
-    ("sixième", "sixth"),
-    ("septième", "seventh"),
-    ("huitième", "eighth"),
-    ("neuvième", "ninth"),
-    ("dixième", "tenth"),
-)
-_ORDINALS = {name: str(n) for n, names in enumerate(_ORDINAL_NAMES, 1) for name in names}
+_ORDINALS = {
+    name: value
+    for row in read_tables("words").values()
+    for name, value in ordinals(row.get("ordinals", "")).items()
+}
 _ORDINAL = (
     rf"(?:{'|'.join(sorted(_ORDINALS, key=len, reverse=True))}"
     r"|(?:avant-)?derni(?:er|ère)|last|final|penultimate|\d{1,2}\s?(?:er|[eè]re|[eè]?me|e|st|nd|rd|th))"
@@ -129,7 +380,7 @@ _LEVEL = re.compile(
     rf"|,?\s?(?:(?P<sign>§§?)|{_NOUN_LEVEL})\s?\(?(?P<noun>\d+|[a-zđ]\b)\)?(?:er\b|\.?[ºª])?"
     rf"|,?\s?p[áa]rrafo\s(?P<behind>{_ORDINAL})"
     r"|,?\s?(?P<degree>\d+)°"
-    rf"|,?\s?(?P<ordinal>{_ORDINAL})(?:\s{AND}\s(?:the\s)?{_ORDINAL})?\s"
+    rf"|,?\s?(?P<ordinal>{_ORDINAL})(?:\s{_AND}\s(?:the\s)?{_ORDINAL})?\s"
     rf"(?:(?P<small>{_SMALL})|alinéas?|paragraphe?s?|sub-?paragraphs?|sub-?sections?|absatz|comm[ai]|párrafo)\b"
     # In "..., second paragraph of section 13" the paragraph is of section 13.
     r"(?!\s(?:of|de|du)\s(?:the\s|l['’]\s?|même\s|cet\s)?(?:art|sec|rule))"
@@ -146,10 +397,10 @@ _LEVEL = re.compile(
 )
 _DEEPEST = 8  # levels below an article
 _MORE_BRACKETS = re.compile(
-    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|[-–])\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
+    rf"\s*(?:,\s*{_AND}?|{_AND}|to|à|bis|[-–])\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
 )
 _MORE_LEVELS = re.compile(
-    rf"\s*(?:,\s*{AND}?|{AND}|to|à|bis|-|–)\s*(?P<again>(?i:{_NOUN_LEVEL})\s?)?(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
+    rf"\s*(?:,\s*{_AND}?|{_AND}|to|à|bis|-|–)\s*(?P<again>(?i:{_NOUN_LEVEL})\s?)?(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
 )
 _PLURAL_LEVEL = re.compile(
     r"§§|alinéas|paragraphe?s\b|paras\b|subs|points|items|nos\b|absätze|lines|lignes|phrases"
@@ -157,28 +408,6 @@ _PLURAL_LEVEL = re.compile(
     re.IGNORECASE,
 )
 _BRACKET_REACH = 200  # characters that are searched for an open bracket
-
-
-class Item(NamedTuple):
-    """One number of a list, or a range of them.
-
-    Attributes:
-        start, end: Its span, paragraphs included.
-        number: The canonical number.
-        paragraph: As `Citation.paragraph`.
-        through: As `Citation.through`.
-        otherwise, longer, unread, onward: As in `Citation`.
-    """
-
-    start: int
-    end: int
-    number: str
-    paragraph: str | None
-    through: str | None = None
-    otherwise: tuple[str, str | None] | None = None
-    longer: tuple[tuple[str, int], ...] = ()
-    unread: str = ""
-    onward: bool = False
 
 
 # A list stays on its line, except for French code numbers, which are unmistakable. A number may
@@ -198,7 +427,7 @@ def _range(words: str) -> re.Pattern[str]:
 # Each by whether the marker is Spanish, Italian or Portuguese: "1382 a 3" is a range there alone.
 _SEPARATOR = {
     False: _separator(_PLAIN_AND),
-    True: _separator(AND),
+    True: _separator(_AND),
 }
 _RANGE = {
     False: _range(any_language("to")),
@@ -226,7 +455,7 @@ _RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
 # "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
 _YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
 _LIST_CONTINUES = re.compile(
-    rf"\s*(?:$|[,;.:?!)\]\"”»—–&]|(?:{AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
+    rf"\s*(?:$|[,;.:?!)\]\"”»—–&]|(?:{_AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
     r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
     re.IGNORECASE,
 )
@@ -234,9 +463,9 @@ _LIST_CONTINUES = re.compile(
 _PREFIXED = re.compile(r"([lrd]\d+(?:-\d+)*-)\d+")
 
 
-def items_of(text: str, marker: Marker) -> list[Item]:
-    """The numbers that follow a marker."""
-    items: list[Item] = []
+def _items(text: str, marker: Marker) -> list[Citation]:
+    """The numbers that follow a marker, each still without text, law and group."""
+    items: list[Citation] = []
     whole = ""  # the last number with more than digits
     position = marker.end
     while number := NUMBER.match(text, position):
@@ -271,15 +500,25 @@ def items_of(text: str, marker: Marker) -> list[Item]:
             end = onward.end()
         elif not others:
             unread = unread_after(text, end, levels=end > number.end())
-        items.append(
-            Item(
-                *(number.start(), end, core, paragraph, through, otherwise),
-                longer=longer,
-                unread=unread,
-                onward=onward is not None,
-            )
+        item = Citation(
+            start=number.start(),
+            end=end,
+            text="",
+            number=core,
+            paragraph=paragraph,
+            law_hint=None,
+            kind=marker.kind,
+            through=through,
+            otherwise=otherwise,
+            longer=longer,
+            unread=unread,
+            onward=onward is not None,
         )
-        items.extend(Item(start, stop, core, other) for start, stop, other in others)
+        items.append(item)
+        items += (
+            Citation(start, stop, "", core, other, None, marker.kind)
+            for start, stop, other in others
+        )
         separator = _SEPARATOR[marker.romance].match(text, items[-1].end)
         if separator is None:
             break
@@ -415,63 +654,7 @@ def _replaced(levels: list[str], other: str) -> str:
     return "".join(f"({x})" for x in [*levels, *further])
 
 
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """One cited article, or one range of articles.
-
-    Attributes:
-        start, end: Span of the number in the text, paragraphs included; the marker too, except
-            within an enumeration.
-        text: text[start:end].
-        number: Canonical: "1382-1", "l1221-1", "48f"; Chinese numerals in digits.
-        paragraph: Levels below the article, from the outside in: "(2)(a)"; None where none is
-            named. Abs. 1, § 1er, alinéa 3, khoản 2, 第一款 are levels alike.
-        law_hint: The words that name a law, as written; None if there are none.
-        code: The title or code that the citation names as part of itself, written out, and that
-            alone decides its law: "Title 15, United States Code". None in other citations. With
-            no `law_hint`, it may as well be a division of whatever law is meant: "title 5".
-        kind: The unit that the marker names.
-        reference: How the law is named: "none", "own" ("this Act"), "same" ("that Act": the one
-            named before), "named".
-        through: Last number of a range ("to 12"), canonical; None for a single article.
-        division: Canonical name of the schedule or annex named with the number;
-            `LISTED_PARAGRAPH` for "paragraph 25 above".
-        group: Span of the whole enumeration, from its marker to its last number.
-        otherwise: `number` and `through` if the dash is read the other way: "14–1" may be
-            the number 14-1, and "articles 12-14" may mean a range.
-        longer: What the number may be more of, each (number, end), the longest first: "304-AAB".
-        unread: What is attached to it and was not read: "-based" of "304-based".
-        onward: Whether the articles that follow are meant too: "§§ 535 ff."
-    """
-
-    start: int
-    end: int
-    text: str
-    number: str
-    paragraph: str | None
-    law_hint: str | None
-    kind: CitationKind
-    reference: LawReference = "none"
-    through: str | None = None
-    division: str | None = None
-    group: tuple[int, int] = (0, 0)
-    otherwise: tuple[str, str | None] | None = None
-    longer: tuple[tuple[str, int], ...] = ()
-    unread: str = ""
-    onward: bool = False
-    code: str | None = None
-
-    @property
-    def readings(self) -> list[tuple[str, str | None]]:
-        """Each (number, through) that the citation can mean, the likelier first."""
-        return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
-
-    @property
-    def numbers(self) -> set[str]:
-        """Every number that may name the cited article, in any spelling."""
-        numbers = {number for reading in self.readings for number in reading if number}
-        return {*numbers, *spellings(self.number), *(number for number, _ in self.longer)}
-
+# Citations.
 
 # In French a "section" is a division and "§" a paragraph of an article.
 _FRENCH_DIVISION = re.compile(r"(?:\b(?:la|une|cette|présente|même|dite|de)|sous[- ])\s*$", re.I)
@@ -485,7 +668,7 @@ _PART_OF_ANOTHER = re.compile(
 )
 _NEAR = 160  # characters of a sentence in which a list may continue
 _FURTHER = re.compile(
-    rf"(?:,|\b{AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)", re.IGNORECASE
+    rf"(?:,|\b{_AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _SCHEDULE = re.compile(
@@ -535,11 +718,10 @@ def read_citations(
     plain = text.translate(PLAIN_CHARACTERS)
     limit = len(plain) if most is None else most
     american = list(find_american(plain))
-    found = [Citation(**fields) for each in american for fields in each.citations]
-    found = [_with_continuation(each, plain) for each in found]
+    found = [_with_continuation(cited, plain) for part in american for cited in part.citations]
     plain = _without(plain, american, "\n")  # nothing around them belongs to them
     others = islice(find_in_forms_of_countries(plain), limit + 1)
-    of_countries = [_with_continuation(Citation(**fields), plain) for fields in others]
+    of_countries = [_with_continuation(cited, plain) for cited in others]
     found += of_countries
     plain = _without(plain, of_countries, "\ufffc")  # they are not read twice
     read_end = len(plain)
@@ -567,7 +749,7 @@ def read_citations(
             position = taken = max(group[-1].end, group[-1].group[1])
             found.extend(group)
     if plain != text:
-        found = [replace(c, text=text[c.start : c.end]) for c in found]
+        found = [c._replace(text=text[c.start : c.end]) for c in found]
     found.sort(key=lambda citation: citation.start)
     if len(found) > limit:
         read_end = min(read_end, found[limit].start)
@@ -584,11 +766,11 @@ def _with_continuation(citation: Citation, text: str) -> Citation:
         return citation
     if onward := _ONWARD.match(text, end):
         words = text[citation.start : onward.end()]
-        return replace(citation, end=onward.end(), text=words, onward=True)
+        return citation._replace(end=onward.end(), text=words, onward=True)
     if not (text[end - 1].isalnum() or text[end - 1] == ")"):
         return citation
     longer = () if levels else longer_numbers(text, citation.number, end)
-    return replace(citation, longer=longer, unread=unread_after(text, end, levels=levels))
+    return citation._replace(longer=longer, unread=unread_after(text, end, levels=levels))
 
 
 def _without(text: str, spans: Sequence[American | Citation], sign: str) -> str:
@@ -634,48 +816,36 @@ def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator
 
 def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
     """The citations after one marker; the text up to `taken` belongs to others."""
-    start, kind = marker.start, marker.kind
-    items = items_of(text, marker)
+    start = marker.start
+    items = _items(text, marker)
     if not items:
         return
     before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
     if before:
         start = before.start()
-    group = (start, _reach(text, items[-1]))
-    division, end = _division(text, *group) if kind == "paragraph" else (None, group[1])
+    end = items[-1].end
+    if items[-1].unread:  # the name of the law follows what is attached to the number
+        end = levels_after(text, end + len(items[-1].unread))[1]
+    division: str | None = None
+    if marker.kind == "paragraph":
+        division, end = _division(text, start, end)
     if final := FINAL_TITLE.match(text, end):
         division, end = IN_FINAL_TITLE, final.end()
-    group = (start, end)
     hint, reference = law_hint(text, start, end, taken)
     if marker.doubtful and reference == "none" and items[0].paragraph is None:
         return
-    for index, item in enumerate(items):
-        paragraph = item.paragraph
-        if before and index == 0 and paragraph is None:
-            paragraph = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
-        begin = start if index == 0 else item.start
-        yield Citation(
-            start=begin,
-            end=item.end,
-            text=text[begin : item.end],
-            number=item.number,
-            paragraph=paragraph,
+    if before and items[0].paragraph is None:
+        levels = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
+        items[0] = items[0]._replace(paragraph=levels)
+    items[0] = items[0]._replace(start=start)
+    for item in items:
+        yield item._replace(
+            text=text[item.start : item.end],
             law_hint=hint,
-            kind=kind,
             reference=reference,
-            through=item.through,
             division=division,
-            group=group,
-            otherwise=item.otherwise,
-            longer=item.longer,
-            unread=item.unread,
-            onward=item.onward,
+            group=(start, end),
         )
-
-
-def _reach(text: str, item: Item) -> int:
-    """Where a number ends with what is attached to it: the name of its law follows."""
-    return levels_after(text, item.end + len(item.unread))[1] if item.unread else item.end
 
 
 def _division(text: str, start: int, end: int) -> tuple[str | None, int]:

@@ -1,4 +1,4 @@
-"""The names under which the laws of a corpus are cited."""
+"""The names under which the laws of a corpus are cited: in full, by place, number or initials."""
 
 from __future__ import annotations
 
@@ -10,29 +10,310 @@ from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeVar
 
-from components.statutes.citations.abbreviations import abbreviations
-from components.statutes.citations.acts import (
-    BY_NUMBER,
-    COMMUNITY,
-    NUMBER_SIGN,
-    UNION_KINDS,
-    YEAR,
-    act_numbers,
-)
-from components.statutes.citations.countries import LEADS_TO_LAW
-from components.statutes.citations.hints import bracketed_name
-from components.statutes.citations.patterns import any_language
-from components.statutes.citations.places import (
-    chinese_place_ending,
-    is_of,
-    is_place_of,
-    place_after,
-    place_before,
-    place_ending,
-    without_place,
-)
+from babel import Locale
+from babel.core import get_global
+
+from components.statutes.citations.patterns import any_language, plain_words, read_tables
 from components.statutes.citations.united_states import AmericanCodes
 from components.statutes.languages import STOP_WORDS
+
+
+@cache
+def abbreviations() -> dict[str, tuple[str, ...]]:
+    """The full names that each well-known abbreviation stands for, in any country."""
+    full_names: dict[str, tuple[str, ...]] = {}
+    for country in read_tables("abbreviations").values():
+        for short, full in country.items():
+            for abbreviation in short.split(", "):
+                names = full_names.get(abbreviation, ())
+                full_names[abbreviation] = (*names, *full.split("; "))
+    return full_names
+
+
+# Acts that are cited by number: "Ley 20.744", "D.Lgs. 79/2011", "Regulation (EU) 2016/679".
+
+YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+
+_TABLES = read_tables("laws")
+_SAME_KIND = [(kind, *row.split("; ")) for kind, row in _TABLES["kinds of acts"].items()]
+_OTHER_KINDS = (
+    r"ley(?: foral)?|lei|loi(?: organique)?|law|act|decreto(?:[- ]ley| supremo)?|d[ée]cret(?:-loi)?"
+    r"|ordonnance|medida provisória|portaria|ordenanza"
+)
+_OF_THE_UNION = _TABLES["acts of the union"]
+_UNION_KINDS = {word: kind for kind, words in _OF_THE_UNION.items() for word in words.split("|")}
+_KIND = "|".join(
+    sorted((re.escape(name) for names in _SAME_KIND for name in names), key=len, reverse=True)
+)
+_DAY = r"\d{1,2}(?:er|[°º])?\.?\s+(?:de\s+)?[^\W\d]+\s+(?:de\s+)?(?:1[5-9]|20)\d\d"
+_COMMUNITY = r"\(?\b(?:EU|EC|EEC|UE|CE|CEE|EG|EWG)\b\)?"
+_NUMBER_SIGN = r"(?:n(?:[°º]|[or]s?\b)\.?|n\.\s?[°º]?|n[úu]m\.?|nro\.?|№)"
+BY_NUMBER = (
+    rf"\b(?P<kind>{_KIND}|{_OTHER_KINDS}|{'|'.join(_OF_THE_UNION.values())})(?<=\w\w|\w\.)"
+    rf"(?:\s+(?:del?\s|du\s)?\s*(?P<date>{_DAY}),?)?[\s-]*(?:{_COMMUNITY}\s*)?(?:{_NUMBER_SIGN}\s*)?"
+    r"(?P<number>\d{1,3}(?:\.\d{3})+(?!\d)|\d+)(?:(?:/|-|\s+(?:of|del?)\s+)(?P<second>\d+))?"
+    r"(?!\w|[./-]\d)"
+)
+"""An act by its whole number; ignore case."""
+_ACT = re.compile(
+    # "Labour Relations Act 66 of 1995", "Labour Relations Act, 1995 (Act 66 of 1995)"
+    rf"(?:^|\(|^(?:(?-i:[A-Z]\w+)\s(?:(?:and|of)\s)?){{1,8}}?(?=Act\s)){BY_NUMBER}"
+    rf"(?:,?\s+(?:de|du|of|vom)\s+(?P<day>{_DAY}))?",
+    re.IGNORECASE,
+)
+_CELEX = re.compile(r"3(\d{4})([RLD])(\d{4})")
+_BY_LETTER = {"R": "regulation", "L": "directive", "D": "decision"}
+
+
+def _act_numbers(name: str) -> Iterator[str]:
+    """The ways to cite the act whose number a name begins with, or has in brackets.
+
+    >>> list(_act_numbers("Ley 20.744 de Contrato de Trabajo"))
+    ['ley 20744']
+    >>> list(_act_numbers("D.Lgs. 79/2011"))[:3]
+    ['decreto legislativo 79 2011', 'decreto legislativo 79 11', 'd.lgs. 79 2011']
+    >>> list(_act_numbers("32016R0679"))
+    ['regulation 2016 679', 'regulation 679 2016', 'regulation 16 679', 'regulation 679 16']
+    """
+    if celex := _CELEX.fullmatch(name):
+        year, number = celex[1], str(int(celex[3]))
+        for short in (year, year[2:]):
+            yield f"{_BY_LETTER[celex[2]]} {short} {number}"
+            yield f"{_BY_LETTER[celex[2]]} {number} {short}"
+        return
+    if (act := _ACT.search(name)) is None:
+        return
+    kind, number, second = act["kind"].lower(), act["number"].replace(".", ""), act["second"]
+    if kind in _UNION_KINDS and second:
+        yield f"{kind} {number} {second}"
+        yield f"{kind} {second} {number}"
+        return
+    if second is None and YEAR.fullmatch(number):
+        return  # "Housing Act 1988"
+    years = YEAR.findall(second or act["date"] or act["day"] or "")
+    for synonym in next((each for each in _SAME_KIND if kind in each), (kind,)):
+        if act["date"]:
+            yield f"{synonym} {act['date']} {number}"
+        if second:
+            yield f"{synonym} {number} {second}"
+        elif years:
+            yield f"{synonym} {number} {years[-1]}"
+        if years:
+            yield f"{synonym} {number} {years[-1][2:]}"
+        # Short ones count from 1 in every year.
+        if not (second or years) or (years and len(number) > 3):
+            yield f"{synonym} {number}"
+
+
+# Places next to the name of a law: the "Code civil suisse" is not any other Code civil. The names
+# of countries and languages come from Babel. A capitalised name is recognised without them; they
+# serve for adjectives ("suisse", "Norwegian") and for questions in lower case.
+
+_LANGUAGES = ("en", "fr", "de", "nl", "es")
+_HOMES = {"en": "england", "pt": "PT"}  # of languages that are spoken in many countries
+# "belg-e" of Belgique, "Canad-ian", "österreich-isch".
+_STEM_ENDING = re.compile(r"(?:ique|ium|[aeiou]+)$")
+_OF_A_PLACE = re.compile(
+    r"(?:[ei]?[ae]n(?:ne)?|ic?ain?e?|[ao]i[sn]e?|ol[ae]?|[ei]se|(?:er)?isch(?:e[rnsm]?)?|ish)s?"
+)
+_ENGLISH_ADJECTIVE = re.compile(r"\w*(?:an|ish|ese)")
+_MOST_WORDS = 4  # of a place: "New South Wales"
+_OF = r"(?:(?:of|in|du|des|de|del|der|von|van)\b|d['’]|de l['’])"
+_LINK = rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?"
+_LINK_AFTER = re.compile(_LINK, re.IGNORECASE)
+_LINK_BEFORE = re.compile(rf"{_LINK}$", re.IGNORECASE)
+_PLACE_WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?!s\b)(?=\w))*")
+# "of Norway", "du Valais"; but not "of Part 2" or "of May 2001".
+_CAPITAL_WORD = (
+    r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
+    r"|April|May|June|July|August|September|October|November|December|Mme?|Mrs?|Ms|Dr"
+    r"|Naci[óo]n|Rep[úu]blica|Federaci[óo]n)\b)"
+    r"[A-ZÀ-Ý][\w-]+"
+)
+_CAPITAL = re.compile(
+    r"\s+(?:of\s+(?:the\s+)?|(?:du|de la|de)\s+|(?:de l|d)['’]\s?)"
+    rf"(?P<place>{_CAPITAL_WORD}(?:\s+{_CAPITAL_WORD})*)"
+)
+# "Northern Ireland" is not Ireland, nor New Mexico Mexico.
+_LONGER = re.compile(r"(?:new|north(?:ern)?|south(?:ern)?|east(?:ern)?|west(?:ern)?)")
+_NEAR_PLACE = 60  # characters that are searched for the place
+
+
+def place_after(text: str, end: int) -> str | None:
+    """The place, or the adjective of one, that follows a law's name ending at `end`.
+
+    >>> place_after("Housing Code of Norway", 12), place_after("Code civil suisse", 10)
+    ('Norway', 'suisse')
+    """
+    if capital := _CAPITAL.match(text, end):
+        return capital["place"]
+    link = _LINK_AFTER.match(text, end)
+    # "... of the Housing Code. In Norway" begins a sentence.
+    if link is None or (link[0][0] == "." and link[0][1:].lstrip()[:1].isupper()):
+        return None
+    words = list(_PLACE_WORD.finditer(text, link.end(), link.end() + _NEAR_PLACE))[:_MOST_WORDS]
+    if not words or words[0].start() != link.end():
+        return None
+    for last in reversed(words):
+        place = text[link.end() : last.end()]
+        if _territory(place):
+            # English puts adjectives before a name. After it they belong to the next word
+            # ("Housing Code British tenants") or name a language ("Code civil in English").
+            english = (
+                _ENGLISH_ADJECTIVE.fullmatch(place) or _unaccented(place) in _english_languages()
+            )
+            return None if english and link[0].strip() in ("", "in") else place
+    return None
+
+
+def place_before(text: str, start: int) -> str | None:
+    """As `place_after`, before a name: "Norwegian Housing Code", "Norway's Housing Code"."""
+    before = re.sub(r"['’]s?(?=\s+$)", "", text[max(0, start - _NEAR_PLACE) : start])
+    place = _last_place(before.rstrip()) if before[-1:].isspace() else None
+    return None if place is None else before[place:].rstrip()
+
+
+def place_ending(text: str, start: int, end: int) -> int | None:
+    """Where the place that ends text[start:end] begins, its "of" included; None without one."""
+    part = text[max(start, end - _NEAR_PLACE) : end].removesuffix(")")
+    place = _last_place(part)
+    link = None if place is None else _LINK_BEFORE.search(part, 0, place)
+    return link and max(start, end - _NEAR_PLACE) + link.start()
+
+
+def without_place(law: str) -> str:
+    """A law's name without the place at its beginning or end; "" if there is none.
+
+    >>> without_place("Code civil suisse")
+    'Code civil'
+    """
+    if (start := place_ending(law, 0, len(law))) is not None:
+        return law[:start]
+    words = law.split()
+    for end in range(_MOST_WORDS, 0, -1):
+        if _territory(" ".join(words[:end])):
+            return " ".join(words[end:])
+    return ""
+
+
+def chinese_place_ending(text: str) -> str | None:
+    """The place that ends a Chinese text before a law's name: 德国 in 德国民法典."""
+    known = _chinese_places().search(text[-_NEAR_PLACE:])
+    return known[1] if known else None
+
+
+def is_place_of(law: str, words: str) -> bool:
+    """Whether the words are a known place, and nothing else, that a law's name contains."""
+    territory = _territory(words)
+    return territory is not None and territory in _territories(law)
+
+
+@lru_cache(maxsize=4096)
+def is_of(law: str, place: str) -> bool:
+    """Whether a law's full name contains a place: "Code civil (Belgique)" is "belge"."""
+    sought = re.findall(r"[\w-]+", _unaccented(place).casefold())
+    if any(is_place_of(law, " ".join(sought[:n])) for n in range(1, _MOST_WORDS + 1)):
+        return True
+    words = re.findall(r"[\w-]+|[^\w\s]", _unaccented(law).casefold())
+    for index, word in enumerate(words):
+        if word == sought[0] and not (index and _LONGER.fullmatch(words[index - 1])):
+            # "New Zealand" is not New York, but what follows "Aldermere" may not be part of it.
+            following = words[index + 1 : index + len(sought)]
+            return not following or not following[0].isalpha() or following == sought[1:]
+    return False
+
+
+def foreign_place(words: str, law: str, language: str | None = None) -> str | None:
+    """The known place that words begin with, if a law is not of it; None otherwise.
+
+    Args:
+        words: Words in capitals: "Norway", "Norwegian Tenancy Law".
+        law: The law's full name.
+        language: BCP 47 tag of the law; its region, as in "fr-BE", is the law's place.
+    """
+    parts = words.split()
+    for end in range(min(len(parts), _MOST_WORDS), 0, -1):
+        place = " ".join(parts[:end])
+        territory = _territory(place)
+        if territory is not None:
+            home = (language or "").upper().split("-")[1:]
+            return None if territory in home or is_of(law, place) else place
+    return None
+
+
+def _unaccented(text: str) -> str:
+    """A text without accents, of the same length."""
+    return "".join(unicodedata.normalize("NFKD", character)[:1] or " " for character in text)
+
+
+def _last_place(text: str) -> int | None:
+    """Where the longest known place that ends a text begins."""
+    words = list(_PLACE_WORD.finditer(text))[-_MOST_WORDS:]
+    if not words or words[-1].end() != len(text):
+        return None
+    return next((word.start() for word in words if _territory(text[word.start() :])), None)
+
+
+@lru_cache(maxsize=4096)
+def _territories(law: str) -> frozenset[str]:
+    """The places that a law's name contains."""
+    words = [_unaccented(word[0]).casefold() for word in _PLACE_WORD.finditer(law)]
+    found: set[str | None] = set()
+    for first in range(len(words)):
+        if not (first and _LONGER.fullmatch(words[first - 1])):
+            found.update(_territory(" ".join(words[first : first + n])) for n in range(1, 5))
+    return frozenset(territory for territory in found if territory)
+
+
+@lru_cache(maxsize=4096)
+def _territory(words: str) -> str | None:
+    """The code of the place that the words name, or are the adjective of."""
+    words = " ".join(_unaccented(words).casefold().replace("’", "'").split())
+    names, stems = _places()
+    if words in names:
+        return names[words]
+    for end in range(len(words) - 1, 2, -1):
+        if (code := stems.get(words[:end])) and _OF_A_PLACE.fullmatch(words, end):
+            return code
+    return None
+
+
+@lru_cache(maxsize=1)
+def _places() -> tuple[dict[str, str], dict[str, str]]:
+    """The code of each name, and of each stem of a name."""
+    likely = get_global("likely_subtags")
+    names = {name: code for code, row in _TABLES["places"].items() for name in row.split("; ")}
+    for locale in map(Locale, _LANGUAGES):
+        for code, name in locale.territories.items():
+            if len(code) == 2:
+                names.setdefault(_unaccented(name).casefold().replace("’", "'"), code)
+    stems = {_STEM_ENDING.sub("", name): code for name, code in names.items() if " " not in name}
+    for locale in map(Locale, ("en", "fr")):  # in Dutch, "Lets" is a language
+        for language, name in locale.languages.items():
+            if len(language) == 2 and language in likely:
+                home = _HOMES.get(language, likely[language].rpartition("_")[2])
+                names.setdefault(_unaccented(name).casefold(), home)
+                stems.setdefault(_unaccented(name).casefold(), home)
+    return names, {stem: code for stem, code in stems.items() if len(stem) > 2}
+
+
+@lru_cache(maxsize=1)
+def _english_languages() -> frozenset[str]:
+    return frozenset(_unaccented(name) for name in Locale("en").languages.values())
+
+
+@lru_cache(maxsize=1)
+def _chinese_places() -> re.Pattern[str]:
+    names = {
+        re.sub("^中国|特别行政区$", "", name)
+        for code, name in Locale("zh").territories.items()
+        if len(code) == 2 and code != "CN"
+    }
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"({'|'.join(longest_first)})(?:地区|特别行政区)?的?$")
+
+
+# The names.
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -41,9 +322,10 @@ _REACH = 200  # characters read on either side of a citation
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
+_LEADS_OF_COUNTRIES = "|".join(row["of"] for row in read_tables("countries").values() if row["of"])
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
     rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
-    rf"|from|to|[ld](?!\.\s?\w\.)|et suivants|ff?|{LEADS_TO_LAW})\b\.?|แห่ง)*",
+    rf"|from|to|[ld](?!\.\s?\w\.)|et suivants|ff?|{_LEADS_OF_COUNTRIES})\b\.?|แห่ง)*",
     re.IGNORECASE,
 )
 _TRAIL = re.compile(
@@ -92,20 +374,8 @@ _NEAR = 80  # characters that are searched for them
 _FIRM = frozenset({"the", "under", "per"})
 _LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
 # Words that do not distinguish laws, and others that begin a sentence or introduce a name.
-_QUALIFIERS = frozenset(
-    re.findall(r"\w+", "current present new amended applicable relevant whole entire said")
-)
-_LEADS = _QUALIFIERS.union(*STOP_WORDS.values()) | frozenset(
-    re.findall(
-        r"\w+",
-        "under per see according pursuant regarding concerning about both where whether given"
-        " following despite against since using before after without also however cf ref please"
-        " hello hi need help explain read show check find quote cite give get tell open compare"
-        " summarise summarize interpret define describe discuss translate apply use list print"
-        " analyse analyze clarify violating interpreting explaining applying meaning summary text"
-        " definition scope part chapter title book section article schedule division",
-    )
-)
+_QUALIFIERS = plain_words("qualifiers")
+_LEADS = _QUALIFIERS.union(plain_words("leads"), *STOP_WORDS.values())
 LONGEST_NAME = 14
 """How many words of a name are compared."""
 
@@ -115,8 +385,8 @@ KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "lu
 # A number is one word, with its sign and without its dots: "N° 20.744", "(EU) No 2016". So are
 # dotted initials: "c. p. c.".
 _WORD = re.compile(
-    rf"(?:{COMMUNITY}\s*)?(?:\b{NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
-    rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{COMMUNITY})?"
+    rf"(?:{_COMMUNITY}\s*)?(?:\b{_NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
+    rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{_COMMUNITY})?"
     r"|\b(?P<dotted>[^\W\d_](?:\.[^\W\d_](?!\w)|\.\s[^\W\d_](?=\.))+\.?)|\w+|&",
     re.IGNORECASE,
 )
@@ -239,7 +509,7 @@ class LawNames:
             self._add_words(alias, rank, law)
         for initials in initials_of(name):
             _keep(self._initials, initials, 0, law)
-        for number in act_numbers(name):
+        for number in _act_numbers(name):
             self._years[law].update(YEAR.findall(number))
             self._add_words(number, 1, law)
 
@@ -599,6 +869,17 @@ def chinese_aliases_of(law: str) -> Iterator[str]:
     yield undated.removeprefix("中华人民共和国")
 
 
+def bracketed_name(text: str) -> str:
+    """The name in the Chinese title brackets that end a text, without inner brackets."""
+    closing, opening = ("》", "《") if text.endswith("》") else ("〉", "〈")
+    depth = 0
+    for index in range(len(text) - 1, -1, -1):
+        depth += (text[index] == closing) - (text[index] == opening)
+        if depth == 0:
+            return re.sub("[《》〈〉]", "", text[index + 1 : -1])
+    return ""
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """The distinguishing words of a name in order, in compared form."""
     return tuple(word for word, _, _ in tokens_of(text, 0, len(text)))[:LONGEST_NAME]
@@ -621,7 +902,7 @@ def as_compared(word: str) -> str:
     """A word's compared form: no case, accents or ending; "" for an article or preposition."""
     word = word.lower()
     # "Verordnung (EU) 2016/679" is the Regulation.
-    letters = unicodedata.normalize("NFKD", UNION_KINDS.get(word, word))
+    letters = unicodedata.normalize("NFKD", _UNION_KINDS.get(word, word))
     folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
     if folded in _IGNORED_WORDS:
         return ""

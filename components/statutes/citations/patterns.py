@@ -1,18 +1,47 @@
-"""What announces a citation and its number: "Article No. 5", "ss 24", "§§ 812", "Art. IV"."""
+"""What citations are written with: numbers in one form, and the words of all languages.
+
+The tables of words are in `data/*.ini`.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from configparser import RawConfigParser
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import inf
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from components.statutes.characters import DIGITS
 from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
+
+
+class _Tables(RawConfigParser):
+    def optionxform(self, optionstr: str) -> str:
+        """Keep capitals in names."""
+        return optionstr
+
+
+@cache
+def read_tables(name: str) -> dict[str, Mapping[str, str]]:
+    """The tables of data/{name}.ini, each a mapping from names to values.
+
+    A further line of a value follows after a blank; one that begins with "|" or "(?" without.
+    """
+    parser = _Tables(delimiters=("=",))
+    parser.read(Path(__file__).parent / "data" / f"{name}.ini", encoding="utf-8")
+    return {
+        table: {
+            key: re.sub(r"\n(?=\||\(\?)", "", value).strip().replace("\n", " ")
+            for key, value in parser[table].items()
+        }
+        for table in parser.sections()
+    }
+
 
 # The numbers of articles, brought to one form so that "L. 1221-1" finds the printed "L1221-1".
 
@@ -289,145 +318,97 @@ def _chinese_core(article: str, *insertions: str | None) -> str:
 
 
 CitationKind = Literal["article", "section", "rule", "regulation", "paragraph"]
+LawReference = Literal["none", "own", "same", "named"]
 
-# The words of citations, a table a language (regular expressions, in small letters):
-#   and, to     join two numbers, or the ends of a range
-#   short ...   the same in one letter, which is a word of other languages too: it counts behind a
-#               marker of its own language alone (`Marker.romance`)
-#   level       a part of an article that has a number: "paragraph 2"
-#   small       a part of a sentence or of a list; articles have no numbers so deep
-#   counted     follows a number that counts something: "12 days"
-#   of, the     lead to the name of a law
-#   law         what a law is called; "the act" alone is whichever one is spoken of
-#   paper       a private paper, whose numbered clauses are not law
-#   mine        whose paper it is
-#   stop        cannot begin a word of a law's name
-WORDS: dict[str, dict[str, str]] = {
-    "en": {
-        "and": r"and|or|and/or|read with|r/w",
-        "to": "to|through",
-        "level": r"paragraphe?s?|paras?\b\.?|sub-?sections?|subs(?:ecs?)?\.|sub-?paragraphs?|nos?\."
-        r"|points?|items?",
-        "small": "sentences?|indents?|lines?|limbs?|half",
-        "counted": "per ?cent|days?|weeks?|months?|years?|hours?|minutes|times|people|euros?",
-        "of": "of|in|under|within",
-        "the": "the|said",
-        "law": "codes?|acts?|laws?|statutes?|regulations?|rules|rulebook|ordinances?|decrees?"
-        "|constitution|treaty|convention|directive|charter|protocol",
-        "the act": "act|law|code",
-        "paper": "contracts?|leases?|agreements?|tenancy|polic(?:y|ies)|handbook|deed|by-?laws"
-        "|guidelines|terms and conditions",
-        "mine": "my|our|your|his|her|their",
-        "stop": "a|an|and|or|but|is|are|was|to|for|on|by|with|as|if|when|which|that|does|do|may"
-        "|must|shall|will|can|say|says|apply|applies|provides?",
-    },
-    "fr": {
-        "and": "et|ou",
-        "to": "à|au",
-        "level": r"al(?:inéas?|\.)|n[°º]",
-        "small": "tirets?|phrases?|lignes?",
-        "counted": "jours?|semaines?|mois|ans?|heures?|fois|personnes",
-        "of": "du|de la|des|de|dans",
-        "the": "la|les?",
-        "law": "lois?|décrets?|arrêtés?|ordonnances?|règlements?|traité|charte|accords?|protocole"
-        "|statuts?",
-        "the act": "loi",
-        "paper": "contrats?|baux|bail|convention collective|cct|conditions générales",
-        "mine": "mon|ma|mes|notre|nos|votre|vos|son|sa|leur",
-        "stop": "et|ou|est|sont|qui|que|à|aux?|en|par|pour|sur|sans|dans|ne|il|elle|relati(?:f|ve)"
-        "|portant",
-    },
-    "de": {
-        "and": r"und|oder|sowie|i\. ?V\. ?m\.|in verbindung mit",
-        "to": "bis",
-        "level": r"abs(?:atz|\.|(?= ?\d))|u(?:nter)?abs(?:atz|\.)|satz|nr\.|nummer|litt?\."
-        r"|buchst(?:abe|\.)|ziff(?:er|\.)",
-        "small": "halbs(?:atz|ätze)|spiegelstrich",
-        "counted": "tage?n?|wochen?|monate?n?|jahre?n?|stunden",
-        "of": "der|im|vom|von|aus",
-        "the": "de[mnrs]",
-        "law": r"\w*(?:gesetz|gesetzbuch|ordnung|verfassung|satzung)(?:e?s|en|e)?",
-        "the act": "gesetz(?:es)?",
-        "paper": r"\w*(?:vertrag|vereinbarung|bedingungen|hausordnung)(?:e?s|en|e)?|agb",
-        "mine": r"mein\w*|unser\w*|ihr\w*",
-        "stop": "und|oder|ist|wird|sind|mit|für|auf|nicht",
-    },
-    "nl": {
-        "to": "tot",
-        "level": "lid|leden",
-        "of": "van|uit",
-        "the": "het|de",
-        "law": r"(?:grond)?wet|wetboek|\w{3,}(?:wet|wetboek)|besluit|verordening|reglement|verdrag",
-        "the act": "wet",
-        "paper": r"\w*overeenkomst|\w*contract|cao|statuten",
-        "mine": "mijn|onze?",
-    },
-    "es, it, pt": {
-        "and": "y",
-        "to": "al",
-        "short and": "e|o",
-        "short to": "a",
-        "level": r"comm[ai]|co\.|c\.(?= ?\d)|apartados?|apdos?\.|p[áa]rrafos?|par[áa]grafos?|par\."
-        r"|letras?|lettera|lett?\.|inc(?:isos?\b|\.)|al[íi]neas?|n[úu]m(?:ero|\.)|n\.(?= ?\d)"
-        r"|n\.?\s?º|numeral",
-        "of": "del|de los|dell[ao]|d[ao]s?",
-        "the": "el|los|las",
-        "law": r"c[óo]digo|codice|ley|lei|legge|reglamento|regolamento|regulamento"
-        r"|constituci[óo]n|costituzione|constitui[çc][ãa]o|(?:real )?decreto(?:-le[iy])?",
-        "the act": "ley|c[óo]digo",
-        "paper": "contratos?|convenio colectivo",
-        "mine": "mis?|nuestr[oa]s?",
-    },
-    "vi": {
-        "and": "và|hoặc",
-        "to": "đến",
-        "level": "khoản|điểm",
-        "counted": "ngày|tháng|năm|giờ",
-        "of": "của|trong|thuộc|theo",
-        "law": "bộ luật|luật|nghị định|thông tư|pháp lệnh|hiến pháp|nghị quyết",
-        "the act": "luật",
-        "paper": "hợp đồng|thỏa thuận",
-        "stop": "là|có|và|quy|thì|được",
-    },
-}
+
+class Citation(NamedTuple):
+    """One cited article, or one range of articles.
+
+    Attributes:
+        start, end: Span of the number in the text, paragraphs included; the marker too, except
+            within an enumeration.
+        text: text[start:end].
+        number: Canonical: "1382-1", "l1221-1", "48f"; Chinese numerals in digits.
+        paragraph: Levels below the article, from the outside in: "(2)(a)"; None where none is
+            named. Abs. 1, § 1er, alinéa 3, khoản 2, 第一款 are levels alike.
+        law_hint: The words that name a law, as written; None if there are none.
+        code: The title or code that the citation names as part of itself, written out, and that
+            alone decides its law: "Title 15, United States Code". None in other citations. With
+            no `law_hint`, it may as well be a division of whatever law is meant: "title 5".
+        kind: The unit that the marker names.
+        reference: How the law is named: "none", "own" ("this Act"), "same" ("that Act": the one
+            named before), "named".
+        through: Last number of a range ("to 12"), canonical; None for a single article.
+        division: Canonical name of the schedule or annex named with the number;
+            `LISTED_PARAGRAPH` for "paragraph 25 above".
+        group: Span of the whole enumeration, from its marker to its last number.
+        otherwise: `number` and `through` if the dash is read the other way: "14–1" may be
+            the number 14-1, and "articles 12-14" may mean a range.
+        longer: What the number may be more of, each (number, end), the longest first: "304-AAB".
+        unread: What is attached to it and was not read: "-based" of "304-based".
+        onward: Whether the articles that follow are meant too: "§§ 535 ff."
+    """
+
+    start: int
+    end: int
+    text: str
+    number: str
+    paragraph: str | None
+    law_hint: str | None
+    kind: CitationKind
+    reference: LawReference = "none"
+    through: str | None = None
+    division: str | None = None
+    group: tuple[int, int] = (0, 0)
+    otherwise: tuple[str, str | None] | None = None
+    longer: tuple[tuple[str, int], ...] = ()
+    unread: str = ""
+    onward: bool = False
+    code: str | None = None
+
+    @property
+    def readings(self) -> list[tuple[str, str | None]]:
+        """Each (number, through) that the citation can mean, the likelier first."""
+        return [(self.number, self.through), *([self.otherwise] if self.otherwise else [])]
+
+    @property
+    def numbers(self) -> set[str]:
+        """Every number that may name the cited article, in any spelling."""
+        numbers = {number for reading in self.readings for number in reading if number}
+        return {*numbers, *spellings(self.number), *(number for number, _ in self.longer)}
 
 
 def any_language(kind: str) -> str:
     """An expression for the words of a kind, in any language."""
-    return "|".join(table[kind] for table in WORDS.values() if kind in table)
+    return "|".join(row[kind] for row in read_tables("words").values() if kind in row)
+
+
+def plain_words(kind: str) -> frozenset[str]:
+    """The words of a kind that are plain text, in any language."""
+    return frozenset(
+        word for row in read_tables("words").values() for word in row.get(kind, "").split()
+    )
+
+
+def ordinals(stems: str) -> dict[str, str]:
+    """The value of each ordinal of a row of a table: "first second" gives "1", "2"."""
+    return {
+        stem: str(value)
+        for value, variants in enumerate(stems.split(), 1)
+        for stem in variants.split("/")
+    }
 
 
 # "I" and "V" count where nothing but the law follows: "the article I read" cites nothing. Behind
 # "of this article." a paragraph "II." begins.
-_ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
-MARKER = re.compile(
-    r"(?=[adđlprs§\d])(?<![\w-])(?:"
-    r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo|t)?[sn]?\b\.?|điều)"
-    r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
-    r"|(?P<rule>rules?\b)"
-    r"|(?P<regulation>regulations?\b|regs?\.|(?-i:Regs?)\b)"
-    r"|(?P<paragraph>(?<!sub-)(?<!sub )paragraphs?\b|paras?\b\.?)"
-    # "10 s 5" is a time, "Housing Act 1988 s 21" is not.
-    r"|(?<!['’])(?:(?<!\d )|(?<=\b1[5-9]\d\d )|(?<=\b20\d\d ))"
-    r"(?:(?P<short_section>(?-i:ss?|secs?|(?<=U/)S)(?=\.?\s?\d))|(?P<short_regulation>(?-i:regs?)(?=\s\d))"
-    r"|(?P<short_rule>(?-i:rr?)(?=\.?\s\d)))\.?"
-    # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
-    # "CPR 3.4(2)", "FPR 9.12": the rules have no other marker.
-    r"|(?P<bare_rule>(?<=\bCPR )(?=\d+\.\d)|(?<=\bFPR )(?=\d+\.\d))"
-    r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
-    # "No. 5", "n° 5", "#5", ": 5", "(5)": of a unit's number.
-    r")\s*(?:(?:(?:nos?\.?|n\.?\s?[°º]?|n[uú]m(?:ber|éro|ero|\.)s?)(?=[\s\d])|dal?(?=\s\d)|[#№])\s*|:[^\S\n]*"
-    r"|\((?!(?:19|20)\d\d\))(?=\d{1,4}[a-z]{0,2}\)))?"
-    rf"(?=(?:[a-z]{{1,2}}[\s.*]{{0,4}})?\d|(?:{FIRST})\b|(?<!\n)(?<!cle\.)(?<!cle\. ){_ROMAN})",
-    re.IGNORECASE,
-)
+ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
 NUMBER = re.compile(
     rf"(?:{FIRST})\b(?!.{{0,20}}\balinéa)"
     r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|L\.?O\.?\s|[A-Z]{1,2}\.?)?"
     rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|°(?!\s?[CF]\b)"
     r"|(?!ff\b)(?:[A-Za-z]{1,2}|[A-Z]{3,4})\b)?"
     rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z]{{1,4}}(?!\w))?"
-    rf"|{_ROMAN}"
+    rf"|{ROMAN}"
 )
 """The number of an article, as its marker or the list before it leads to it.
 
@@ -499,22 +480,3 @@ def unread_after(text: str, end: int, *, levels: bool) -> str:
 def is_letter_behind(text: str, number_end: int) -> bool:
     """Whether a single letter behind a blank clearly belongs to the number before it."""
     return _LETTER_BEHIND.match(text, number_end) is not None
-
-
-KINDS_BY_MARKER: dict[str, CitationKind] = {
-    "code": "article",
-    "short_section": "section",
-    "short_regulation": "regulation",
-    "short_rule": "rule",
-    "bare_rule": "rule",
-}
-PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
-ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
-ROMANCE_LIST = re.compile(r"\d[\d.]*[ºª]?\s(?:a|e|o)\s(?=\d)")
-"""A list behind "art." that only Spanish, Italian and Portuguese join like this: "12 a 14"."""
-# What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
-LEADS_TO_SHORT = re.compile(
-    r"(?:^|[\n(,;:]\s?|\b[uU]/|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
-    r"|says?|breach)\s)$",
-    re.IGNORECASE,
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import inf
 from operator import itemgetter
@@ -14,35 +14,33 @@ from typing import NamedTuple
 
 from components.statutes.characters import folded
 from components.statutes.citations.finding import (
-    PLAIN_CHARACTERS,
-    Citation,
-    find_citations,
-    levels_after,
-    read_citations,
-)
-from components.statutes.citations.hints import (
     OTHER_LAW,
+    PLAIN_CHARACTERS,
     PRIVATE_PAPER,
     after_divisions,
+    find_citations,
     hint_after,
     is_named_behind,
     is_of_something,
     law_hint,
+    levels_after,
+    read_citations,
 )
-from components.statutes.citations.laws import LawNames, NamedLaws, initials_of
+from components.statutes.citations.laws import LawNames, NamedLaws, initials_of, is_of
 from components.statutes.citations.patterns import (
     LISTED_PARAGRAPH,
     NUMERAL,
     PART,
+    Citation,
     any_language,
     is_letter_behind,
     number_order,
     parse_number,
+    plain_words,
     printed_range,
     spellings,
     unread_after,
 )
-from components.statutes.citations.places import is_of
 from components.statutes.languages import STOP_WORDS
 
 LONGEST_RANGE = 200
@@ -181,10 +179,9 @@ class NumberIndex:
                 continue
             behind = text[end - 2 : end]
             if behind[0].isspace() and behind[1].isalpha() and not is_letter_behind(text, end - 2):
-                return replace(citation, unread=behind)  # "article 12 a été abrogé"
+                return citation._replace(unread=behind)  # "article 12 a été abrogé"
             paragraph, last, _ = levels_after(text, end)
-            return replace(
-                citation,
+            return citation._replace(
                 end=last,
                 text=text[citation.start : last],
                 number=number,
@@ -197,14 +194,14 @@ class NumberIndex:
         ):
             for number in spellings(citation.number):
                 if number in self._printing:
-                    return replace(citation, number=number)
+                    return citation._replace(number=number)
             if citation.number.endswith("f") and citation.number[:-1] in self._printing:
-                return replace(citation, number=citation.number[:-1], onward=True)  # "§ 535f."
+                return citation._replace(number=citation.number[:-1], onward=True)  # "§ 535f."
             first, *further = citation.number.split("/")
             if further and all(number in self._printing for number in (first, *further)):
                 end = text.index("/", citation.start)  # "ss 302/34" may be two
                 cited, unread = text[citation.start : end], text[end : citation.end]
-                return replace(citation, end=end, text=cited, number=first, unread=unread)
+                return citation._replace(end=end, text=cited, number=first, unread=unread)
         return citation
 
     def is_range(self, citation: Citation) -> bool:
@@ -633,7 +630,7 @@ class CitationResolver:
             return whole
         start, end = citation.group[0], whole.end
         hint, reference = law_hint(context.text, start, end, context.since)
-        return replace(whole, group=(start, end), law_hint=hint, reference=reference)
+        return whole._replace(group=(start, end), law_hint=hint, reference=reference)
 
     def _with_laws(
         self, citation: Citation, context: _Context
@@ -653,7 +650,7 @@ class CitationResolver:
         here = None if context.here is None else self._index.law[context.here]
         found = self.names.american.laws(code, citation.number, here)
         if found is None:
-            citation = replace(citation, law_hint=None, reference="none")
+            citation = citation._replace(law_hint=None, reference="none")
             return citation, self._named_laws(citation, context)
         whole, parts = found
         return citation, NamedLaws(tuple(whole or self._index.printing(citation, parts)))
@@ -783,33 +780,8 @@ def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:
     return any(is_of(law, hint[0] or "") for law in named.laws)
 
 
-# Words that ask for an article's text, in folded form.
-_ASKING = """
-    apply applies content contents exactly explain find full give look lookup mean means open
-    please provide provides quote read regulate regulates require requires said say says show
-    state states still tell text wording write written
-    abolished amended effect force forced repealed valid
-    abroge abrogee encore modifie modifiee toujours vigueur
-    aufgehoben gilt gueltig gultig kraft noch
-    affiche afficher applique appliquer clair contenu contient dispose dit donne donner enonce
-    explique expliquer lire lis montre montrer plait prevoit regle signifie stipule texte trouve
-    trouver veut dire
-    bedeutet bitte besagt erklare gib heisst inhalt lautet lesen regelt sagt steht text wortlaut
-    zeige
-    betekent bepaalt geef inhoud leg luidt regelt staat tekst toon zegt
-    contenido derogado dice dispone establece explica muestra por favor significa sigue texto
-    todavia vigente vigor
-    dinh noi dung nghia quy xem
-    规定 规定什么 规定了什么 是什么 的内容是什么 说什么 说了什么 怎么规定
-    是怎么规定的 的规定是什么 什么意思
-"""
 # What belongs to somebody is a private paper: "What does article 5 say in my will?".
-_OWN = """
-    my mine our ours your yours his her hers their theirs mon ma mes ton ta tes son sa ses notre nos
-    votre vos leur leurs mein meine meinem meinen meiner sein seine seinem seinen seiner ihr ihre
-    ihrem ihren ihrer unser euer mijn ons onze uw hun haar mi mis tu tus su sus nuestra nuestro toi
-"""
-_EMPTY = frozenset(_ASKING.split()).union(*STOP_WORDS.values()) - frozenset(_OWN.split())
+_EMPTY = plain_words("asking").union(*STOP_WORDS.values()) - plain_words("whose")
 
 
 def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:

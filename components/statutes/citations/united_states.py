@@ -14,120 +14,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from components.statutes.citations.patterns import CitationKind, canonical_core
+from components.statutes.citations.patterns import (
+    Citation,
+    CitationKind,
+    canonical_core,
+    read_tables,
+)
 
-
-def _table(rows: str) -> dict[str, str]:
-    """The rows "name: value" of a text, parted by semicolons or line ends."""
-    pairs = (row.partition(":") for row in re.split(r"[;\n]", rows) if row.strip())
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-# Each state with its abbreviations (regular expressions). Those that are words of other languages
-# need their full stop: "Or.", "La.", "Me.".
-_STATES = _table(r"""
-    Alabama: Ala; Alaska; Arizona: Ariz|AZ; Arkansas: Ark; California: Calif|Cal|CA
-    Colorado: Colo; Connecticut: Conn|CT; Delaware: Del; District of Columbia: D\.?\s?C
-    Florida: Fla|FL; Georgia: Ga|GA; Hawaii: Haw; Idaho; Illinois: Ill|IL; Indiana: Ind
-    Iowa; Kansas: Kan; Kentucky: Ky|KY; Louisiana: La(?=\.); Maine: Me(?=\.); Maryland: Md|MD
-    Massachusetts: Mass; Michigan: Mich|MI; Minnesota: Minn|MN; Mississippi: Miss
-    Missouri: Mo(?=\.); Montana: Mont; Nebraska: Neb; Nevada: Nev|NV; New Hampshire: N\.?\s?H
-    New Jersey: N\.?\s?J; New Mexico: N\.?\s?M; New York City: N\.?\s?Y\.?\s?C
-    New York: N\.?\s?Y; North Carolina: N\.?\s?C; North Dakota: N\.?\s?D; Ohio; Oklahoma: Okla
-    Oregon: Or(?=\.)|Ore; Pennsylvania: Pa|PA; Puerto Rico: P\.?\s?R; Rhode Island: R\.?\s?I
-    South Carolina: S\.?\s?C; South Dakota: S\.?\s?D; Tennessee: Tenn|TN; Texas: Tex|TX; Utah
-    Vermont: Vt; Virginia: Va|VA; Washington: Wash|WA; West Virginia: W\.\s?Va
-    Wisconsin: Wisc?|WI; Wyoming: Wyo
-""")
-# The words of a code's name that are abbreviated.
-_WORDS = _table("""
-    admin: Administrative; agric: Agricultural; alco: Alcoholic; ann: Annotated; bev: Beverage
-    bus: Business; cent: Century; civ: Civil; com: Commercial; comp: Compiled; cons: Consolidated
-    cont: Contract; corp: Corporations; crim: Criminal; ct: Court; dom: Domestic; dwell: Dwelling
-    educ: Education; elec: Elections; envtl: Environmental; est: Estates; evid: Evidence
-    exec: Executive; fam: Family; fin: Financial; gen: General; gov: Government; govt: Government
-    harb: Harbors; high: Highways; hous: Housing; hum: Human; ins: Insurance; inst: Institutions
-    jud: Judiciary; lab: Labor; loc: Local; mil: Military; mult: Multiple; mun: Municipal
-    nat: Natural; nav: Navigation; oblig: Obligations; occ: Occupations; parks: Parks
-    pers: Personal; prac: Practice; priv: Private; prob: Probate; proc: Procedure
-    prof: Professions; prop: Property; pub: Public; reg: Regulations; regs: Regulations
-    rel: Relations; rem: Remedies; res: Resources; rev: Revised; saf: Safety; serv: Services
-    servs: Services; soc: Social; stat: Statutes; stats: Statutes; sts: Streets; surr: Surrogate
-    tax: Taxation; traf: Traffic; transp: Transportation; unemp: Unemployment; util: Utilities
-    veh: Vehicle; vet: Veterans; welf: Welfare
-""")
+_TABLES = read_tables("united_states")
+_STATES, _WORDS = _TABLES["states"], _TABLES["words"]
 _PLAIN_WORDS = (
     "actions|and|code|codified|energy|fish|food|game|health|judicial|landlord|laws?|lien"
     "|occupational|of|organizations|penal|powers|proceedings|property|real|residential|revenue"
     "|rules?|statutes?|tenant|trusts|utility|vehicles?|water|workers"
 )
-# Where an abbreviation depends on the words around it, or a code goes by its initials.
-_PHRASES = _table("""
-    Business and Commercial: Business and Commerce; Revised and Taxation: Revenue and Taxation
-    Workers' Compiled: Workers' Compensation; CPLR: Civil Practice Law and Rules
-    C.P.L.R: Civil Practice Law and Rules
-""")
-
-_DOTTED, _HYPHENED, _LONG = r"\d+\w*\.\d", r"\d+\w*-\d", r"\d+-\w+-\d"
-# Initials, printed with full stops where these are needed to tell them; the code; and, where the
-# initials have other meanings, how its numbers look.
-_INITIALS: dict[str, tuple[str, str]] = {
-    "AS": ("Alaska Statutes", r"\d\d\.\d\d\.\d"),
-    "ARS": ("Arizona Revised Statutes", _HYPHENED),
-    "ACA": ("Arkansas Code", _LONG),
-    "CRS": ("Colorado Revised Statutes", _HYPHENED),
-    "Del. C.": ("Delaware Code", ""),
-    "F.S.": ("Florida Statutes", _DOTTED),
-    "OCGA": ("Official Code of Georgia", ""),
-    "HRS": ("Hawaii Revised Statutes", _HYPHENED),
-    "ILCS": ("Illinois Compiled Statutes", ""),
-    "IC": ("Indiana Code", _LONG),
-    "KSA": ("Kansas Statutes", _HYPHENED),
-    "KRS": ("Kentucky Revised Statutes", _DOTTED),
-    "La. R.S.": ("Louisiana Revised Statutes", ""),
-    "MRSA": ("Maine Revised Statutes", ""),
-    "M.R.S.": ("Maine Revised Statutes", ""),
-    "G.L.": ("Massachusetts General Laws", ""),
-    "MGLA": ("Massachusetts General Laws", ""),
-    "MGL": ("Massachusetts General Laws", ""),
-    "MCLA": ("Michigan Compiled Laws", _DOTTED),
-    "MCL": ("Michigan Compiled Laws", _DOTTED),
-    "RSMO": ("Missouri Revised Statutes", ""),
-    "MCA": ("Montana Code", _LONG),
-    "NRS": ("Nevada Revised Statutes", _DOTTED),
-    "RSA": ("New Hampshire Revised Statutes", r"\d+(?:-\w+)?:\d"),
-    "NJSA": ("New Jersey Statutes", ""),
-    "NJS": ("New Jersey Statutes", r"\w+:\d"),
-    "NMSA": ("New Mexico Statutes", ""),
-    "CPLR": ("New York Civil Practice Law and Rules", ""),
-    "NCGS": ("North Carolina General Statutes", ""),
-    "NDCC": ("North Dakota Century Code", ""),
-    "ORC": ("Ohio Revised Code", _DOTTED),
-    "R.C.": ("Ohio Revised Code", r"\d{3,4}\.\d\d"),
-    "O.S.": ("Oklahoma Statutes", ""),
-    "ORS": ("Oregon Revised Statutes", ""),
-    "Pa. C.S.": ("Pennsylvania Consolidated Statutes", ""),
-    "P.S.": ("Pennsylvania Statutes", ""),
-    "RIGL": ("Rhode Island General Laws", ""),
-    "SDCL": ("South Dakota Codified Laws", ""),
-    "TCA": ("Tennessee Code", _LONG),
-    "UCA": ("Utah Code", _LONG),
-    "VSA": ("Vermont Statutes", ""),
-    "RCW": ("Revised Code of Washington", ""),
-    "I.R.C.": ("Title 26, United States Code", ""),
-    "Internal Revenue Code": ("Title 26, United States Code", ""),
-    "Treas. Reg.": ("Title 26, Code of Federal Regulations", _DOTTED),
-    "UCC": ("Uniform Commercial Code", r"\d\w?-\d"),
-    "FRCP": ("Federal Rules of Civil Procedure", ""),
-    "Fed. R. Civ. P.": ("Federal Rules of Civil Procedure", ""),
-    "Fed. R. Crim. P.": ("Federal Rules of Criminal Procedure", ""),
-    "Fed. R. App. P.": ("Federal Rules of Appellate Procedure", ""),
-    "Fed. R. Bankr. P.": ("Federal Rules of Bankruptcy Procedure", ""),
-    "Fed. R. Evid.": ("Federal Rules of Evidence", ""),
+# Initials, each with the code and, where they have other meanings, how its numbers look.
+_INITIALS = {
+    printed: (row.partition("; ")[0], row.partition("; ")[2])
+    for printed, row in _TABLES["initials"].items()
 }
 _INITIALS |= {  # "Federal Rule of Evidence 403"
     code.replace("Rules", rules): (code, "")
@@ -264,12 +171,12 @@ class American(NamedTuple):
 
     Attributes:
         start, end: Its span, in which nothing else is cited.
-        citations: The fields of each `Citation` in it; empty for a law that is named as a whole.
+        citations: Those in it; empty for a law that is named as a whole.
     """
 
     start: int
     end: int
-    citations: list[dict[str, Any]]
+    citations: list[Citation]
 
 
 def find_american(text: str) -> Iterator[American]:
@@ -371,33 +278,32 @@ def _of_constitution(text: str, name: re.Match[str]) -> American | int:
     span = (name.start(), to.end())
     if to["number"] is None:
         return American(*span, [])
-    levels = [f"({to[each]})" for each in ("section", "clause") if to[each]]
+    levels = [f"({to[level]})" for level in ("section", "clause") if to[level]]
     number = canonical_core(to["number"])
-    item = _Item(to.start("number"), to.end(), number, "".join(levels).lower() or None)
+    item = _cited(to.start("number"), to.end(), number, "".join(levels).lower() or None)
     return _american(text, span, [item], _code_of(name) or "", "article")
 
 
 def _american(
-    text: str, span: tuple[int, int], items: list[_Item], code: str, kind: CitationKind
+    text: str, span: tuple[int, int], items: list[Citation], code: str, kind: CitationKind
 ) -> American:
     if code.endswith("Federal Regulations"):  # "29 CFR 825" is a part, not a section
         items = [item for item in items if "." in item.number]
-    citations: list[dict[str, Any]] = []
+    citations: list[Citation] = []
     for index, item in enumerate(items):
         start = span[0] if index == 0 else item.start
         end = span[1] if index == len(items) - 1 else item.end
         citations.append(
-            {
-                **item._asdict(),
-                "start": start,
-                "end": end,
-                "text": text[start:end],
-                "law_hint": code,
-                "code": code,
-                "kind": kind,
-                "reference": "named",
-                "group": span,
-            }
+            item._replace(
+                start=start,
+                end=end,
+                text=text[start:end],
+                law_hint=code,
+                code=code,
+                kind=kind,
+                reference="named",
+                group=span,
+            )
         )
     return American(*span, citations)
 
@@ -460,7 +366,7 @@ def _written_out(words: str) -> str:
         known = _WORDS.get(bare) or ("and" if word == "&" else word.removesuffix("."))
         found.append(known if known in ("and", "of") else known[:1].upper() + known[1:])
     name = " ".join(word for word in found if word not in ("Annotated", "West's"))
-    for phrase, meant in _PHRASES.items():
+    for phrase, meant in _TABLES["phrases"].items():
         name = re.sub(rf"\b{re.escape(phrase)}(?!\w)", meant, name)
     return name
 
@@ -468,25 +374,18 @@ def _written_out(words: str) -> str:
 # The numbers.
 
 
-class _Item(NamedTuple):
-    """A number of a list, or a range; the fields are those of `Citation`."""
-
-    start: int
-    end: int
-    number: str
-    paragraph: str | None
-    through: str | None = None
-    otherwise: tuple[str, str | None] | None = None
-    onward: bool = False
+def _cited(start: int, end: int, number: str, paragraph: str | None) -> Citation:
+    """A number of a list whose law and text are still to be filled in."""
+    return Citation(start, end, "", number, paragraph, None, "section")
 
 
 def _is_plural(match: re.Match[str]) -> bool:
     return re.search(r"§§|s\.?$", match["mark"] or "", re.IGNORECASE) is not None
 
 
-def _items(text: str, position: int, plural: bool, code: str) -> list[_Item]:
+def _items(text: str, position: int, plural: bool, code: str) -> list[Citation]:
     """The numbers from a position on."""
-    items: list[_Item] = []
+    items: list[Citation] = []
     while number := _NUMBER_HERE.match(text, position):
         levels = _LEVELS_HERE.match(text, number.end())
         assert levels
@@ -497,13 +396,13 @@ def _items(text: str, position: int, plural: bool, code: str) -> list[_Item]:
             or not (plural or _LIST_GOES_ON.match(text, end))
         ):
             break
-        items += _read(text, number, levels, plural, code)
+        items.append(_read(text, number, levels, plural, code))
         while more := _MORE_LEVELS.match(text, items[-1].end):
             last = items[-1]
             if last.through:
                 break
             named = _levels_in_place(levels[0], more["levels"])
-            items.append(_Item(more.start("levels"), more.end(), last.number, named))
+            items.append(_cited(more.start("levels"), more.end(), last.number, named))
         following = _NEXT.match(text, items[-1].end)
         if following is None:
             break
@@ -516,7 +415,7 @@ def _items(text: str, position: int, plural: bool, code: str) -> list[_Item]:
 
 def _read(
     text: str, number: re.Match[str], levels: re.Match[str], plural: bool, code: str
-) -> Iterator[_Item]:
+) -> Citation:
     """One number with its levels, or a range."""
     printed, paragraph, end = number[0], _paragraph(levels[0]), levels.end()
     parts = re.split(_DASH, printed)
@@ -545,14 +444,8 @@ def _read(
             end = last_number.end()
             if behind := _LEVELS_HERE.match(text, end):
                 end = behind.end()
-    yield _Item(
-        number.start(),
-        end,
-        canonical_core(printed),
-        paragraph,
-        through and canonical_core(through),
-        otherwise,
-    )
+    item = _cited(number.start(), end, canonical_core(printed), paragraph)
+    return item._replace(through=through and canonical_core(through), otherwise=otherwise)
 
 
 def _is_range(first: list[str], last: list[str]) -> bool:
@@ -591,8 +484,7 @@ def _sort(level: str) -> tuple[bool, bool]:
 # The laws of a store.
 
 
-@dataclass(frozen=True, slots=True)
-class _Title:
+class _Title(NamedTuple):
     """What the title of a law says.
 
     Attributes:

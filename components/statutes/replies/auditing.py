@@ -12,8 +12,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from components.statutes.article import Article
-from components.statutes.citations.finding import Citation
-from components.statutes.citations.hints import (
+from components.statutes.citations.finding import (
     GENERIC_NAMES,
     NAME_OF_A_LAW,
     PRIVATE_PAPER,
@@ -21,7 +20,7 @@ from components.statutes.citations.hints import (
     is_of_something,
 )
 from components.statutes.citations.laws import LawNames
-from components.statutes.citations.patterns import parse_number
+from components.statutes.citations.patterns import Citation, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations.united_states import find_american
 from components.statutes.replies.checked import AuditedCitation, Verdict
@@ -414,7 +413,7 @@ def _by_paragraph(citation: Citation) -> Iterator[Citation]:
     further = _FURTHER_PARAGRAPHS.search(citation.text)
     if further and _FIRST_LEVEL.fullmatch(citation.paragraph or ""):
         for number in re.findall(r"\d+", further[0]):
-            yield replace(citation, paragraph=f"({number})")
+            yield citation._replace(paragraph=f"({number})")
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -13,11 +13,14 @@ from functools import lru_cache
 
 from components.statutes.article import Article
 from components.statutes.characters import folded
-from components.statutes.citations.finding import PLAIN_CHARACTERS, Citation
-from components.statutes.citations.hints import GENERIC_NAMES, NAME_OF_A_LAW
-from components.statutes.citations.laws import LawNames
-from components.statutes.citations.patterns import CHINESE_NUMERAL, chinese_integer, parse_number
-from components.statutes.citations.places import foreign_place
+from components.statutes.citations.finding import GENERIC_NAMES, NAME_OF_A_LAW, PLAIN_CHARACTERS
+from components.statutes.citations.laws import LawNames, foreign_place
+from components.statutes.citations.patterns import (
+    CHINESE_NUMERAL,
+    Citation,
+    chinese_integer,
+    parse_number,
+)
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.identity import names_of_laws
 from components.statutes.replies.checked import CheckedCitation, CheckState

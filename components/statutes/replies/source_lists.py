@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from components.statutes.article import Article
-from components.statutes.citations.hints import NAME_OF_A_LAW
+from components.statutes.citations.finding import NAME_OF_A_LAW
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import canonical_core, parse_number
 from components.statutes.replies.checked import CheckedCitation, CheckState

@@ -2,8 +2,7 @@
 
 import pytest
 
-from components.statutes.citations.abbreviations import abbreviations
-from components.statutes.citations.laws import LawNames
+from components.statutes.citations.laws import LawNames, abbreviations
 
 
 def test_initials_that_may_be_a_word_are_read_in_capitals_alone():
