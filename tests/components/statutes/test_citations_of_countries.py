@@ -1,4 +1,4 @@
-"""Citations as single countries write them: forty forms of each, and ten that cite nothing."""
+"""Citations by language, a row of `citations_of_countries.jsonl` each; some rows cite nothing."""
 
 import json
 from itertools import pairwise
@@ -8,16 +8,11 @@ import pytest
 from effort import bounded_effort
 
 from components.statutes.citations.finding import find_citations
-from components.statutes.citations.patterns import parse_number, read_tables
+from components.statutes.citations.patterns import read_tables
 from components.statutes.citations.resolver import CitationResolver
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__)
-    .with_name("citations_of_countries.jsonl")
-    .read_text("utf-8")
-    .splitlines()
-]
+_LINES = Path(__file__).with_name("citations_of_countries.jsonl").read_text("utf-8").splitlines()
+ROWS = [json.loads(line) for line in _LINES]
 LANGUAGES = list(dict.fromkeys(row["language"] for row in ROWS))
 WHOLE = LANGUAGES[: LANGUAGES.index("cs")]
 """The languages with forty forms; the others share the table and have a few."""
@@ -86,24 +81,6 @@ def test_the_number_cited_is_the_number_printed(law, numbers, question, meant):
     (resolved,) = resolver.resolve(question)
     assert resolved.ids == (meant,)
     assert resolved.certain
-
-
-@pytest.mark.parametrize(
-    ("printed", "core"),
-    [
-        ("第184條之1", "184-1"),
-        ("第184-1條", "184-1"),
-        ("12/A. §", "12/a"),
-        ("มาตรา 4 ทวิ", "4ทวิ"),
-        ("Pasal 28D", "28d"),
-        ("5-1. cikk", "5-1"),
-        ("Art. 5º-A", "5a"),
-    ],
-)
-def test_a_printed_number_loses_its_unit_and_nothing_else(printed, core):
-    number = parse_number(printed)
-    assert number is not None
-    assert number.core == core
 
 
 def test_what_shared_words_begin_is_left_to_the_general_reader():
