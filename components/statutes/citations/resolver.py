@@ -453,10 +453,11 @@ class _Found(NamedTuple):
 
 
 @dataclass
-class _Context:
-    """What has been read of a text so far.
+class _Reading:
+    """A text whose citations are resolved, and what has been read of it so far.
 
     Attributes:
+        index, names: Of the corpus.
         text: The text, in plain characters.
         uncited: The text with its citations blanked out: "304-AAB" names no law.
         here: Position of the article whose text it is; None for a question.
@@ -473,6 +474,8 @@ class _Context:
         found: What was already looked up: a text with ten thousand "art. 1" needs one search.
     """
 
+    index: NumberIndex
+    names: LawNames
     text: str
     here: int | None
     is_document: bool = False
@@ -496,6 +499,176 @@ class _Context:
     def names_other_law(self) -> bool:
         """Whether the text names anything that looks like a law."""
         return OTHER_LAW.search(self.uncited) is not None
+
+    def resolved(self, cited: list[Citation]) -> list[ResolvedCitation]:
+        """The citations of the text with the articles that fit each."""
+        read: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
+        self.uncited = _blanked(self.text, cited)
+        for written in cited:
+            if written.group != self.group:
+                self.since, self.group = self.group[1], written.group
+            citation, named = self._with_laws(self._whole(written))
+            laws = self._supposed_laws() if named is None else named.laws
+            if citation.number != written.number and not self.index.printing(citation, laws):
+                # another law prints the longer number
+                citation, named = self._with_laws(written)
+                laws = self._supposed_laws() if named is None else named.laws
+            if named is not None or citation.reference == "own":
+                self.previous, self.previous_end = laws, citation.end
+            read.append((citation, named, laws))
+        self.foreign = any(named is not None and not named.laws for _, named, _ in read)
+        resolved: list[ResolvedCitation] = []
+        for citation, named, laws in read:
+            if citation.unread:
+                words = f"{citation.text}{citation.unread}"
+                of = named.laws if named else ()
+                resolved.append(ResolvedCitation(citation, (), laws=of, unfollowed=words))
+                continue
+            ids, absent, known, unfollowed = self._found(citation, laws)
+            one = len(ids) == 1
+            clear = (
+                unfollowed is None
+                and (one or (len(ids) > 1 and citation.through is None))
+                and self._is_certain(citation, named)
+            )
+            # A paragraph may be part of an article.
+            silent = citation.kind == "paragraph" or self.private
+            resolved.append(
+                ResolvedCitation(
+                    citation,
+                    ids,
+                    certain=clear and one,
+                    clear=clear,
+                    laws=named.laws if named else (),
+                    missing=not (ids or known or silent),
+                    absent=None if silent else absent,
+                    doubtful=named is not None and not named.sure,
+                    unfollowed=unfollowed,
+                )
+            )
+        return resolved
+
+    def _whole(self, citation: Citation) -> Citation:
+        """A citation with as much of its number as any law prints, and the law named after that."""
+        whole = self.index.as_printed(citation, self.text)
+        if citation.code is not None or whole.end <= citation.group[1]:
+            return whole
+        start, end = citation.group[0], whole.end
+        hint, reference = law_hint(self.text, start, end, self.since)
+        return whole._replace(group=(start, end), law_hint=hint, reference=reference)
+
+    def _with_laws(self, citation: Citation) -> tuple[Citation, NamedLaws | None]:
+        """A citation with the laws that are named next to it, or that are its code.
+
+        "Title 5" by itself may be a division: the words around the citation then name its law.
+        """
+        if citation.code is not None:
+            here = None if self.here is None else self.index.law[self.here]
+            found = self.names.american.laws(citation.code, citation.number, here)
+            if found is not None:
+                whole, parts = found
+                laws = whole or self.index.printing(citation, parts)
+                return citation, NamedLaws(tuple(laws))
+            citation = citation._replace(law_hint=None, reference="none")
+        return citation, self._named_laws(citation)
+
+    def _named_laws(self, citation: Citation) -> NamedLaws | None:
+        """The laws named next to a citation, which the corpus may lack; None without a name."""
+        start, end = citation.group
+        if citation.reference == "same":
+            # A question may begin with "that Act"; in a law it means another one.
+            begins = self.here is None and not self.previous_end
+            return None if begins else NamedLaws(self.previous)
+        if citation.reference == "own":
+            return None
+        after, _ = after_divisions(self.text, end)
+        following = self.names.after(self.text, after)
+        before = self.names.before(self.text, start, self.since)
+        # "Housing Code § 12, Work Code § 13": the name after the comma is the next citation's.
+        joined = self.text[max(0, start - 9) : start].rstrip()[-1:]
+        if before.laws and (joined.isalnum() or joined == ":") and _APART.match(self.text, after):
+            return before
+        if following.laws and (following.sure or not before.laws):
+            # "Does article 12 apply to the Work Code?" has another citation next to the name.
+            return following if following.sure or citation.reference == "named" else None
+        if before.laws:
+            other = _OF.match(self.text, after) is not None or (
+                is_named_behind(self.text, after) and not citation.text.isupper()
+            )
+            of_it = not other or _may_be_of(self.text, end, before)
+            return before if of_it else NamedLaws()
+        if citation.reference == "named":
+            return NamedLaws()
+        # A later article in a Chinese sentence is of the same law: 刑法第二条规定…，第九条规定….
+        between = self.text[self.previous_end : citation.start]
+        in_one_sentence = citation.text.startswith("第") and not re.search(r"[。；;\n]", between)
+        return NamedLaws(self.previous) if self.previous_end and in_one_sentence else None
+
+    def _supposed_laws(self) -> tuple[str, ...]:
+        """The laws that a citation can mean if it names none."""
+        if self.here is not None:
+            return (self.index.law[self.here],)
+        if self.spoken is None:
+            named = self.names.anywhere(self.text)
+            self.spoken = tuple(law for law in self.index.laws if law in named)
+        return self.spoken or self.index.laws
+
+    def _is_certain(self, citation: Citation, named: NamedLaws | None) -> bool:
+        """Whether nothing suggests that another article is meant."""
+        if citation.kind == "paragraph":
+            return False
+        if citation.kind == "section" and after_divisions(self.text, citation.group[1])[1]:
+            return False  # "section 3 of Chapter 2" may be a division
+        if citation.code is not None and named is None:
+            return False  # "section 3 of title 2" too
+        if named is not None or self.here is not None:
+            return named is None or named.sure
+        if is_of_something(self.text, citation.group[1]):
+            return False
+        # "Article 5 of the Treaty, or article 7"; "the Housing Code allows it, but my contract …".
+        if self.foreign or self.private:
+            return False
+        return bool(self.spoken) or (
+            len(self.index.laws) == 1
+            and citation.kind in ("article", "section")
+            and not self.names_other_law
+        )
+
+    def _found(self, citation: Citation, laws: tuple[str, ...]) -> _Found:
+        """The articles of these laws that fit, in the corpus's order."""
+        levels = (citation.paragraph, citation.division, citation.kind)
+        key = (*citation.readings, *levels, citation.onward, laws)
+        if key not in self.found:
+            self.found[key] = self._looked_up(citation, laws)
+        return self.found[key]
+
+    def _looked_up(self, citation: Citation, laws: tuple[str, ...]) -> _Found:
+        printing = self.index.printing(citation, laws)
+        if printing and self.index.is_range(citation):
+            if self.ranges == 0:
+                return _Found((), None, True, citation.text)
+            self.ranges -= 1
+        each: list[Fitting] = []
+        unfollowed: str | None = None
+        for law in printing:
+            if self.lookups <= 0:
+                unfollowed = citation.text
+                break
+            each.append(self.index.fitting(citation, law, self.here))
+            self.lookups -= 1 + len(each[-1].positions)
+        # Article 12.3 of one law is not a paragraph of another's article 12.
+        each = [fitting for fitting in each if fitting.known] or each
+        positions = sorted(p for fitting in each for p in fitting.positions)
+        # Across several laws a range lacks an end only if none of them holds both.
+        absent = {fitting.absent for fitting in each if fitting.known}
+        if unfollowed is None and any(fitting.rest for fitting in each):
+            unfollowed = each[0].rest if len(each) == 1 else citation.text
+        return _Found(
+            tuple(self.index.ids[p] for p in positions),
+            None if None in absent else next(iter(absent), None),
+            unfollowed is not None or any(fitting.known for fitting in each),
+            unfollowed,
+        )
 
 
 class CitationResolver:
@@ -560,8 +733,9 @@ class CitationResolver:
             KeyError: `within` is not an id of the corpus.
         """
         here = None if within is None else self._index.position[within]
-        context = _Context(text.translate(PLAIN_CHARACTERS), here, is_document)
-        return self._resolved(find_citations(text, language), context)
+        plain = text.translate(PLAIN_CHARACTERS)
+        reading = _Reading(self._index, self.names, plain, here, is_document)
+        return reading.resolved(find_citations(text, language))
 
     def resolve_question(self, question: str) -> ResolvedQuestion:
         """The citations of a user's question, with a bound on the work.
@@ -573,189 +747,10 @@ class CitationResolver:
             return ResolvedQuestion([], "")
         cited, end = read_citations(question, most=MOST_CITATIONS)
         plain = question.translate(PLAIN_CHARACTERS)
-        context = _Context(plain, None, ranges=MOST_RANGES, lookups=_MOST_LOOKUPS)
-        return ResolvedQuestion(self._resolved(cited, context), question[end:])
-
-    def _resolved(self, cited: list[Citation], context: _Context) -> list[ResolvedCitation]:
-        read: list[tuple[Citation, NamedLaws | None, tuple[str, ...]]] = []
-        context.uncited = _blanked(context.text, cited)
-        for written in cited:
-            if written.group != context.group:
-                context.since, context.group = context.group[1], written.group
-            citation, named = self._with_laws(self._whole(written, context), context)
-            laws = self._supposed_laws(context) if named is None else named.laws
-            if citation.number != written.number and not self._index.printing(citation, laws):
-                # another law prints the longer number
-                citation, named = self._with_laws(written, context)
-                laws = self._supposed_laws(context) if named is None else named.laws
-            if named is not None or citation.reference == "own":
-                context.previous, context.previous_end = laws, citation.end
-            read.append((citation, named, laws))
-        context.foreign = any(named is not None and not named.laws for _, named, _ in read)
-        resolved: list[ResolvedCitation] = []
-        for citation, named, laws in read:
-            if citation.unread:
-                words = f"{citation.text}{citation.unread}"
-                of = named.laws if named else ()
-                resolved.append(ResolvedCitation(citation, (), laws=of, unfollowed=words))
-                continue
-            ids, absent, known, unfollowed = self._found(citation, laws, context)
-            one = len(ids) == 1
-            clear = (
-                unfollowed is None
-                and (one or (len(ids) > 1 and citation.through is None))
-                and self._is_certain(citation, context, named)
-            )
-            # A paragraph may be part of an article.
-            silent = citation.kind == "paragraph" or context.private
-            resolved.append(
-                ResolvedCitation(
-                    citation,
-                    ids,
-                    certain=clear and one,
-                    clear=clear,
-                    laws=named.laws if named else (),
-                    missing=not (ids or known or silent),
-                    absent=None if silent else absent,
-                    doubtful=named is not None and not named.sure,
-                    unfollowed=unfollowed,
-                )
-            )
-        return resolved
-
-    def _whole(self, citation: Citation, context: _Context) -> Citation:
-        """A citation with as much of its number as any law prints, and the law named after that."""
-        whole = self._index.as_printed(citation, context.text)
-        if citation.code is not None or whole.end <= citation.group[1]:
-            return whole
-        start, end = citation.group[0], whole.end
-        hint, reference = law_hint(context.text, start, end, context.since)
-        return whole._replace(group=(start, end), law_hint=hint, reference=reference)
-
-    def _with_laws(
-        self, citation: Citation, context: _Context
-    ) -> tuple[Citation, NamedLaws | None]:
-        """A citation with the laws that are named next to it, or that are its code."""
-        if citation.code is not None:
-            return self._of_code(citation, citation.code, context)
-        return citation, self._named_laws(citation, context)
-
-    def _of_code(
-        self, citation: Citation, code: str, context: _Context
-    ) -> tuple[Citation, NamedLaws | None]:
-        """A citation with the laws that are the code it names, which the corpus may lack.
-
-        "Title 5" by itself may be a division: the words around the citation then name its law.
-        """
-        here = None if context.here is None else self._index.law[context.here]
-        found = self.names.american.laws(code, citation.number, here)
-        if found is None:
-            citation = citation._replace(law_hint=None, reference="none")
-            return citation, self._named_laws(citation, context)
-        whole, parts = found
-        return citation, NamedLaws(tuple(whole or self._index.printing(citation, parts)))
-
-    def _named_laws(self, citation: Citation, context: _Context) -> NamedLaws | None:
-        """The laws named next to a citation, which the corpus may lack; None without a name."""
-        start, end = citation.group
-        if citation.reference == "same":
-            # A question may begin with "that Act"; in a law it means another one.
-            begins = context.here is None and not context.previous_end
-            return None if begins else NamedLaws(context.previous)
-        if citation.reference == "own":
-            return None
-        after, _ = after_divisions(context.text, end)
-        following = self.names.after(context.text, after)
-        before = self.names.before(context.text, start, context.since)
-        # "Housing Code § 12, Work Code § 13": the name after the comma is the next citation's.
-        joined = context.text[max(0, start - 9) : start].rstrip()[-1:]
-        if (
-            before.laws
-            and (joined.isalnum() or joined == ":")
-            and _APART.match(context.text, after)
-        ):
-            return before
-        if following.laws and (following.sure or not before.laws):
-            # "Does article 12 apply to the Work Code?" has another citation next to the name.
-            return following if following.sure or citation.reference == "named" else None
-        if before.laws:
-            other = _OF.match(context.text, after) is not None or (
-                is_named_behind(context.text, after) and not citation.text.isupper()
-            )
-            of_it = not other or _may_be_of(context.text, end, before)
-            return before if of_it else NamedLaws()
-        if citation.reference == "named":
-            return NamedLaws()
-        # A later article in a Chinese sentence is of the same law: 刑法第二条规定…，第九条规定….
-        between = context.text[context.previous_end : citation.start]
-        in_one_sentence = citation.text.startswith("第") and not re.search(r"[。；;\n]", between)
-        return NamedLaws(context.previous) if context.previous_end and in_one_sentence else None
-
-    def _supposed_laws(self, context: _Context) -> tuple[str, ...]:
-        """The laws that a citation can mean if it names none."""
-        if context.here is not None:
-            return (self._index.law[context.here],)
-        if context.spoken is None:
-            named = self.names.anywhere(context.text)
-            context.spoken = tuple(law for law in self._index.laws if law in named)
-        return context.spoken or self._index.laws
-
-    def _is_certain(self, citation: Citation, context: _Context, named: NamedLaws | None) -> bool:
-        """Whether nothing suggests that another article is meant."""
-        if citation.kind == "paragraph":
-            return False
-        if citation.kind == "section" and after_divisions(context.text, citation.group[1])[1]:
-            return False  # "section 3 of Chapter 2" may be a division
-        if citation.code is not None and named is None:
-            return False  # "section 3 of title 2" too
-        if named is not None or context.here is not None:
-            return named is None or named.sure
-        if is_of_something(context.text, citation.group[1]):
-            return False
-        # "Article 5 of the Treaty, or article 7"; "the Housing Code allows it, but my contract …".
-        if context.foreign or context.private:
-            return False
-        return bool(context.spoken) or (
-            len(self._index.laws) == 1
-            and citation.kind in ("article", "section")
-            and not context.names_other_law
+        reading = _Reading(
+            self._index, self.names, plain, None, ranges=MOST_RANGES, lookups=_MOST_LOOKUPS
         )
-
-    def _found(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
-        """The articles of these laws that fit, in the corpus's order."""
-        levels = (citation.paragraph, citation.division, citation.kind)
-        key = (*citation.readings, *levels, citation.onward, laws)
-        if key not in context.found:
-            context.found[key] = self._looked_up(citation, laws, context)
-        return context.found[key]
-
-    def _looked_up(self, citation: Citation, laws: tuple[str, ...], context: _Context) -> _Found:
-        printing = self._index.printing(citation, laws)
-        if printing and self._index.is_range(citation):
-            if context.ranges == 0:
-                return _Found((), None, True, citation.text)
-            context.ranges -= 1
-        each: list[Fitting] = []
-        unfollowed: str | None = None
-        for law in printing:
-            if context.lookups <= 0:
-                unfollowed = citation.text
-                break
-            each.append(self._index.fitting(citation, law, context.here))
-            context.lookups -= 1 + len(each[-1].positions)
-        # Article 12.3 of one law is not a paragraph of another's article 12.
-        each = [fitting for fitting in each if fitting.known] or each
-        positions = sorted(p for fitting in each for p in fitting.positions)
-        # Across several laws a range lacks an end only if none of them holds both.
-        absent = {fitting.absent for fitting in each if fitting.known}
-        if unfollowed is None and any(fitting.rest for fitting in each):
-            unfollowed = each[0].rest if len(each) == 1 else citation.text
-        return _Found(
-            tuple(self._index.ids[p] for p in positions),
-            None if None in absent else next(iter(absent), None),
-            unfollowed is not None or any(fitting.known for fitting in each),
-            unfollowed,
-        )
+        return ResolvedQuestion(reading.resolved(cited), question[end:])
 
 
 def _blanked(text: str, cited: Iterable[Citation]) -> str:
