@@ -325,7 +325,7 @@ class Marker(NamedTuple):
     romance: bool = False
 
 
-def next_marker(text: str, position: int) -> Marker | None:
+def _next_marker(text: str, position: int) -> Marker | None:
     """The first marker from a position on."""
     while match := _MARKER.search(text, position):
         name = match.lastgroup or ""
@@ -472,8 +472,9 @@ def _items(text: str, marker: Marker) -> list[Citation]:
         if _counts_something(text, marker, number):
             break
         closed = number.end() + marker.bracket  # "(5)"
-        if items and not marker.bracket and _is_level_of_the_last(text, closed):
-            break
+        closes = text.startswith(")", closed) and not marker.bracket
+        if items and closes and not _in_brackets(text, closed):
+            break  # "7)" is a level of the article before
         paragraph, end, others = levels_after(text, closed, sign=marker.sign, plural=marker.plural)
         if items and not marker.plural and not _continues_list(text, end):
             break
@@ -533,11 +534,8 @@ def _runs_backwards(core: str, to: str, last: str) -> bool:
     end = canonical_core(last)
     if to in "–—" or core[0].isdigit() != end[0].isdigit():
         return False  # "14–1" may be a number, "L. 3162-1 to 4" shares its prefix
-    return _order(end) < _order(core)
-
-
-def _order(core: str) -> list[int]:
-    return [int(digits) for digits in re.findall(r"\d+", core)]
+    low, high = ([int(digits) for digits in re.findall(r"\d+", each)] for each in (end, core))
+    return low < high
 
 
 def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | None] | None:
@@ -547,11 +545,6 @@ def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | No
     if through and through.isdigit() and (shared := _PREFIXED.fullmatch(core)):
         return core, f"{shared[1]}{through}"
     return None
-
-
-def _is_level_of_the_last(text: str, end: int) -> bool:
-    """Whether a number of a list that ends at `end` is a level ("7)") of the article before."""
-    return text.startswith(")", end) and not in_brackets(text, end)
 
 
 def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
@@ -586,8 +579,10 @@ def levels_after(
     levels: list[str] = []
     others: list[tuple[int, int, str]] = []
     while not others and len(levels) < _DEEPEST and (level := _LEVEL.match(text, position)):
-        if (level["sign"] and sign) or (level["closed"] and not _is_level(level, text)):
+        if level["sign"] and sign:
             break
+        if (level["closed"] or "")[:1].isdigit() and _in_brackets(text, level.start("closed")):
+            break  # the ")" closes a bracket
         position = level.end()
         ordinal = level["ordinal"]
         value = level["bracket"] or level["closed"] or level["noun"] or level["degree"]
@@ -613,7 +608,7 @@ def levels_after(
     return named or None, position, others
 
 
-def in_brackets(text: str, position: int) -> bool:
+def _in_brackets(text: str, position: int) -> bool:
     """Whether a bracket is open at a position: in "(see Articles 12, 13)" none is a level."""
     depth = 0
     line = text.rfind("\n", max(0, position - _BRACKET_REACH), position) + 1
@@ -622,11 +617,6 @@ def in_brackets(text: str, position: int) -> bool:
         if depth < 0:
             return True
     return False
-
-
-def _is_level(level: re.Match[str], text: str) -> bool:
-    """Whether the ")" after a number or letter makes it a level, rather than closing a bracket."""
-    return not (level["closed"][0].isdigit() and in_brackets(text, level.start("closed")))
 
 
 def _ordinal_value(level: re.Match[str]) -> str:
@@ -730,7 +720,7 @@ def read_citations(
     group: list[Citation] = []  # the last enumeration
     position = taken = 0
     while True:
-        marker = next_marker(plain, position)
+        marker = _next_marker(plain, position)
         gap = marker.start if marker else len(plain)
         while group and (group := list(_further(plain, group[0].kind, taken, gap))):
             found.extend(group)

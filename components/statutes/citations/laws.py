@@ -656,8 +656,10 @@ class LawNames:
             if _NUMBER_GOES_ON.match(text, end):
                 continue  # "Loi 2002-303" is not a law of 2002
             if laws := self._named(words, text[begin:end]):
-                found = () if continues(text, end) else self._of_year(laws, text, begin, end)
-                found = of_bracket(of_place(found, place_after(text, end)), text, end)
+                found = () if _CONTINUES.match(text, end) else self._of_year(laws, text, begin, end)
+                found = of_place(found, place_after(text, end))
+                if bracket := _BRACKET_AFTER.match(text, end):  # "(Qld)"
+                    found = with_bracket(found, bracket["words"])
                 found = of_place(found, place_before(text, begin))
                 in_front, firm = words_before(text, begin, end)
                 found = with_words(found, in_front) or (() if firm else found)
@@ -730,12 +732,6 @@ def of_place(laws: tuple[str, ...], place: str | None) -> tuple[str, ...]:
     return laws if place is None else tuple(law for law in laws if is_of(law, place))
 
 
-def of_bracket(laws: tuple[str, ...], text: str, end: int) -> tuple[str, ...]:
-    """The laws that can be meant given the words in brackets after their name: "(Qld)"."""
-    bracket = _BRACKET_AFTER.match(text, end)
-    return with_bracket(laws, bracket["words"]) if bracket else laws
-
-
 def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
     """The laws whose names contain the bracketed words, or have them as initials."""
     return tuple(law for law in laws if words in initials_of(law) or _has_words(law, words.split()))
@@ -743,7 +739,7 @@ def with_bracket(laws: tuple[str, ...], words: str) -> tuple[str, ...]:
 
 def with_words(laws: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
     """The laws whose name or place includes all words before their common name."""
-    return tuple(law for law in laws if not words or _has_words(law, words))
+    return tuple(law for law in laws if _has_words(law, words))
 
 
 def _has_words(law: str, words: Sequence[str]) -> bool:
@@ -751,11 +747,6 @@ def _has_words(law: str, words: Sequence[str]) -> bool:
     own = {word for word, _, _ in tokens_of(law, 0, len(law))}
     others = [word for word in words if as_compared(word) not in own]
     return not others or is_place_of(law, " ".join(others))
-
-
-def continues(text: str, end: int) -> bool:
-    """Whether a name continues after `end`: "Housing Code Enforcement Act"."""
-    return _CONTINUES.match(text, end) is not None
 
 
 def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
