@@ -443,8 +443,8 @@ class ResolvedQuestion(NamedTuple):
     unread: str
 
 
-class _Found(NamedTuple):
-    """The articles of some laws that fit a citation; see `ResolvedCitation` and `Fitting`."""
+class _Lookup(NamedTuple):
+    """The articles of some laws for a citation; see `ResolvedCitation` and `Fitting`."""
 
     ids: tuple[str, ...]
     absent: str | None
@@ -488,7 +488,7 @@ class _Reading:
     since: int = 0
     spoken: tuple[str, ...] | None = None
     foreign: bool = False
-    found: dict[tuple[object, ...], _Found] = field(default_factory=dict)
+    found: dict[tuple[object, ...], _Lookup] = field(default_factory=dict)
 
     @cached_property
     def private(self) -> bool:
@@ -524,7 +524,7 @@ class _Reading:
                 of = named.laws if named else ()
                 resolved.append(ResolvedCitation(citation, (), laws=of, unfollowed=words))
                 continue
-            ids, absent, known, unfollowed = self._found(citation, laws)
+            ids, absent, known, unfollowed = self._lookup(citation, laws)
             one = len(ids) == 1
             clear = (
                 unfollowed is None
@@ -634,7 +634,7 @@ class _Reading:
             and not self.names_other_law
         )
 
-    def _found(self, citation: Citation, laws: tuple[str, ...]) -> _Found:
+    def _lookup(self, citation: Citation, laws: tuple[str, ...]) -> _Lookup:
         """The articles of these laws that fit, in the corpus's order."""
         levels = (citation.paragraph, citation.division, citation.kind)
         key = (*citation.readings, *levels, citation.onward, laws)
@@ -642,11 +642,11 @@ class _Reading:
             self.found[key] = self._looked_up(citation, laws)
         return self.found[key]
 
-    def _looked_up(self, citation: Citation, laws: tuple[str, ...]) -> _Found:
+    def _looked_up(self, citation: Citation, laws: tuple[str, ...]) -> _Lookup:
         printing = self.index.printing(citation, laws)
         if printing and self.index.is_range(citation):
             if self.ranges == 0:
-                return _Found((), None, True, citation.text)
+                return _Lookup((), None, True, citation.text)
             self.ranges -= 1
         each: list[Fitting] = []
         unfollowed: str | None = None
@@ -663,7 +663,7 @@ class _Reading:
         absent = {fitting.absent for fitting in each if fitting.known}
         if unfollowed is None and any(fitting.rest for fitting in each):
             unfollowed = each[0].rest if len(each) == 1 else citation.text
-        return _Found(
+        return _Lookup(
             tuple(self.index.ids[p] for p in positions),
             None if None in absent else next(iter(absent), None),
             unfollowed is not None or any(fitting.known for fitting in each),

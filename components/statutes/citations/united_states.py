@@ -289,23 +289,23 @@ def _american(
 ) -> American:
     if code.endswith("Federal Regulations"):  # "29 CFR 825" is a part, not a section
         items = [item for item in items if "." in item.number]
-    citations: list[Citation] = []
-    for index, item in enumerate(items):
-        start = span[0] if index == 0 else item.start
-        end = span[1] if index == len(items) - 1 else item.end
-        citations.append(
+    if items:  # the name in front or behind is part of a citation
+        items[0] = items[0]._replace(start=span[0])
+        items[-1] = items[-1]._replace(end=span[1])
+    return American(
+        *span,
+        [
             item._replace(
-                start=start,
-                end=end,
-                text=text[start:end],
+                text=text[item.start : item.end],
                 law_hint=code,
                 code=code,
                 kind=kind,
                 reference="named",
                 group=span,
             )
-        )
-    return American(*span, citations)
+            for item in items
+        ],
+    )
 
 
 # What a name means.
