@@ -15,9 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.boosted_trees import Example
-from components.models.candidate_order import LearnedOrder, rank_candidates
-from components.models.cross_encoder import Calibration
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.folder import (
@@ -31,6 +28,7 @@ from components.models.folder import (
 from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
 from components.models.learned_fusion import DENSE, LearnedFusion
 from components.models.similarity import Similarity
+from components.statutes.fusion import rank_candidates
 from components.statutes.metrics import metric_depth
 from components.statutes.question import Question
 from training.data import TrainingData, evaluated, texts_of
@@ -322,21 +320,9 @@ def score_statistics(scores: ArrayLike) -> dict[str, Any]:
 # What a ranker is given in use: the candidates of `pipelines/hybrid_rerank.yaml`.
 
 
-@dataclass(frozen=True)
-class FusedCandidates(Candidates):
-    """Candidates ordered by the fusion of several lists.
-
-    Attributes:
-        ranks: For each list that contains any of the candidates, their ranks in it, from 1, float32
-            `[n_questions, m]`; NaN where the list does not contain the candidate.
-    """
-
-    ranks: Mapping[str, NDArray[np.float32]]
-
-
 def pipeline_candidates(
     stage: FirstStage, data: TrainingData, biencoder: BiEncoder, fusion: LearnedFusion | None
-) -> FusedCandidates:
+) -> Candidates:
     """The `RERANKED` best articles of each dev question, as `StatuteHybridRetriever` fuses them.
 
     Except that articles which a question cites come first there, and that its words are corrected.
@@ -354,7 +340,7 @@ def pipeline_candidates(
     vectors = {DENSE: stage.articles}
     searches = Searches(law, vectors, biencoder.text_rule, similarity=stage.similarity)
     weight = 1.0 if biencoder.dense_weight is None else biencoder.dense_weight
-    found, ranks = [], []
+    found = []
     for question, vector in zip(stage.dev.questions, stage.dev.vectors, strict=True):
         asked = searches.find(question.text, {DENSE: vector})
         if fusion is not None:
@@ -362,14 +348,7 @@ def pipeline_candidates(
         else:
             rows, _ = asked.fused(weights_of(weight), len(law))
         found.append(rows[:RERANKED])
-        ranks.append(asked.ranks_of(rows[:RERANKED], len(law)))
-    by_list = {name: np.stack([own[name] for own in ranks]) for name in ranks[0]}
-    return FusedCandidates(
-        stage.dev.questions,
-        stage.dev.vectors,
-        np.array(found, dtype=np.int64),
-        {name: own for name, own in by_list.items() if not np.isnan(own).all()},
-    )
+    return replace(stage.dev, found=np.array(found, dtype=np.int64))
 
 
 METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10", "Exist@10", "Exist@50", "Exist@90")
@@ -491,176 +470,3 @@ class FusionWeight:
 def _best(values: NDArray[np.float64]) -> int:
     """The first row with the highest mean; sums in a fixed order, so that equal rows stay equal."""
     return int(np.argmax(values.sum(axis=1)))
-
-
-# Fewer questions would teach only noise.
-_FEWEST_TO_ORDER = 50
-
-
-def learn_order(
-    lists: DevLists,
-    logits: NDArray[np.float32],
-    ranks: Mapping[str, NDArray[np.float32]],
-    answers: NDArray[np.bool_],
-    metric: str,
-    *,
-    seed: int,
-) -> tuple[LearnedOrder, list[float]] | None:
-    """Learn an order on dev, and measure it by cross-validation.
-
-    Each dev question's value is that of an order learnt on the other four fifths, as in
-    `FusionWeight.held_out`.
-
-    Args:
-        lists: The dev lists, all of whose candidates are re-ranked.
-        logits: `[n_questions, depth]`.
-        ranks: As of `FusedCandidates`.
-        answers: What `answers_among` returns for the same candidates.
-        metric: Name of the metric.
-        seed: Of what is drawn.
-
-    Returns:
-        The order learnt from all dev questions, and the held-out metric of each question; None if
-        fewer than 50 questions have a candidate that answers them.
-
-    Raises:
-        ModelError: LightGBM cannot be loaded.
-    """
-    if answers.any(axis=1).sum() < _FEWEST_TO_ORDER:
-        return None
-    examples = []
-    for row, own in enumerate(logits):
-        by_list = {name: each[row] for name, each in ranks.items()}
-        table = LearnedOrder.table(own, np.arange(lists.depth), by_list)
-        examples.append(Example(table, answers[row]))
-    folds = np.arange(len(examples)) % _FOLDS
-    ranked: dict[int, list[str]] = {}
-    for fold in range(_FOLDS):
-        others = [each for own, each in zip(folds, examples, strict=True) if own != fold]
-        order = LearnedOrder.learn(others, tuple(ranks), seed=seed)
-        for row in np.flatnonzero(folds == fold).tolist():
-            places = order.ranked(examples[row].table).tolist()
-            ranked[row] = [lists.found[row][place] for place in places]
-    values = lists.values([ranked[row] for row in range(len(examples))], metric)
-    return LearnedOrder.learn(examples, tuple(ranks), seed=seed), values
-
-
-# Calibration: a ranker's logits as probabilities, fitted on dev.
-
-_BINS = 10
-_STEPS = 100
-
-
-def answers_among(found: NDArray[np.int64], gold: Gold) -> NDArray[np.bool_]:
-    """Which candidates answer their question, or have the text of one that does.
-
-    Metrics count only the articles that are marked; but a ranker cannot tell twins apart, and
-    twins are not negatives in training either.
-
-    Args:
-        found: Positions, `[n_questions, depth]`.
-        gold: Gold of the same questions.
-
-    Returns:
-        bool `[n_questions, depth]`.
-    """
-    rows = [np.isin(*each) for each in zip(found, gold.excluded, strict=True)]
-    return np.array(rows, dtype=np.bool_)
-
-
-def fit_calibration(logits: NDArray[np.float32], answers: NDArray[np.bool_]) -> Calibration | None:
-    """The a and b of p = sigmoid(a z + b) that maximise the likelihood of dev (Platt 1999).
-
-    The targets are Platt's (n+ + 1) / (n+ + 2) and 1 / (n- + 2) in place of 1 and 0, so that a is
-    finite even where a threshold separates the two perfectly.
-
-    Args:
-        logits: z, `[...]`, of all candidates of all questions, at their natural base rate.
-        answers: Of the same shape.
-
-    Returns:
-        None if no candidate answers, all do, all have the same logit, or higher logits mean fewer
-        answers.
-    """
-    z = logits.astype(np.float64).ravel()
-    positive = answers.ravel()
-    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    if not (n_positive and n_negative) or (z == z[0]).all():
-        return None
-    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    middle, spread = z.mean(), z.std()
-    x = np.stack([(z - middle) / spread, np.ones_like(z)], axis=1)
-    weights = np.array([1.0, np.log((n_positive + 1) / (n_negative + 1))])
-    for _ in range(_STEPS):
-        p = probabilities(x @ weights)
-        gradient = x.T @ (p - target)
-        curvature = (x * (p * (1 - p))[:, None]).T @ x + 1e-9 * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        # Newton's step, halved until it does not increase the cost.
-        while _cost(x @ (weights - step), target) > _cost(x @ weights, target) + 1e-12:
-            step /= 2
-        weights = weights - step
-        if np.abs(step).max() < 1e-9:
-            break
-    scale = float(weights[0] / spread)
-    if not scale > 0:
-        return None
-    return Calibration(scale, float(weights[1] - scale * middle))
-
-
-def calibration_error(predicted: NDArray[np.float64], answers: NDArray[np.bool_]) -> float:
-    """How far probabilities are from observed frequencies (expected calibration error).
-
-    Candidates are sorted by probability into ten bins of equal size; in each, the difference
-    between mean probability and share of answers is weighted by the bin's size. Where a bin's edge
-    separates candidates of equal probability, each side gets their mean share of answers.
-
-    Args:
-        predicted: Probabilities, `[...]`.
-        answers: Of the same shape.
-    """
-    values, group, size = np.unique(predicted, return_inverse=True, return_counts=True)
-    shares = np.bincount(group.ravel(), weights=answers.ravel()) / size
-    bins = zip(
-        np.array_split(np.repeat(values, size), _BINS),
-        np.array_split(np.repeat(shares, size), _BINS),
-        strict=True,
-    )
-    return float(sum(abs(p.mean() - a.mean()) * len(p) for p, a in bins if len(p)) / answers.size)
-
-
-def calibration_report(
-    logits: NDArray[np.float32], answers: NDArray[np.bool_]
-) -> dict[str, float] | None:
-    """The calibration error on questions that the calibration was not fitted on.
-
-    Args:
-        logits: `[n_questions, depth]`.
-        answers: Of the same shape.
-
-    Returns:
-        `error` with a calibration fitted on the other four fifths of the questions, `uncalibrated`
-        that of sigmoid(z). Nearly all candidates answer nothing and are easy to tell apart. So the
-        report also has, for each question's best candidate, which thresholds look at, the mean
-        probability, `best_probability`, and the share that answers, `best_answers`. None if a
-        calibration cannot be fitted.
-    """
-    fitted = np.empty(logits.shape)
-    folds = np.arange(len(logits)) % _FOLDS
-    for fold in range(min(_FOLDS, len(logits))):
-        own = folds == fold
-        calibration = fit_calibration(logits[~own], answers[~own])
-        if calibration is None:
-            return None
-        fitted[own] = probabilities(calibration.scale * logits[own] + calibration.offset)
-    best = np.arange(len(logits)), fitted.argmax(axis=1)
-    return {
-        "best_probability": float(fitted[best].mean()),
-        "best_answers": float(answers[best].mean()),
-        "error": calibration_error(fitted, answers),
-        "uncalibrated": calibration_error(probabilities(logits), answers),
-    }
-
-
-def _cost(z: NDArray[np.float64], target: NDArray[np.float64]) -> float:
-    return float((np.logaddexp(0, z) - target * z).sum())

@@ -335,3 +335,38 @@ def first_steps(pairs: Rows, order: Rows, batch_size: int, n_questions: int) -> 
 def steps_in_epoch(n_pairs: int, batch_size: int) -> int:
     """Steps of an epoch; the last batch may be short."""
     return -(-n_pairs // batch_size)
+
+
+def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:
+    """The fold of each question, `[n_questions]`, from 0; -1 for one that is always learnt.
+
+    Questions with the same words stay in one fold, so that no measured question was learnt by
+    heart. Folds are as equal in size as that allows. A question that a model wrote has a fold only
+    if another one has its words.
+
+    Args:
+        questions: In a fixed order.
+        n_folds: How many.
+        seed: Decides which questions share a fold.
+
+    Raises:
+        ValueError: There are fewer different questions than folds.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, question in enumerate(questions):
+        if not question.synthetic:
+            groups.setdefault(normalised(question.text), []).append(place)
+    if len(groups) < n_folds:
+        raise ValueError(f"{len(groups)} different questions cannot be put into {n_folds} folds")
+    members = list(groups.values())
+    folds = [-1] * len(questions)
+    sizes = [0] * n_folds
+    for group in np.random.default_rng([seed, n_folds]).permutation(len(members)).tolist():
+        smallest = sizes.index(min(sizes))
+        sizes[smallest] += len(members[group])
+        for place in members[group]:
+            folds[place] = smallest
+    for place, question in enumerate(questions):
+        if question.synthetic and (same := groups.get(normalised(question.text))):
+            folds[place] = folds[same[0]]
+    return folds

@@ -59,11 +59,11 @@ from training.objective import (
     sum_gradients,
 )
 from training.optimizer import Optimizer
+from training.plots import plot_run
 from training.records import (
     METRICS_FILE,
     environment,
     own_mass_warning,
-    plot_run,
     refresh_shares,
     write_metrics,
 )

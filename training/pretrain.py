@@ -70,7 +70,8 @@ from training.hf import (
     train_from_last_checkpoint,
     trainer_arguments,
 )
-from training.records import METRICS_FILE, environment, figure_at, write_metrics
+from training.plots import plot_losses
+from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import TrainerSettings, at_least, only_where, share
 from training.starting_model import OF_ITS_VECTORS, kept_parts
 
@@ -484,16 +485,6 @@ def records_of(history: History, blocks_per_step: int, n_blocks: int) -> list[di
 def perplexity(loss: float) -> float:
     """The exponential of a loss, capped at exp(700): JSON cannot hold much larger numbers."""
     return math.exp(min(loss, 700.0))
-
-
-def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Draw the loss in training and on held-out blocks over the steps: `metrics.png`, `.svg`."""
-    with figure_at(folder / "metrics", figsize=(6, 4)) as (_, axes):
-        for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
-            points = [(record["step"], record[name]) for record in records if name in record]
-            axes.plot(*zip(*points, strict=True), marker="o", label=label)
-        axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
-        axes.legend()
 
 
 # The model that pretraining starts from: an existing one, or a fresh one with its own tokenizer.

@@ -35,8 +35,6 @@ from torch import Tensor, nn
 from transformers import TrainerState
 
 from components.models.biencoder import BiEncoder
-from components.models.boosted_trees import load_lightgbm
-from components.models.candidate_order import LearnedOrder
 from components.models.cross_encoder import (
     SETTINGS_FILE,
     CrossEncoderRanker,
@@ -67,10 +65,6 @@ from training.candidates import (
     MinedNegatives,
     Passages,
     Score,
-    answers_among,
-    calibration_report,
-    fit_calibration,
-    learn_order,
     mine_negatives,
     open_network,
     pipeline_candidates,
@@ -91,7 +85,8 @@ from training.hf import (
     trainer_arguments,
 )
 from training.negatives.gold import Gold, flattened
-from training.records import METRICS_FILE, environment, figure_at, numbers_of, write_metrics
+from training.plots import plot_records
+from training.records import METRICS_FILE, environment, numbers_of, write_metrics
 from training.settings import RERANKED, RankerTrainingSettings
 from training.starting_model import kept_parts, set_dropout
 
@@ -228,26 +223,6 @@ def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[st
         if "dev" in record and (record["step"] or record.get(START_RANKS))
     ]
     return max(measured, key=lambda record: record["dev"][metric], default=None)
-
-
-def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) -> None:
-    """Draw `metric` on dev over the epochs and how the negatives score: `metrics.png`, `.svg`."""
-    with figure_at(folder / "metrics", 1, 2, figsize=(10, 4)) as (_, (dev, scores)):
-        measured = [record for record in records if "dev" in record]
-        epochs = [record["epoch"] for record in measured]
-        values = [record["dev"][metric] for record in measured]
-        dev.plot(epochs, values, marker="o", label="re-ranked")
-        if "first_stage" in records[0]:
-            dev.axhline(records[0]["first_stage"][metric], color="grey", label="first stage")
-        dev.set(xlabel="epochs", ylabel=metric, title="Dev questions")
-        for record in records:
-            for judge, statistics in record.get("negatives", {}).items():
-                shares = {n: v for n, v in statistics.items() if n not in ("n", "mean")}
-                label = f"{judge}, epoch {record['epoch']:g}"
-                scores.plot(*zip(*shares.items(), strict=True), marker="o", label=label)
-        scores.set(xlabel="score", ylabel="share", title="How the negatives score")
-        for axes in (dev, scores):
-            axes.legend()
 
 
 @dataclass(eq=False)
@@ -795,9 +770,9 @@ def publish(
 ) -> None:
     """Write the model folder.
 
-    The ranker is the one that was best on dev, with the calibration, the weight of the first
-    stage's order and the learnt order that fit dev; without dev it is the last one, with none of
-    the three. All parts of the first stage's folder are copied unchanged.
+    The ranker is the one that was best on dev, with the weight of the first stage's order that fits
+    dev; without dev it is the last one, without a weight. All parts of the first stage's folder are
+    copied unchanged.
 
     Args:
         settings: Of the run.
@@ -820,13 +795,10 @@ def publish(
         part = best / MODEL_FOLDER
         record = best_record(records, settings.select_by)
         assert record is not None
-        use, order, fitted = _fitted(settings, data, prepared, best)
-        if order is not None:
-            use = dataclasses.replace(use, learned_order=order.save(part))
+        use, fitted = _fitted(settings, data, prepared, best)
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
         _say_what_training_did(records, record, settings.select_by)
         _say_what_ranking_does(fitted, settings.select_by)
-        _say_what_scores_are(fitted["calibration"], use)
     use.save(part)
     prepared.setup.biencoder.save(
         Path(settings.output),
@@ -840,12 +812,11 @@ def publish(
 
 def _fitted(
     settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
-) -> tuple[RankerSettings, LearnedOrder | None, dict[str, Any]]:
-    """Settings of the best ranker, its learnt order, and the results of fitting them.
+) -> tuple[RankerSettings, dict[str, Any]]:
+    """Settings of the best ranker with its weight, and the results of choosing that.
 
-    They are fitted on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`:
-    their order and their share of answers differ from the first stage's own. The order is None
-    unless it beats the weight on questions that it was not learnt from.
+    It is chosen on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`: their
+    order differs from the first stage's own.
     """
     setup = prepared.setup
     # A fusion was learnt from the vectors without the graph.
@@ -859,37 +830,21 @@ def _fitted(
     lists = candidate_lists(data, found, RERANKED, setup.passages)
     ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
     logits = lists.logits(ranker.logits)
-    answers = answers_among(found.found[:, : lists.depth], Gold.of(list(data.corpus), data.dev))
     metric = settings.select_by
     weight = FusionWeight.choose(lists, logits, metric)
-    by_hybrid = lists.values(lists.found, metric)
-    kept, order = weight.held_out, None
-    learned = learn_order(lists, logits, found.ranks, answers, metric, seed=settings.seed)
-    if learned is not None and fmean(learned[1]) > fmean(kept):
-        order, kept = learned
-    use = dataclasses.replace(
-        prepared.ranker.settings,
-        calibration=fit_calibration(logits, answers),
-        fusion_weight=weight.chosen,
-    )
-    in_pipeline = {
-        "hybrid": lists.metrics(lists.found, metric),
-        "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
-        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
-    }
-    gain = paired_randomisation(kept, by_hybrid)
     return (
-        use,
-        order,
+        dataclasses.replace(prepared.ranker.settings, fusion_weight=weight.chosen),
         {
-            "calibration": calibration_report(logits, answers),
             "weights": weight.tried,
-            "in_pipeline": in_pipeline,
-            "held_out": {
-                "weight": fmean(weight.held_out),
-                "learned_order": fmean(learned[1]) if learned else None,
+            "in_pipeline": {
+                "hybrid": lists.metrics(lists.found, metric),
+                "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
+                "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
             },
-            "gain": dataclasses.asdict(gain),
+            "held_out": fmean(weight.held_out),
+            "gain": dataclasses.asdict(
+                paired_randomisation(weight.held_out, lists.values(lists.found, metric))
+            ),
         },
     )
 
@@ -907,37 +862,14 @@ def _say_what_training_did(
         )
 
 
-def _say_what_scores_are(report: Mapping[str, float] | None, use: RankerSettings) -> None:
-    """Report how far scores are from probabilities, or that they cannot be calibrated."""
-    if use.calibration is None:
-        say(
-            "Scores cannot be calibrated: on dev no candidate answers, or higher scores do not "
-            "mean answers (calibrated: true will be refused)"
-        )
-    elif report is None:
-        say(
-            "How far calibrated scores are from probabilities is unknown: some fifths of dev "
-            "give no calibration for the others (calibrated: true is at your own risk)"
-        )
-    else:
-        say(
-            f"Calibrated, scores are off by {report['error']:.3f} on dev questions that they were "
-            f"not fitted on (expected calibration error; {report['uncalibrated']:.3f} as they "
-            f"are). A question's best candidate has {report['best_probability']:.2f} on average, "
-            f"and {report['best_answers']:.2f} of them answer"
-        )
-
-
 def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
     """Report what the pipeline gains by the ranker, or that it gains nothing."""
-    orders, held_out, gain = (fitted[each] for each in ("in_pipeline", "held_out", "gain"))
+    orders, gain = fitted["in_pipeline"], fitted["gain"]
     hybrid, alone = (orders[name][metric] for name in ("hybrid", "re_ranked"))
-    weight, learned = held_out["weight"], held_out["learned_order"]
-    by_order = "" if learned is None else f", {learned:.3f} with a learnt order"
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone. On questions held out from fitting: {weight:.3f} with a "
-        f"weighted fusion of both{by_order}. What is kept differs from hybrid by "
+        f"{alone:.3f} by the ranker alone. On questions held out from fitting: "
+        f"{fitted['held_out']:.3f} with a weighted fusion of both, which differs from hybrid by "
         f"{gain['difference']:+.3f}, p {gain['p']:.4f}. All dev questions were used to choose the "
         "epoch, so a test split is a better measure."
     )
@@ -951,7 +883,7 @@ def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
 _DESCRIPTION = """\
 Trains a cross-encoder on questions with known articles, with negatives drawn from what a bi-encoder
 ranks best. Writes a model folder that holds the bi-encoder as it was and the ranker. To compare
-strategies and numbers of negatives, seed by seed: python -m training.ablate_ranker."""
+strategies and numbers of negatives, seed by seed: python -m training.compare."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -967,7 +899,7 @@ def train(settings: RankerTrainingSettings) -> None:
         SettingsError: A setting does not fit the data or the run to resume, or another process
             trains into the output.
         CorpusError: A file cannot be read.
-        ModelError: A model or LightGBM cannot be loaded, or the output folder is not empty.
+        ModelError: A model cannot be loaded, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
 
@@ -975,7 +907,6 @@ def train(settings: RankerTrainingSettings) -> None:
         data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
         say_where_dev_is_learnt(settings, data)
         compute_as_begun(work)
-        load_lightgbm()  # fails now if it is missing, not after the training
         open_work_folder(work, fixed_by(settings, data))
         prepared = prepare(settings, data, work)
         records = train_ranker(settings, prepared, work)

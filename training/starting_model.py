@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +14,6 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
-from components.models.candidate_order import BOOSTER_FILE
-from components.models.cross_encoder import RankerSettings
 from components.models.encoding import (
     Tower,
     open_towers,
@@ -137,24 +133,6 @@ OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
 """Parts that a newly trained bi-encoder replaces or makes invalid; a ranker stays valid."""
 
 
-def for_another_first_stage(ranker: Path) -> Path | PartWriter:
-    """A ranker's part without its learnt order, which is valid for its own first stage only.
-
-    Args:
-        ranker: Folder of the part to copy.
-    """
-    settings = RankerSettings.load(ranker)
-    if settings.learned_order is None:
-        return ranker
-
-    def write(folder: Path) -> None:
-        order = shutil.ignore_patterns(BOOSTER_FILE)
-        shutil.copytree(ranker, folder, dirs_exist_ok=True, ignore=order)
-        replace(settings, learned_order=None).save(folder)
-
-    return write
-
-
 def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWriter]:
     """Parts of a model's folder to carry over; none from a model that is not Lexarbor's.
 
@@ -168,8 +146,6 @@ def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWri
     kept: dict[str, Path | PartWriter] = {
         part: folder / part for part in parts if part not in without
     }
-    if RANKER_PART in kept:
-        kept[RANKER_PART] = for_another_first_stage(folder / RANKER_PART)
     return kept
 
 

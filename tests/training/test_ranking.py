@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 from haystack.utils import ComponentDevice
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sentence_transformers import CrossEncoder
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
@@ -19,7 +17,6 @@ from slow_cases import slow
 from components.converters.statutes import StatuteConverter
 from components.embedders.graph import LegislativeGraphEmbedder
 from components.models.biencoder import BiEncoder
-from components.models.candidate_order import LearnedOrder
 from components.models.graph import LegislativeGraphEncoder
 from components.models.learned_fusion import FULL_COVERAGE
 from components.statutes.article import Article
@@ -33,15 +30,9 @@ from training.candidates import (
     DevLists,
     FirstStage,
     FusionWeight,
-    answers_among,
-    calibration_error,
-    calibration_report,
-    fit_calibration,
-    learn_order,
     mine_negatives,
     open_network,
     pipeline_candidates,
-    probabilities,
     stage_digest,
 )
 from training.data import TrainingData
@@ -309,7 +300,7 @@ def test_the_first_of_the_best_epochs_counts_and_chance_before_the_first_step_do
     assert best_record(records_of(HISTORY[:1]), "MRR@10") is None
 
 
-# Fusion and calibration
+# Fusion
 
 
 def test_a_question_does_not_choose_the_weight_that_it_is_measured_with():
@@ -328,89 +319,3 @@ def test_a_question_does_not_choose_the_weight_that_it_is_measured_with():
     assert chosen == [0.5 if n in by_ranker else 1.0 for n in range(12)]
     # The other folds choose 0 for the first one, which has nothing of what it needs.
     assert weight.held_out == [0.5 if n in by_first | by_ranker else 1.0 for n in range(12)]
-
-
-def ordered(n: int) -> tuple[DevLists, dict[str, NDArray[np.float32]], NDArray[np.bool_]]:
-    """Questions of two candidates: the one that the list "dense" ranks first is the answer."""
-    questions = [Question(f"q{each}", f"case {each}", ("a1",)) for each in range(n)]
-    first = np.arange(n) % 2 == 0
-    found = [["a1", "a0"] if each else ["a0", "a1"] for each in first]
-    ranks = np.where(first[:, None], [1, 2], [2, 1]).astype(np.float32)
-    answers = np.stack([first, ~first], axis=1)
-    return DevLists(questions, found, ArticlePairs.of([], []), 2), {"dense": ranks}, answers
-
-
-def test_an_order_is_learnt_and_measured_on_other_questions():
-    lists, ranks, answers = ordered(200)
-    logits = np.zeros((200, 2), np.float32)
-    learnt = learn_order(lists, logits, ranks, answers, "MRR@2", seed=0)
-    assert learnt is not None
-    order, values = learnt
-    assert order.lists == ("dense",)
-    assert values == [1.0] * 200
-    # The logits identify the answers of the first fold only, so only an order learnt from that fold
-    # is right there.
-    first_fold = np.arange(200) % 5 == 0
-    logits = np.where(answers & first_fold[:, None], 1, 0).astype(np.float32)
-    nothing = {"dense": np.full((200, 2), np.nan, np.float32)}
-    alone = learn_order(lists, logits, nothing, answers, "MRR@2", seed=0)
-    assert alone is not None
-    assert np.mean(np.array(alone[1])[first_fold]) < 0.9
-    places = np.arange(2)
-    right = [
-        answers[row][alone[0].ranked(LearnedOrder.table(logits[row], places, {"dense": own}))[0]]
-        for row, own in enumerate(nothing["dense"])
-        if first_fold[row]
-    ]
-    assert all(right)
-
-
-def test_no_order_is_learnt_from_few_questions():
-    lists, ranks, answers = ordered(60)
-    assert learn_order(lists, np.zeros((60, 2)), ranks, answers, "MRR@2", seed=0)
-    answers[:11] = False
-    assert learn_order(lists, np.zeros((60, 2)), ranks, answers, "MRR@2", seed=0) is None
-
-
-def sample(n: int, scale: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(seed)
-    logits = random.normal(0, 3, n).astype(np.float32)
-    return logits, random.random(n) < probabilities(scale * logits + offset)
-
-
-def test_what_reads_the_same_as_an_answer_answers_too():
-    texts = ["Rent is due monthly.", "The roof is kept whole.", "rent is  due monthly.", "Dogs."]
-    law = [Article(f"a{n}", f"{n}", "Housing Code", (), text) for n, text in enumerate(texts)]
-    asked = [Question("q0", "When?", ("a0",)), Question("q1", "Who?", ("a3", "a1"))]
-    found = np.array([[1, 2, 0], [3, 0, 1]])
-    answers = answers_among(found, Gold.of(law, asked))
-    assert answers.tolist() == [[False, True, True], [True, False, True]]
-
-
-@given(st.lists(st.tuples(st.floats(-50, 50), st.booleans()), max_size=30))
-def test_whatever_dev_says_it_is_finite_and_keeps_the_order(pairs):
-    logits = np.array([logit for logit, _ in pairs], np.float32)
-    fitted = fit_calibration(logits, np.array([answer for _, answer in pairs], bool))
-    if fitted is not None:
-        assert 0 < fitted.scale < np.inf
-        assert np.isfinite(fitted.offset)
-
-
-def test_the_error_is_the_gap_between_said_and_seen():
-    answers = np.arange(100) % 4 == 0
-    assert calibration_error(np.full(100, 0.25), answers) == pytest.approx(0)
-    assert calibration_error(np.full(100, 0.85), answers) == pytest.approx(0.6)
-    # In whatever order those of equal probability come.
-    assert calibration_error(np.full(100, 0.25), np.sort(answers)) == pytest.approx(0)
-    said = np.repeat([0.1, 0.9], 50).reshape(10, 10)
-    seen = said > 0.5
-    assert calibration_error(said, seen) == pytest.approx(0.1)
-    assert calibration_error(said, ~seen) == pytest.approx(0.9)
-
-
-def test_a_calibration_is_measured_on_other_questions_and_helps():
-    logits, answers = sample(4_000, 0.5, -2.0)
-    report = calibration_report(logits.reshape(200, 20), answers.reshape(200, 20))
-    assert report is not None
-    assert report["error"] < 0.05 < 0.2 < report["uncalibrated"]
-    assert abs(report["best_probability"] - report["best_answers"]) < 0.1
