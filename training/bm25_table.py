@@ -301,7 +301,7 @@ def _table(settings: Bm25TableSettings) -> None:
             means = np.array([row[GRID_METRIC]["mean"] for row in measured["rows"]])
             values, title = means.reshape(len(GRID_K1), len(GRID_B)), _measured_on(measured)
             stem = output.with_suffix("")
-            plots.plot_heat(stem, values, GRID_K1, GRID_B, metric=GRID_METRIC, title=title)
+            plots.plot_heat(stem, values.tolist(), GRID_K1, GRID_B, metric=GRID_METRIC, title=title)
 
 
 def measure(settings: Bm25TableSettings) -> dict[str, Any]:

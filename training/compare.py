@@ -61,8 +61,9 @@ from training.data import (
     trainings_on,
     unseen,
 )
-from training.loop import Vectors, fit, take_device
+from training.loop import fit, take_device
 from training.negatives.curriculum import CurriculumSettings
+from training.objective import Vectors
 from training.records import environment
 from training.settings import (
     CusinesSettings,
@@ -984,7 +985,7 @@ def _trained_on(
     prepared = ranker.prepare_on(setup, settings, data, opened)
     records = ranker.train_ranker(settings, prepared, work)
     best = ranker.best_folder(work, records, settings.select_by)
-    record = candidates.best_record(records, settings.select_by)
+    record = ranker.best_record(records, settings.select_by)
     assert best is not None and record is not None
     names = ("step", "epoch", "loss", "first_stage", "dev", "negatives")
     epochs = rounded([{n: each[n] for n in names if n in each} for each in records])
