@@ -52,7 +52,7 @@ Article = dict[str, Any]
 def short_pauses(monkeypatch) -> None:
     """Nobody waits for an engine that a test has broken."""
     monkeypatch.setattr("pipelines.engines.INDEXING", (0.01, 0.02))
-    monkeypatch.setattr("pipelines.binding.ASKING", (0.01,))
+    monkeypatch.setattr("pipelines.loading.ASKING", (0.01,))
 
 
 # Milvus Lite takes seconds for each folder: what the classes' own tests say of it alike is `slow`.

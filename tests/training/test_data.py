@@ -248,7 +248,7 @@ def made(learnt_law: Path, tmp_path: Path) -> Made:
     """`made(name, data=..., **config)`: a model folder, as its manifest tells, of that law."""
 
     def folder(name: str, questions: str | None = None, **config: Any) -> Path:
-        questions = questions or Dataset.read(str(learnt_law)).given.questions_sha256
+        questions = questions or Dataset(str(learnt_law)).given.questions_sha256
         path = tmp_path / name
         path.mkdir()
         sides = dict.fromkeys(("query", "passage"), "biencoder/query")

@@ -201,16 +201,12 @@ def test_the_lists_are_those_of_the_pipeline(
     stage = FirstStage.search(biencoder, data, 5)
     found = pipeline_candidates(stage, data, biencoder, None)
     assert found.questions == data.dev
-    assert list(found.ranks) == ["bm25", "division", "dense"]
     covered = []
-    for row, (question, positions) in enumerate(zip(data.dev, found.found.tolist(), strict=True)):
+    for question, positions in zip(data.dev, found.found.tolist(), strict=True):
         expected = ask(pipeline, question.text, top_k=RERANKED)["documents"]
         assert [data.corpus.ids[position] for position in positions] == [
             each["id"] for each in expected
         ]
-        for name, ranks in found.ranks.items():
-            in_use = [each["ranks"].get(name, np.nan) for each in expected]
-            assert ranks[row].tolist() == pytest.approx(in_use, nan_ok=True)
         first = data.corpus[positions[0]]
         covered.append(coverage(question.text, f"{' '.join(first.headings)} {first.text}", "en"))
     assert min(covered) < FULL_COVERAGE  # so that what weight BM25 has is seen in the order
