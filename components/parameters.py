@@ -78,10 +78,7 @@ def checked_device(component: str, device: object) -> ComponentDevice | None:
             component.
     """
     if device is not None and not isinstance(device, ComponentDevice):
-        raise TypeError(
-            f"{component}.device must be a ComponentDevice or None, got {device!r}. Write it as "
-            'ComponentDevice.from_str("cpu").'
-        )
+        raise TypeError(f'{component}.device must be a ComponentDevice, such as from_str("cpu").')
     return device
 
 
@@ -98,8 +95,7 @@ def checked_top_k(component: str, top_k: object, *, at_least: int) -> int:
     if not isinstance(top_k, int) or isinstance(top_k, bool):
         raise TypeError(f"{component}.top_k must be a whole number, got {top_k!r}.")
     if not at_least <= top_k <= _MOST:
-        shown = top_k if abs(top_k) <= _MOST else "a longer number"
-        raise ValueError(f"{component}.top_k must be {at_least} to {_MOST:,}, got {shown}.")
+        raise ValueError(f"{component}.top_k must be {at_least} to {_MOST:,}.")
     return top_k
 
 
@@ -179,12 +175,7 @@ def check_documents(component: str, documents: object) -> None:
     if not isinstance(documents, list) or not all(
         isinstance(document, Document) for document in documents
     ):
-        raise TypeError(
-            f"{component} takes a list of Documents; for a question use StatuteTextEmbedder."
-        )
+        raise TypeError(f"{component} takes Documents; StatuteTextEmbedder takes questions.")
     for document in documents:
         if not document.content or document.content.isspace():
-            raise ValueError(
-                f"document '{document.id}' has no content, so there is nothing to embed. "
-                "Give it text or leave it out."
-            )
+            raise ValueError(f"document '{document.id}' has no content to embed. Leave it out.")

@@ -19,7 +19,6 @@ looked up. Its key is read from LEXARBOR_GENERATOR_KEY; without --generator noth
 from __future__ import annotations
 
 import argparse
-import calendar
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -31,8 +30,6 @@ from pipelines.command_line import DONE, FAILED, say, show
 SHOWN_CHARS = 600
 WIDTH = 100
 
-_NOT_BINDING = ("repealed", "not yet in force")
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
@@ -42,29 +39,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("ask", "Ask a question in plain words.", __doc__)
-    parser.add_argument("question", help="in quotes")
-    parser.add_argument(
+    add = parser.add_argument
+    add("question", help="in quotes")
+    add(
         "--pipeline",
         metavar="NAME",
         help=f"{command_line.PIPELINE_NAMES} (default: hybrid; lexical for a store of text alone)",
     )
     command_line.add_store(parser)
-    parser.add_argument(
-        "--top-k",
-        type=command_line.positive,
-        default=10,
-        metavar="N",
-        help="how many articles (default: 10)",
-    )
-    parser.add_argument(
+    add("--top-k", type=command_line.positive, default=10, metavar="N", help="default: 10 articles")
+    add(
         "--as-of",
         type=command_line.as_of,
         metavar="DAY|any|today",
         help="the law of that day (2024-02-29); 'any' also finds repealed law (default: today)",
     )
     command_line.add_generator(parser)
-    parser.add_argument("--full", action="store_true", help="print the whole text of every article")
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    add("--full", action="store_true", help="print the whole text of every article")
+    add("--json", action="store_true", help="print the answer as JSON")
     options = parser.parse_args(arguments)
     command_line.check_generator(parser, options)
     return options
@@ -95,36 +87,28 @@ def _ask(options: argparse.Namespace) -> int:
     if "missing" in answer:
         say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
     if "not_followed" in answer:
-        say(
-            f"Not looked up, or not in full: {'; '.join(answer['not_followed'])}. "
-            "A number that is not read whole is not guessed, and a question can be too long."
-        )
+        say(f"Not looked up, or not in full: {'; '.join(answer['not_followed'])}.")
     if "corrections" in answer:
         pairs = (f"“{new}” for “{old}”" for old, new in answer["corrections"].items())
         say(f"Searched in another spelling: {', '.join(pairs)}.")
     left_out = answer.get("left_out", [])
     if left_out and "answer" not in answer:  # an answer has its own notice
-        on = answer.get("as_of")
-        by_day = [each for each in left_out if on and each["state"] in _NOT_BINDING]
-        if by_day:
-            say(
-                f"Named in the question, and not in force on {_spelled(on)}: "
-                f"{'; '.join(map(_left_out, by_day))}. --as-of DAY finds it as it was then."
-            )
-        if by_filters := [each for each in left_out if each not in by_day]:
-            named = "; ".join(f"{each['law']}, {each['number']}" for each in by_filters)
-            say(f"Named in the question, and left out by the pipeline's filters: {named}.")
+        say(
+            "Named in the question, and left out by the day or the pipeline's filters: "
+            f"{'; '.join(map(_left_out, left_out))}. --as-of DAY chooses another day."
+        )
     if "languages" in answer:
         say(
             f"The articles found are in another language ({', '.join(answer['languages'])}) than "
-            "the question seems to be. Asked in theirs, it may find more."
+            "the question seems to be."
         )
     if options.json:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED
     written = [answer_lines(answer["answer"])] if "answer" in answer else []
     if answer["documents"]:
-        written.append(_written(answer["documents"], options.full))
+        entries = enumerate(answer["documents"], start=1)
+        written += [_entry(place, document, options.full) for place, document in entries]
     elif not (left_out or "missing" in answer):
         say("Nothing was found. Try other words.")
     if any(written):
@@ -133,17 +117,14 @@ def _ask(options: argparse.Namespace) -> int:
 
 
 def _left_out(article: Mapping[str, Any]) -> str:
-    """An article that was not in force on the day, and when it was."""
-    if article["state"] == "repealed":
-        when = "repealed"
-        if article["valid_to"]:
-            when += f"; last day in force {_spelled(article['valid_to'])}"
-        if "replaced_by" in article:
-            when += f"; in its place: {article['replaced_by']['number']}"
-    elif article["earlier_text"] == "none":
-        when = f"not yet in force; from {_spelled(article['valid_from'])}"
-    else:
-        when = f"this wording applies from {_spelled(article['valid_from'])}"
+    """An article that was left out, and when it is in force."""
+    when = article["state"]
+    if article["state"] == "repealed" and article["valid_to"]:
+        when += f"; last day in force {article['valid_to']}"
+    if "replaced_by" in article:
+        when += f"; in its place: {article['replaced_by']['number']}"
+    if article["state"] == "not yet in force":
+        when = f"this wording applies from {article['valid_from']}"
     return f"{article['law']}, {article['number']} ({when})"
 
 
@@ -153,24 +134,10 @@ def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:
     if not (wording["valid_from"] or wording["valid_to"]):
         when = "another wording, without dates"
     elif is_earlier(wording, article):
-        when = f"earlier wording, until {_spelled(wording['valid_to'])}"
+        when = f"earlier wording, until {wording['valid_to']}"
     else:
-        when = f"later wording, from {_spelled(wording['valid_from'])}"
+        when = f"later wording, from {wording['valid_from']}"
     return f"{when} [{wording['id']}]"
-
-
-def _spelled(day: object) -> str:
-    """A day of an article, spelled out."""
-    from components.converters.articles import day_of
-
-    of = day_of(day)
-    return f"{of.day} {calendar.month_name[of.month]} {of.year}" if of else str(day)
-
-
-def _written(documents: list[dict[str, Any]], full: bool) -> str:
-    return "\n\n".join(
-        _entry(place, document, full) for place, document in enumerate(documents, start=1)
-    )
 
 
 def _entry(place: int, document: Mapping[str, Any], full: bool) -> str:

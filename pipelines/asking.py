@@ -30,8 +30,8 @@ from components.retrievers.validity import (
 )
 from components.statutes.lexical import in_another_language
 from components.statutes.question import QuestionError, clean_question
+from components.stores.database import StoreError
 from components.stores.filters import check_filters, plain_filters
-from components.stores.rows import StoreError
 from pipelines.checking import LoadingError, check_stores
 
 
@@ -119,7 +119,7 @@ def _marked(statement: Mapping[str, Any]) -> str:
 _OWN_ERRORS = (FilterError, ModelError, QuestionError, StoreError, VectorError)
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _RANKING_FIELDS = ("n_candidates", "n_ranked")
-LEFT_OUT_FIELDS = (
+_LEFT_OUT_FIELDS = (
     *("id", "law", "number", "state", "valid_from", "valid_to", "earlier_text", "replaced_by"),
 )
 _WORDING_FIELDS = ("id", "valid_from", "valid_to")
@@ -200,7 +200,7 @@ def ask(
         VectorError: the store's vectors are another model's.
         PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct)
     with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -216,7 +216,7 @@ async def ask_async(
     correct: bool = True,
 ) -> Answer:
     """`ask` without blocking the event loop."""
-    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, None, correct)
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -244,7 +244,7 @@ async def stream(
     Raises:
         The errors of `ask`; those of the arguments before anything is yielded.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct)
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
     async def forward(chunk: StreamingChunk) -> None:
@@ -291,12 +291,9 @@ class _Asking:
         top_k: int | None,
         filters: Mapping[str, Any] | None,
         as_of: date | str | None,
-        states_on: date | None = None,
-        *,
-        correct: bool = True,
+        states_on: date | None,
+        correct: bool,
     ) -> None:
-        if states_on is not None and type(states_on) is not date:
-            raise LoadingError(f"states_on must be a datetime.date, not {states_on!r}.")
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=1)
         if filters:
@@ -315,10 +312,10 @@ class _Asking:
         # A pipeline that reports no corrections makes none.
         if not correct and "corrections" in pipeline.metadata["outputs"]:
             _give(self.data, _declared(pipeline, "inputs", "correct"), False)
-        self._sockets = {"documents": declared_output(pipeline, "documents")}
-        for name in ("answers", "ranking", "missing", "left_out", "not_followed", "corrections"):
-            if name in pipeline.metadata["outputs"]:
-                self._sockets[name] = declared_output(pipeline, name)
+        self._sockets = {
+            name: declared_output(pipeline, name)
+            for name in ("documents", *pipeline.metadata["outputs"])
+        }
         # Others than retrievers use the day only for states: a prompt, an answer.
         choosing = _choosing(pipeline)
         days = (each for each in _given(pipeline, "as_of") if each.split(".")[0] not in choosing)
@@ -341,29 +338,26 @@ class _Asking:
         }
         if "documents" not in found:
             raise LoadingError(
-                f"The pipeline {_name(self._pipeline)}: outputs.documents names "
-                f"{'.'.join(self._sockets['documents'])}, which returned nothing for this "
+                f"The pipeline {_name(self._pipeline)}: outputs.documents did not run for this "
                 "question. Name a component that always runs."
             )
         if not found["documents"]:
             check_stores(self._pipeline)
         took = (time.perf_counter() - self._start) * 1000
-        documents = [self._plain(each) for each in found["documents"]]
+        on, ranking = self._states_on, found.get("ranking")
+        documents = [found_article(each, on) for each in found["documents"]]
         answer = {
             "question": self._question,
             "pipeline": _name(self._pipeline),
             "took_ms": round(took, 1),
             "documents": documents,
         }
-        if self._as_of is not None:
-            answer["as_of"] = self._as_of.isoformat()
-        if "ranking" in found:
-            answer["ranking"] = {each: found["ranking"][each] for each in _RANKING_FIELDS}
-        left_out = [self._plain(each) for each in found.get("left_out", [])]
         optional = {
+            "as_of": self._as_of and self._as_of.isoformat(),
+            "ranking": ranking and {field: ranking[field] for field in _RANKING_FIELDS},
             "missing": found.get("missing"),
             "left_out": [
-                {name: each[name] for name in LEFT_OUT_FIELDS if name in each} for each in left_out
+                as_left_out(found_article(each, on)) for each in found.get("left_out", [])
             ],
             "not_followed": found.get("not_followed"),
             "corrections": found.get("corrections"),
@@ -373,9 +367,6 @@ class _Asking:
         for written in found.get("answers", [])[:1]:
             answer["answer"] = {"text": written.data, **written.meta}
         return cast(Answer, answer)
-
-    def _plain(self, document: Document) -> dict[str, Any]:
-        return found_article(document, self._states_on)
 
 
 def declared_output(pipeline: Pipeline, name: str) -> tuple[str, str]:
@@ -405,6 +396,11 @@ def run(
     with _full_messages(pipeline):
         outputs: dict[str, dict[str, Any]] = pipeline.run(data, include_outputs_from=components)
     return outputs
+
+
+def as_left_out(article: Mapping[str, Any]) -> dict[str, Any]:
+    """What `found_article` returns, as one of `left_out`."""
+    return {name: article[name] for name in _LEFT_OUT_FIELDS if name in article}
 
 
 def found_article(document: Document, on: date) -> dict[str, Any]:
@@ -439,10 +435,8 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     if wordings := articles.wordings_of(meta):
         found["wordings"] = [{key: each.get(key) for key in _WORDING_FIELDS} for each in wordings]
     if "neighbours" in meta:
-        found["neighbours"] = [
-            {key: each.get(key) for key in _NEIGHBOUR_FIELDS}
-            for each in articles.neighbours_of(meta)
-        ]
+        near = articles.neighbours_of(meta)
+        found["neighbours"] = [{key: each.get(key) for key in _NEIGHBOUR_FIELDS} for each in near]
     return found
 
 
@@ -485,19 +479,12 @@ def _give(data: dict[str, dict[str, Any]], targets: Iterable[str], value: Any) -
 
 
 def _choosing(pipeline: Pipeline) -> set[str]:
-    """The components that have a parameter `as_of`, and so leave out what was not in force.
+    """The components that leave out what was not in force, by their parameter `as_of`.
 
-    These are those that the file names under `inputs.as_of`, and also those under `inputs.filters`,
-    since a file may be older than the parameter.
+    These stand under `inputs.as_of` or, in a file older than the parameter, `inputs.filters`.
     """
-    declared, others = (
-        {target.split(".")[0] for target in _given(pipeline, name)} for name in ("as_of", "filters")
-    )
-    others -= declared
-    if others:
-        sockets = pipeline.inputs()
-        others = {name for name in others if "as_of" in sockets.get(name, {})}
-    return {name for name in declared | others if hasattr(pipeline.get_component(name), "as_of")}
+    named = {t.split(".")[0] for name in ("as_of", "filters") for t in _given(pipeline, name)}
+    return {name for name in named if hasattr(pipeline.get_component(name), "as_of")}
 
 
 def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
@@ -509,11 +496,7 @@ def _day_searched(pipeline: Pipeline, as_of: str | None) -> date | None:
     choosing = sorted(_choosing(pipeline))
     if not choosing and not _given(pipeline, "filters"):
         if as_of not in (None, ANY):
-            raise LoadingError(
-                f"The pipeline {_name(pipeline)} declares no inputs.as_of and no inputs.filters, "
-                "so it cannot search the law of a day. Add one of them to the file's 'inputs' as "
-                "component.socket, and load it with load_pipeline."
-            )
+            _declared(pipeline, "inputs", "as_of")
         return None
     retriever: Any = pipeline.get_component(choosing[0]) if choosing else None
     return asked_day("ask", as_of or (TODAY if retriever is None else retriever.as_of))
@@ -548,7 +531,7 @@ def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:
     targets: list[str] = pipeline.metadata.get(side, {}).get(name, [])
     if not targets:
         raise LoadingError(
-            f"The pipeline {_name(pipeline)} declares no {side}.{name}. Add it "
-            f"to the file's '{side}' as component.socket, and load it with load_pipeline."
+            f"The pipeline {_name(pipeline)} declares no {side}.{name}. Add it to the file's "
+            f"'{side}' as component.socket."
         )
     return targets

@@ -26,7 +26,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
     from components.builders.citation_auditor import CitationAuditor
-    from components.statutes.replies.checked import AuditedCitation
+    from components.statutes.replies.auditing import AuditedCitation
 
 LARGEST_FILE = 20_000_000
 """The largest file that is read, in bytes; of a .docx also unpacked."""
@@ -57,11 +57,6 @@ _NOTES_OF = "http://schemas.openxmlformats.org/officeDocument/2006/relationships
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
-    return command_line.run(lambda: _audit(options))
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("audit", "Check the citations of a document.", __doc__)
     parser.add_argument("file", metavar="FILE", help="the document, or - for standard input")
     parser.add_argument(
@@ -75,7 +70,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         help="the day on which the law should be in force (default: today)",
     )
     parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    return command_line.run(lambda: _audit(options))
 
 
 def _audit(options: argparse.Namespace) -> int:
@@ -135,18 +131,12 @@ def audit(text: str, auditor: CitationAuditor, as_of: str = "today") -> dict[str
 
 
 def _plain(citation: AuditedCitation) -> dict[str, Any]:
-    from components.statutes.replies.checked import FALSE
+    from components.statutes.replies.auditing import FALSE
 
-    return {
-        "start": citation.start,
-        "end": citation.end,
-        "text": citation.text,
-        "verdict": citation.verdict,
-        "false": citation.verdict in FALSE,
-        "ids": list(citation.ids),
-        **({"law": citation.law} if citation.law else {}),
-        **({"why": citation.why} if citation.why else {}),
-    }
+    fields = asdict(citation)
+    ids, law, why = fields.pop("ids"), fields.pop("law"), fields.pop("why")
+    fields |= {"false": citation.verdict in FALSE, "ids": list(ids)}
+    return fields | ({"law": law} if law else {}) | ({"why": why} if why else {})
 
 
 @dataclass(frozen=True)
@@ -196,20 +186,16 @@ def read_document(name: str) -> ReadDocument:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    for start, kind in (
-        (b"%PDF", "a PDF"),
-        (b"PK\x03\x04", "a packed file"),
-        (b"\xd0\xcf", "a .doc"),
-    ):
+    kinds = {b"%PDF": "a PDF", b"PK\x03\x04": "a packed file", b"\xd0\xcf": "a .doc"}
+    for start, kind in kinds.items():
         if data.startswith(start):
             raise LoadingError(f"{name} is {kind}. Save it as .docx, .md or .txt.")
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         return data.decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise LoadingError(
-            f"{name} is not text in UTF-8 (byte {error.start:,}). Save it as UTF-8."
-        ) from error
+        where = f"byte {error.start:,}"
+        raise LoadingError(f"{name} is not text in UTF-8 ({where}). Save it as UTF-8.") from error
 
 
 def _docx_text(name: str) -> str:

@@ -64,8 +64,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     if plan.asks_engine:
         raise LoadingError(
             f"The pipeline {options.pipeline} asks an engine, which keeps no threshold. Calibrate "
-            "on a store under the same model (python -m pipelines.index --corpus ... --store "
-            "FILE), and name the threshold that is printed in the pipeline's file."
+            "on a store, and write the threshold into the pipeline's file."
         )
     path = Path(plan.store)
     questions = read_questions(
@@ -81,9 +80,7 @@ def _calibrate(options: argparse.Namespace) -> int:
         low, high = found.separation.intervals["auc"]
         say(
             f"The {found.scorer.stage} score does not tell questions with an answer from those "
-            f"without: AUC {low:.3f} to {high:.3f}, J of questions held out "
-            f"{found.separation.held_out.j:+.3f}. No threshold is written. Train the model on "
-            "this law, take a pipeline with a ranker, or give more questions."
+            f"without (AUC {low:.3f} to {high:.3f}). No threshold is written."
         )
         return FAILED
     with closing(StatuteDocumentStore(str(path))) as store:
@@ -101,12 +98,12 @@ def _table(result: dict[str, Any]) -> str:
         "",
         f"{'questions':<26}{'n':>6}{'median':>9}{'nothing found':>15}",
     ]
-    for kind, of in result["kinds"].items():
-        if of["n"]:
-            shares = f"{of['median']:>9.3f}{of['nothing_found']:>15.3f}"
-            lines.append(f"{kind:<26}{of['n']:>6}{shares}")
-        if of["n_without_score"]:
-            lines.append(f"  left out, since no article was read: {of['n_without_score']}")
+    for kind, counts in result["kinds"].items():
+        if counts["n"]:
+            shares = f"{counts['median']:>9.3f}{counts['nothing_found']:>15.3f}"
+            lines.append(f"{kind:<26}{counts['n']:>6}{shares}")
+        if counts["n_without_score"]:
+            lines.append(f"  left out, since no article was read: {counts['n_without_score']}")
     intervals = result["intervals"]
     low, high = intervals["auc"]
     lines += [

@@ -33,8 +33,7 @@ from pipelines.loading import Scorer, load_pipeline, scorer_of
 
 Interval = tuple[float, float]
 
-_SAMPLES = 10_000
-_BLOCK = 2_000_000  # numbers drawn at a time
+_SAMPLES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,31 +159,16 @@ def separation(scores: ArrayLike, answerable: ArrayLike, groups: Sequence[str]) 
     )
 
 
-_Shares = dict[str, NDArray[np.float64]]
-
-
-def _shares(right: Any, with_answer: Any, refused: Any, without: Any) -> _Shares:
-    """Each number of `Decided`, NaN if undefined, and J, from numbers of questions."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        recall, nothing_recall = np.divide(right, with_answer), np.divide(refused, without)
-        return {
-            "precision": np.divide(right, right + without - refused),
-            "recall": recall,
-            "nothing_precision": np.divide(refused, refused + with_answer - right),
-            "nothing_recall": nothing_recall,
-            "j": recall + nothing_recall - 1,
-        }
-
-
 def _decided(answered: NDArray[np.bool_], kinds: NDArray[np.bool_]) -> Decided:
-    right, refused = (answered & kinds).sum(), (~answered & ~kinds).sum()
-    shares = _shares(right, kinds.sum(), refused, (~kinds).sum())
-    values: dict[str, Any] = {
-        name: None if np.isnan(share) else float(share)
-        for name, share in shares.items()
-        if name != "j"
-    }
-    return Decided(**values)
+    right, refused = int((answered & kinds).sum()), int((~answered & ~kinds).sum())
+    n_answered, n_with = int(answered.sum()), int(kinds.sum())
+    n_refused, n_without = len(kinds) - n_answered, len(kinds) - n_with
+    return Decided(
+        precision=right / n_answered if n_answered else None,
+        recall=right / n_with,
+        nothing_precision=refused / n_refused if n_refused else None,
+        nothing_recall=refused / n_without,
+    )
 
 
 def _intervals(
@@ -197,34 +181,29 @@ def _intervals(
 
     The number of groups of each kind stays the same, since the author of the set decided it.
     """
-    sides = []
-    for kind in (kinds, ~kinds):
-        members, group = np.unique(names[kind], return_inverse=True)
-        rows = (group == np.arange(len(members))[:, None]).astype(np.float64)  # [n_groups, n_rows]
-        sides.append((rows, numbers[kind], answered[kind] == kinds[kind]))
-    (pos_rows, pos, right), (neg_rows, neg, refused) = sides
-    wins = np.greater.outer(pos, neg) + np.equal.outer(pos, neg) / 2
-    pairs = pos_rows @ wins @ neg_rows.T  # [n_groups, n_groups]
     generator = np.random.default_rng(0)
-    drawn: dict[str, list[NDArray[np.float64]]] = {}
-    n_drawn = max(1, min(_SAMPLES, _BLOCK // len(numbers)))
-    for start in range(0, _SAMPLES, n_drawn):
-        n = min(n_drawn, _SAMPLES - start)
-        # How often each group is drawn, [n, n_groups].
-        with_answer, without = (
-            generator.multinomial(len(rows), [1 / len(rows)] * len(rows), n)
-            for rows in (pos_rows, neg_rows)
-        )
-        n_with, n_without = with_answer @ pos_rows.sum(axis=1), without @ neg_rows.sum(axis=1)
-        shares = _shares(
-            *(with_answer @ (pos_rows @ right), n_with, without @ (neg_rows @ refused), n_without)
-        )
-        shares["auc"] = ((with_answer @ pairs) * without).sum(axis=1) / (n_with * n_without)
-        for name, values in shares.items():
-            drawn.setdefault(name, []).append(values)
+    weights = []  # of each kind, how often a row is drawn: [n_samples, n_rows]
+    for kind in (kinds, ~kinds):
+        group = np.unique(names[kind], return_inverse=True)[1]
+        n_groups = int(group.max()) + 1
+        drawn = generator.multinomial(n_groups, np.full(n_groups, 1 / n_groups), _SAMPLES)
+        weights.append(drawn[:, group].astype(np.float64))
+    positive, negative = weights
+    n, m = positive.sum(axis=1), negative.sum(axis=1)
+    right, refused = positive @ answered[kinds], negative @ ~answered[~kinds]
+    wins = np.greater.outer(numbers[kinds], numbers[~kinds]).astype(np.float64)
+    wins += np.equal.outer(numbers[kinds], numbers[~kinds]) / 2
+    with np.errstate(invalid="ignore"):
+        shares = {
+            "precision": right / (right + m - refused),
+            "recall": right / n,
+            "nothing_precision": refused / (refused + n - right),
+            "nothing_recall": refused / m,
+            "j": right / n + refused / m - 1,
+            "auc": ((positive @ wins) * negative).sum(axis=1) / (n * m),
+        }
     intervals = {}
-    for name, parts in drawn.items():
-        values = np.concatenate(parts)
+    for name, values in shares.items():
         there = values[~np.isnan(values)]  # without any, the interval is the whole range
         low, high = np.quantile(there, [0.025, 0.975]) if len(there) else (0.0, 1.0)
         intervals[name] = (float(low), float(high))
@@ -232,8 +211,6 @@ def _intervals(
 
 
 # A question with an answer becomes one without, by taking articles out of the law.
-
-_FETCHED = 500  # documents held at a time
 
 
 def answers_taken_out(
@@ -263,8 +240,8 @@ def answers_taken_out(
         place: set() for document in relevant for place in _places(document)
     }
     keys = store.keys_matching(None)
-    for start in range(0, len(keys), _FETCHED):
-        for document in store.fetch(keys[start : start + _FETCHED]):
+    for start in range(0, len(keys), 500):
+        for document in store.fetch(keys[start : start + 500]):
             for place in _places(document):
                 if place in sharing:
                     sharing[place].add(document.id)
@@ -329,10 +306,9 @@ class Calibration:
     @property
     def how(self) -> Unanswerable:
         """The kind of questions without an answer."""
-        kinds = {scored.kind for scored in self.scored}
-        if {_MARKED, _TAKEN_OUT} <= kinds:
-            return "both"
-        return "marked" if _MARKED in kinds else "taken out"
+        if not self.n(_MARKED):
+            return "taken out"
+        return "both" if self.n(_TAKEN_OUT) else "marked"
 
     def n(self, kind: str) -> int:
         """How many questions of a kind have a score."""
@@ -377,10 +353,10 @@ def calibrate(
         runs.append((_ANSWERABLE if question.answerable else _MARKED, question, None))
         if question.id in taken:
             runs.append((_TAKEN_OUT, question, without(taken[question.id])))
-    scored: list[Scored] = []
-    n_without_score: Counter[str] = Counter()
     retriever: Any = pipeline.get_component(scorer.component)
     answered = retriever.answered_questions() if scorer.stage == "answered" else None
+    scored: list[Scored] = []
+    n_without_score: Counter[str] = Counter()
     for kind, question, filters in tqdm(runs, desc=f"Asking {name}", disable=None):
         text = normalised(question.text)
         if answered is not None:
@@ -394,19 +370,18 @@ def calibrate(
             scored.append(Scored(text, kind, score))
     has_answer = [each.kind == _ANSWERABLE for each in scored]
     texts = [each.question for each in scored]
-    for with_answer, which in ((True, "with an answer"), (False, "without an answer")):
-        of_kind = [text for text, has in zip(texts, has_answer, strict=True) if has == with_answer]
-        _check_enough(f"{which} that got a score", of_kind, split)
+    for wanted, which in ((True, "with"), (False, "without")):
+        of_kind = [text for text, has in zip(texts, has_answer, strict=True) if has == wanted]
+        _check_enough(f"{which} an answer that got a score", of_kind, split)
     measured = separation([each.score for each in scored], has_answer, texts)
     return Calibration(str(pipeline.metadata["name"]), scorer, scored, n_without_score, measured)
 
 
 def _check_enough(which: str, texts: Sequence[str], split: str) -> None:
-    different = len(set(texts))
-    if different < _FEWEST:
+    if (different := len(set(texts))) < _FEWEST:
         raise LoadingError(
-            f"There are {different} different questions {which} in {spoken(split)}; {_FEWEST} are "
-            "needed, or the threshold would be a guess. Take another split, or more questions."
+            f"There are {different} different questions {which} in {spoken(split)}; a threshold "
+            f"needs {_FEWEST}."
         )
 
 

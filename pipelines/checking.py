@@ -66,8 +66,6 @@ def pipeline_file(name_or_path: str | Path) -> Path:
     path = Path(name_or_path).expanduser()
     if path.is_file():
         return path
-    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        raise LoadingError(f"There is no pipeline file {text}. Check the path.")
     raise LoadingError(
         f"There is no pipeline '{text}'{did_you_mean(text, pipeline_names())}. "
         f"The names are {', '.join(names_to_ask())}; a file is given by its path."
@@ -169,10 +167,7 @@ def _check_events(text: str) -> None:
         fault = None
         if name := getattr(event, "anchor", None):
             kind = "alias '*" if isinstance(event, yaml.AliasEvent) else "anchor '&"
-            fault = (
-                f"{kind}{name}'. Write the value out instead. If dumps() wrote it, components "
-                "share a value: give each a copy.deepcopy of it, and dump again."
-            )
+            fault = f"{kind}{name}'. Write the value out (before dumps(): copy.deepcopy)."
         elif tag := getattr(event, "tag", None):
             fault = f"tag '{tag}'. Pipeline files have plain values only."
         elif depth > MAX_DEPTH:
@@ -225,7 +220,6 @@ _NODES = frozenset(
     "Slice Filter Keyword Test For If CondExpr And Or Not Compare Operand Add Sub Neg "
     "Concat".split()
 )
-_SPELLED = {"Pow": "**", "Mul": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Call": "a call"}
 
 
 @dataclass(frozen=True)
@@ -263,12 +257,10 @@ class AllowList:
                 return
             raise LoadingError(
                 f"{where}: a file may not choose the server that writes the answers. Choose it "
-                "with --generator URL --generator-model NAME (in Python with overrides="
-                "generator_overrides(...) of pipelines.loading)."
+                "with --generator URL --generator-model NAME (in Python: generator_overrides)."
             )
-        raise LoadingError(
-            f"{where}.type: {name} is not an allowed class{_near(name)}. {_allowing(name)}"
-        )
+        near = did_you_mean(name, (*OUR_CLASSES, *HAYSTACK_CLASSES))
+        raise LoadingError(f"{where}.type: {name} is not an allowed class{near}. {_allowing(name)}")
 
     def check_names(self, text: str, where: str) -> None:
         """Refuse the name of a function or a type that is not allowed.
@@ -294,11 +286,15 @@ class AllowList:
             return
         variables, known = value.get("env_vars"), _KEYS.get(holder, ())
         if not isinstance(variables, list) or any(each not in known for each in variables):
-            only = f"only {' and '.join(known)}" if known else "no variable"
             raise LoadingError(
-                f"{where}: the environment variable {variables!r} is not allowed; here a file may "
-                f"name {only}. In Python, overrides give one to a class of allowed_classes."
+                f"{where}: the environment variable {variables!r} is not allowed here, only "
+                f"{' and '.join(known) or 'none'}."
             )
+
+    def check_template(self, text: str, where: str, label: str) -> None:
+        """Refuse a template of the file's that could take long, as `check_template`."""
+        if not self.is_given(label):
+            check_template(text, where)
 
     def check_parameter(self, value: object, where: str, holder: tuple[str, str]) -> None:
         """Refuse what a file may not set.
@@ -312,10 +308,8 @@ class AllowList:
         allowed = HAYSTACK_CLASSES.get(name, {}).get(parameter)
         if allowed is None or name in self.named or value in allowed:
             return
-        values = f" to anything but {', '.join(map(repr, allowed))}" if allowed else ""
         raise LoadingError(
-            f"{where}: a file may not set this{values}. In Python, overrides may, or "
-            f"allowed_classes=['{name}']."
+            f"{where}: a file may not set this to anything but {allowed}. {_allowing(name)}"
         )
 
 
@@ -332,10 +326,7 @@ def check_template(text: str, where: str) -> None:
     from jinja2 import Environment, TemplateError
 
     if len(text) > _LONGEST_TEMPLATE:
-        raise LoadingError(
-            f"{where}: the template has {len(text):,} characters; a file's has at most "
-            f"{_LONGEST_TEMPLATE:,}."
-        )
+        raise LoadingError(f"{where}: the template has over {_LONGEST_TEMPLATE:,} characters.")
     environment = Environment(extensions=[ChatMessageExtension])  # noqa: S701 - it renders nothing
     try:
         _check_node(environment.parse(text), where, loops=0)
@@ -349,86 +340,64 @@ def _check_node(node: Any, where: str, loops: int) -> None:
     from jinja2 import nodes
 
     inside = list(node.iter_child_nodes())
-    fault = None
+    allowed = type(node).__name__ in _NODES
     if isinstance(node, nodes.CallBlock) and isinstance(node.call.node, nodes.ExtensionAttribute):
         # {% message role="user" meta={...} %} and {% insert messages %}, as Haystack parses them.
+        allowed = True
         inside = [*node.call.args, *node.body]
         for each in node.call.args:
             if isinstance(each, nodes.Dict):
                 inside.remove(each)
                 inside += [part for pair in each.items for part in (pair.key, pair.value)]
-    elif type(node).__name__ not in _NODES:
-        kind = type(node).__name__
-        fault = _SPELLED.get(kind, kind.lower())
     elif isinstance(node, nodes.List | nodes.Tuple):
         is_target = getattr(node, "ctx", "load") == "store"  # for key, value in ...
-        if not is_target and not all(isinstance(each, nodes.Const) for each in node.items):
-            fault = "a list of anything but constants"
+        allowed = is_target or all(isinstance(each, nodes.Const) for each in node.items)
     elif isinstance(node, nodes.For):
         loops += 1
-        if loops > _DEEPEST_LOOPS:
-            fault = f"more than {_DEEPEST_LOOPS} loops within each other"
-        elif node.recursive or not _is_variable(node.iter):
-            fault = "a loop over anything but a variable"
+        # Over a variable, an attribute or part of it, with filters or without.
+        over: Any = node.iter
+        while isinstance(over, nodes.Getattr | nodes.Getitem | nodes.Filter):
+            over = over.node
+        allowed = loops <= _DEEPEST_LOOPS and not node.recursive and isinstance(over, nodes.Name)
     elif isinstance(node, nodes.Filter):
-        fault = _fault_of_filter(node)
-    if fault is not None:
+        allowed = _is_bounded(node)
+    if not allowed:
+        kind = type(node).__name__.lower()
         raise LoadingError(
-            f"{where}: line {node.lineno} of the template: {fault} is not allowed in a file "
+            f"{where}: line {node.lineno} of the template: this {kind} is not allowed in a file "
             "(docs/pipelines.md lists what is). In Python, overrides may give any template."
         )
     for each in inside:
         _check_node(each, where, loops)
 
 
-def _is_variable(node: Any) -> bool:
-    """Whether an expression is a variable, an attribute or part of it, with filters or without."""
-    from jinja2 import nodes
-
-    while isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Filter):
-        node = node.node
-    return isinstance(node, nodes.Name)
-
-
-def _fault_of_filter(node: Any) -> str | None:
+def _is_bounded(node: Any) -> bool:
+    """Whether a filter's result is about as long as what it is given."""
     from jinja2 import nodes
 
     options = {each.key: each.value for each in node.kwargs}
-    if node.name not in _FILTERS:
-        return f"the filter {node.name}"
-    if node.dyn_args is not None or node.dyn_kwargs is not None:
-        return "*"
-    if len(list(node.find_all(nodes.Filter))) >= _DEEPEST_FILTERS:
-        return f"more than {_DEEPEST_FILTERS} filters on one value"
-    if node.name == "map" and (node.args or not options.keys() <= {"attribute", "default"}):
-        return "map with anything but an attribute"
-    if node.name == "join":
-        for separator in [*node.args[:1], *(options[key] for key in options if key == "d")]:
-            if not isinstance(separator, nodes.Const) or (
-                len(str(separator.value)) > _LONGEST_SEPARATOR
-            ):
-                return f"join with anything but up to {_LONGEST_SEPARATOR} characters"
-    return None
-
-
-def _near(name: str) -> str:
-    """' (did you mean ...?)' for the allowed class whose own name is nearest, or nothing."""
-    by_name = {each.rsplit(".", 1)[1]: each for each in (*OUR_CLASSES, *HAYSTACK_CLASSES)}
-    near = difflib.get_close_matches(name.rsplit(".", 1)[-1], by_name, n=1, cutoff=0.8)
-    return f" (did you mean '{by_name[near[0]]}'?)" if near else ""
+    if (
+        node.name not in _FILTERS
+        or node.dyn_args is not None
+        or node.dyn_kwargs is not None
+        or len(list(node.find_all(nodes.Filter))) >= _DEEPEST_FILTERS
+    ):
+        return False
+    if node.name == "map":
+        return not node.args and options.keys() <= {"attribute", "default"}
+    separators = [*node.args[:1], *(options[key] for key in options if key == "d")]
+    return node.name != "join" or all(
+        isinstance(each, nodes.Const) and len(str(each.value)) <= _LONGEST_SEPARATOR
+        for each in separators
+    )
 
 
 def _allowing(name: str) -> str:
     return f"If you trust it, load_pipeline(..., allowed_classes=['{name}']) allows it."
 
 
-# What brings the packages of an engine.
-_EXTRAS = {"haystack_integrations.document_stores.qdrant": "qdrant", "milvus_haystack": "milvus"}
-
 _COMPONENT = ("", "")  # a component is not the parameter of another class
-_SERIALISED = ("type", "init_parameters")
 _CONNECTION = ("sender", "receiver")
-_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
 def check_definition(
@@ -503,7 +472,6 @@ def _forms() -> dict[str, Any]:
     return {
         "definition": _form(definition, ["components"]),
         "object": _form(fields, ["type"]),
-        "any object": _form(fields, ["type"], "allow"),
         "connection": _form(dict.fromkeys(_CONNECTION, str), _CONNECTION),
     }
 
@@ -524,9 +492,8 @@ def _check_fields(values: object, form: Any, prefix: str) -> None:
             known = list(form.__annotations__)
             hint = f"{did_you_mean(name, known)}. There is {', '.join(known) or 'none'}"
             raise LoadingError(f"{prefix}{name}: there is no such key{hint}.") from error
-        if fault == "missing" and len(faults[0]["loc"]) == 1:
-            raise LoadingError(f"{prefix}{name}: it needs this.") from error
-        raise LoadingError(f"{prefix}{name}: {_short(values[name])}: {reason}.") from error
+        given = f"{_short(values[name])}: " if name in values else ""
+        raise LoadingError(f"{prefix}{name}: {given}{reason}.") from error
 
 
 def _short(value: object) -> str:
@@ -550,8 +517,7 @@ def _check_socket(
     closed = (*_CLOSED_SOCKETS.get(kind, ()), *HAYSTACK_CLASSES.get(kind, ()))
     if into and name in closed:
         raise LoadingError(
-            f"{where}: a file may not lead anything into {socket}, since it could not be checked. "
-            f"In Python, give it to pipeline.run as {{'{component}': {{'{name}': ...}}}}."
+            f"{where}: a file may not lead anything into {socket}: give it to pipeline.run."
         )
 
 
@@ -559,19 +525,14 @@ def _class_names(
     fields: Any, where: str, label: str, allowed: AllowList, holder: tuple[str, str] = _COMPONENT
 ) -> Iterator[str]:
     """Names of an object's class and of all classes within it, each of them checked."""
-    _check_fields(fields, _forms()["any object"], f"{where}.")
+    form = _forms()["object"]
+    named = isinstance(fields, Mapping) and "type" in fields
+    _check_fields({"type": fields["type"]} if named else fields, form, f"{where}.")
     name = fields["type"]
-    if "." not in name:
-        raise LoadingError(
-            f"{where}.type: {name!r} is not a class. Write it as 'package.module.Class'."
-        )
     allowed.check_class(name, where, label, holder)
-    # A class that the caller allows may be written in its own way where it is a parameter.
-    if name not in allowed.named or holder == _COMPONENT:
-        _check_fields(fields, _forms()["object"], f"{where}.")
+    _check_fields(fields, form, f"{where}.")
     yield name
-    others = {key: value for key, value in fields.items() if key not in _SERIALISED}
-    for path, value in (*_leaves(others), *_leaves(fields.get("init_parameters", {}))):
+    for path, value in _leaves(fields.get("init_parameters", {})):
         if _is_object(value):
             yield from _class_names(
                 value, f"{where}.{path}", f"{label}.{path}", allowed, (name, path)
@@ -611,10 +572,8 @@ def _check_parameters(
     name = fields["type"]
     cls = _class_of(name, f"{where}.type" if component else f"{where}: {label}.type", component)
     parameters = fields.get("init_parameters", {})
-    others = {key: value for key, value in fields.items() if key not in _SERIALISED}
     form, hints = _form_of(cls)
-    if parameters or not others:
-        _check_fields(parameters, form, f"{where}: {label}.")
+    _check_fields(parameters, form, f"{where}: {label}.")
     accepted = _init_parameters(cls)
     for parameter, value in parameters.items():
         own = f"{label}.{parameter}"
@@ -625,7 +584,14 @@ def _check_parameters(
             allowed.check_parameter(value, place, (name, parameter))
         for text in _named_code(value, hints.get(parameter)):
             allowed.check_names(text, place)
-        _check_values({parameter: value}, where, label, allowed, name)
+        for path, inner in _leaves({parameter: value}):
+            within = f"{label}.{path}"
+            if _is_object(inner):
+                _check_parameters(inner, where, within, allowed)
+            elif _is_secret(inner):
+                allowed.check_secret(inner, f"{where}: {within}", within, (name, path))
+            elif isinstance(inner, str) and re.search(r"{[{%]", inner):
+                allowed.check_template(inner, f"{where}: {within}", within)
         if parameter == "filters" and value and name in OUR_CLASSES:
             from haystack.errors import FilterError
 
@@ -635,30 +601,6 @@ def _check_parameters(
                 check_filters(value)
             except FilterError as error:
                 raise LoadingError(f"{place}: {error}") from error
-    _check_values(others, where, label, allowed, name)
-    for path, value in _leaves(others):
-        # Tools and hooks are written so, with their functions by name.
-        if isinstance(value, str) and _DOTTED.fullmatch(value):
-            allowed.check_names(value, f"{where}: {label}.{path}")
-
-
-def _check_values(
-    values: Mapping[str, Any], where: str, label: str, allowed: AllowList, name: str
-) -> None:
-    """Check the objects, secrets and templates within the parameters of a class."""
-    for path, value in _leaves(values):
-        own = f"{label}.{path}"
-        if _is_object(value):
-            _check_parameters(value, where, own, allowed)
-        elif _is_secret(value):
-            allowed.check_secret(value, f"{where}: {own}", own, (name, path))
-        elif _is_template(value) and not allowed.is_given(own):
-            check_template(value, f"{where}: {own}")
-
-
-def _is_template(value: object) -> bool:
-    """Whether a value is a text that Jinja would have something to do with."""
-    return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
 def _is_default(value: object, default: Any) -> bool:
@@ -688,8 +630,8 @@ def _class_of(name: str, where: str, component: bool) -> type:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        extra = next((extra for start, extra in _EXTRAS.items() if name.startswith(start)), None)
-        hint = f" Install it with pip install 'lexarbor[{extra}]'." if extra else ""
+        extra = {QDRANT_STORE: "qdrant", MILVUS_STORE: "milvus"}.get(name)
+        hint = f" pip install 'lexarbor[{extra}]' brings it." if extra else ""
         raise LoadingError(f"{where}: {name} cannot be imported ({error}).{hint}") from error
     found = getattr(module, class_name, None)
     if not inspect.isclass(found) or found.__module__ != module_name:
@@ -761,7 +703,7 @@ def check_has_articles(store: StatuteDocumentStore) -> None:
     Raises:
         StoreError: it holds no article, or its file cannot be read.
     """
-    from components.stores.rows import StoreError
+    from components.stores.database import StoreError
 
     store.database.follow()
     if next(store.database.rows("SELECT 1 FROM documents LIMIT 1"), None) is None:

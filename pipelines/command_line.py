@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib
 import json
 import os
 import re
@@ -71,19 +71,12 @@ def add_questions(parser: argparse.ArgumentParser, split: str) -> None:
         parser: gets the flags.
         split: which questions are asked by default.
     """
-    parser.add_argument(
-        "--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'"
-    )
-    parser.add_argument(
-        "--split", help=f"which questions (default: {split}, or all where none names a split)"
-    )
-    parser.add_argument(
-        "--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)"
-    )
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="leave out questions that cannot be used"
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add = parser.add_argument
+    add("--questions", required=True, metavar="PATH", help="a file of questions, or 'aldermere'")
+    add("--split", help=f"which questions (default: {split}, or all where none names a split)")
+    add("--pipeline", default="hybrid", metavar="NAME", help="name or file (default: hybrid)")
+    add("--skip-bad", action="store_true", help="leave out questions that cannot be used")
+    add("--json", action="store_true", help="print the result as JSON")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -94,19 +87,14 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=FORMATS,
         metavar="NAME",
-        help="read the corpus in this format, in place of recognising it; docs/data.md lists them",
+        help="the format of the corpus; recognised otherwise (docs/data.md)",
     )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """The flag that names the corpus to write."""
-    parser.add_argument(
-        "--output",
-        type=named,
-        required=True,
-        metavar="FILE",
-        help="the corpus to write, such as articles.jsonl; gzipped if its name ends in .gz",
-    )
+    help_ = "the corpus to write, such as articles.jsonl; gzipped if its name ends in .gz"
+    parser.add_argument("--output", type=named, required=True, metavar="FILE", help=help_)
 
 
 def new_file(name: str) -> Path:
@@ -137,11 +125,8 @@ def check_corpus(name: str) -> None:
 
 def add_generator(parser: argparse.ArgumentParser) -> None:
     """The flags for answers written by a chat generator."""
-    parser.add_argument(
-        "--generator",
-        metavar="URL",
-        help="server that writes the answer: http://localhost:11434/v1",
-    )
+    help_ = "server that writes the answer: http://localhost:11434/v1"
+    parser.add_argument("--generator", metavar="URL", help=help_)
     parser.add_argument("--generator-model", metavar="NAME", help="its model")
 
 
@@ -157,18 +142,17 @@ def require(what: str, extra: str, *modules: str) -> None:
     Args:
         what: what needs them, for the message.
         extra: its name.
-        modules: that it brings; nothing is imported but packages above them.
+        modules: that it brings.
 
     Raises:
         LoadingError: one is missing; says how to install it.
     """
     for module in modules:
         try:
-            found = importlib.util.find_spec(module)
-        except ModuleNotFoundError:  # a package above it
-            found = None
-        if found is None:
-            raise LoadingError(f"{what} needs {module}: pip install 'lexarbor[{extra}]'")
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            install = f"pip install 'lexarbor[{extra}]'"
+            raise LoadingError(f"{what} needs {module}: {install}") from error
 
 
 def say(message: str) -> None:
@@ -238,7 +222,7 @@ def _failures() -> tuple[type[Exception], ...]:
     from haystack.core.errors import PipelineRuntimeError
 
     from components.models.errors import VectorError
-    from components.stores.rows import StoreError
+    from components.stores.database import StoreError
 
     return (OSError, PipelineRuntimeError, StoreError, VectorError)
 

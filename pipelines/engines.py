@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from hashlib import blake2b
 from itertools import chain
@@ -31,7 +31,8 @@ from components.statutes.corpus import canonical_line, iter_articles, with_langu
 from components.statutes.identity import DistinctLaws
 from components.statutes.lexical import analysis_version, analyzer
 from components.statutes.sources.reading import Problem
-from components.stores.engines.base import (
+from components.stores.database import StoreError
+from components.stores.engines import (
     INDEXING,
     LAW,
     RECORD,
@@ -43,11 +44,9 @@ from components.stores.engines.base import (
     digest_of,
     read_record,
 )
-from components.stores.journal import text_digest
-from components.stores.rows import StoreError
+from components.stores.publishing import text_digest
 from pipelines.checking import MILVUS_STORE, QDRANT_STORE, LoadingError
 from pipelines.indexing import (
-    ANOTHER_MODEL,
     block_size,
     check_usable,
     half_refused,
@@ -265,9 +264,7 @@ class LawWriter:
             present = engine.listed(law)
             found = self._found(articles, present)
             if 2 * found < len(present) and not replace:
-                raise StoreError(
-                    half_refused(source, law, found, len(present), len(articles), where)
-                )
+                raise StoreError(half_refused(source, law, found, len(present), where))
             new = [id_ for id_ in articles if id_ not in present] if self._staying else []
             for document in _stored(engine, new):
                 other, article = document.meta["law"], articles[document.id]
@@ -402,9 +399,7 @@ class LawWriter:
             return {}
         vectors, report = self._model.encoder.encode_articles_report(list(distinct))
         matrix, ids = vectors.numpy(), list(distinct.values())
-        check_usable(
-            matrix, self._model.record.path, lambda row: f"article '{ids[row]}'", ANOTHER_MODEL
-        )
+        check_usable(matrix, self._model.record.path, lambda row: f"article '{ids[row]}'")
         self.encoded += len(distinct)
         self.truncated += report.n_cut
         rows = dict(zip(distinct, matrix.tolist(), strict=True))
@@ -672,7 +667,7 @@ def _recorded(
     languages = sorted({*fresh.languages, *spool.languages}, key=lambda each: each or "")
     fresh = replace(fresh, languages=tuple(languages))
     if fresh != record:
-        engine.put_state(RECORD, RECORD, fresh.to_json())
+        engine.put_state(RECORD, RECORD, asdict(fresh))
     return fresh
 
 

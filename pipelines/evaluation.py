@@ -3,51 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple, TypedDict
 
-import numpy as np
 from haystack import Document, Pipeline
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 from components.converters.articles import ranks_of
-from components.embedders.text import StatuteTextEmbedder
 from components.joiners.rank_fusion import CITATION
-from components.models.dense_index import DenseIndex
 from components.retrievers.validity import ANY
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
-from components.stores.journal import text_digest
-from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import declared_output, found_article, run
 from pipelines.checking import LoadingError, pipeline_file
 from pipelines.loading import load_pipeline
-from pipelines.stages import (
-    DENSE,
-    DIVISION,
-    GRAPH,
-    Outputs,
-    Stage,
-    kind_of,
-    parts_of,
-    ranked_last,
-    searcher_of,
-    stages_of,
-    stopwatch,
-)
+from pipelines.stages import DIVISION, Outputs, Stage, ranked_last, stages_of, stopwatch
 
 ALL = "all"  # stands for no split: a question's own is train, dev or test
 
 
 def chosen_split(
     questions: Sequence[Question],
-    asked_for: str | None,
+    requested: str | None,
     usual: str,
     source: str,
     say: Callable[[str], object],
@@ -56,7 +38,7 @@ def chosen_split(
 
     Args:
         questions: all of a file.
-        asked_for: as given by the user.
+        requested: as given by the user.
         usual: the split where the user names none; `ALL` if no question has one, which is said.
         source: the file, as given by the user.
         say: takes a line for the user.
@@ -65,17 +47,14 @@ def chosen_split(
         LoadingError: no question is of the split.
     """
     named = {question.split for question in questions}
-    if asked_for is None and named == {None}:
+    if requested is None and named == {None}:
         say(f"No question of {source} names a split: all {len(questions):,} are asked.")
         return ALL
-    split = usual if asked_for is None else asked_for
+    split = usual if requested is None else requested
     if split in named:
         return split
-    if named == {None}:
-        hint = "No question there names one: leave --split out to ask them all."
-    else:
-        hint = f"It has the splits {', '.join(sorted(each or '(none)' for each in named))}."
-    raise LoadingError(f"--split: {source} has no question of the split '{split}'. {hint}")
+    known = ", ".join(sorted(each or "(none)" for each in named))
+    raise LoadingError(f"--split: {source} has no question of the split '{split}', only {known}.")
 
 
 def of_split(questions: Sequence[Question], split: str) -> list[Question]:
@@ -145,7 +124,7 @@ class StageRun:
     def add(self, question: str, outputs: Outputs) -> None:
         """Keep what the stage found for a question; its candidates where it ranks a list again."""
         self.rankings[question] = self.stage.ranking(outputs)[:_DEEP]
-        if self.stage.ranked_anew:
+        if self.stage.reranked:
             self.candidates[question] = self.stage.candidates(outputs)
 
 
@@ -173,7 +152,11 @@ def gains(
             continue
         own = values[stage.name] = _values(stage_run, qrels, depth)
         taken = [name for name in stage.takes if name != CITATION and values.get(name)]
-        before = max(taken, key=lambda name: _map_at_first(values[name]), default=None)
+        before = max(
+            taken,
+            key=lambda name: fmean(values[name][f"MAP@{min(_FIRST, depth)}"].values()),
+            default=None,
+        )
         if not stage.takes and stage.name != CITATION:
             before = searching[-1] if searching else None
             if stage.name != DIVISION:  # the articles' words again, over more text
@@ -191,42 +174,30 @@ def gains(
     return found
 
 
-def metrics_of(stages: Sequence[StageGain]) -> list[str]:
-    """The metrics of the stage that has the most; others lack those that they are too short for."""
-    return max((list(each["metrics"]) for each in stages), key=len, default=[])
-
-
 def table(stages: Sequence[StageGain]) -> str:
     """The stages as lines of text: means with intervals, gains with p, ceilings below."""
-    metrics = metrics_of(stages)
-    width = 2 + max(len(f"  less {each['before'] or each['stage']}") for each in stages)
-
-    def line(name: str, cells: Sequence[str]) -> str:
-        return f"{name:<{width}}{''.join(f'{cell:<22}' for cell in cells)}".rstrip()
-
-    lines = [line("stage", metrics)]
-    compared = any(each["before"] for each in stages)
-    for each in stages:
-        cells = [
-            _with_interval(each, metric) if metric in each["metrics"] else "-" for metric in metrics
+    metrics = max((list(stage["metrics"]) for stage in stages), key=len, default=[])
+    lines = [f"{'stage':<18}{''.join(f'{metric:<22}' for metric in metrics)}".rstrip()]
+    ceilings = []
+    for stage in stages:
+        values = [
+            _with_interval(stage, name) if name in stage["metrics"] else "-" for name in metrics
         ]
-        lines.append(line(each["stage"], cells))
-        if each["before"]:
-            tests = [each["gain"].get(metric) for metric in metrics]
-            cells = [f"{of['difference']:+.3f} p {of['p']:.4f}" if of else "" for of in tests]
-            lines.append(line(f"  less {each['before']}", cells))
-    if compared:
-        lines += ["", "p: paired randomisation tests, none corrected for the others"]
-    for each in stages:
-        if each["ceiling"]:
+        lines.append(f"{stage['stage']:<18}{''.join(f'{value:<22}' for value in values)}".rstrip())
+        if stage["before"]:
+            tests = [stage["gain"].get(metric) for metric in metrics]
+            values = [
+                f"{test['difference']:+.3f} p {test['p']:.4f}" if test else "" for test in tests
+            ]
+            row = "".join(f"{value:<22}" for value in values)
+            lines.append(f"{'  less ' + stage['before']:<18}{row}".rstrip())
+        if ceiling := stage["ceiling"]:
             reached = ", ".join(
-                f"{metric} {_with_interval(each['ceiling'], metric)}"
-                for metric in each["ceiling"]["metrics"]
+                f"{name} {_with_interval(ceiling, name)}" for name in ceiling["metrics"]
             )
-            lines += ["", f"ceiling of {each['stage']}: {reached}"]
-        if each["stage"] == CITATION:
-            lines += ["", f"{CITATION} found articles for {each['n_found']:,} questions"]
-    return "\n".join(lines)
+            ceilings.append(f"ceiling of {stage['stage']}: {reached}")
+    note = "p: paired randomisation tests, none corrected for the others"
+    return "\n".join([*lines, "", note, *ceilings])
 
 
 def _with_interval(measured: Measure, metric: str) -> str:
@@ -248,23 +219,21 @@ def _values(run: StageRun, qrels: Mapping[str, Collection[str]], depth: int) -> 
     return evaluate(rankings, qrels, metrics, depth=reached)
 
 
-def _map_at_first(values: Values) -> float:
-    return next(fmean(of.values()) for metric, of in values.items() if metric.startswith("MAP"))
-
-
 def _measure(values: Values) -> Measure:
     return Measure(
-        metrics={metric: fmean(of.values()) for metric, of in values.items()},
-        intervals={metric: bootstrap_interval(list(of.values())) for metric, of in values.items()},
+        metrics={metric: fmean(scores.values()) for metric, scores in values.items()},
+        intervals={
+            metric: bootstrap_interval(list(scores.values())) for metric, scores in values.items()
+        },
     )
 
 
 def _gain(own: Values, before: Values) -> dict[str, dict[str, Any]]:
     gain = {}
-    for metric, of in own.items():
+    for metric, scores in own.items():
         if metric in before:
-            others = [before[metric][question] for question in of]
-            gain[metric] = asdict(paired_randomisation(list(of.values()), others))
+            others = [before[metric][question] for question in scores]
+            gain[metric] = asdict(paired_randomisation(list(scores.values()), others))
     return gain
 
 
@@ -278,84 +247,8 @@ def _ceiling(run: StageRun, qrels: Mapping[str, Collection[str]]) -> Ceiling | N
     names = {f"R@{cut}": f"R@{m}", f"Exist@{cut}": f"Exist@{m}"}
     reached = evaluate(lists, qrels, names, depth=cut)
     return Ceiling(
-        n_candidates=m, **_measure({names[metric]: of for metric, of in reached.items()})
+        n_candidates=m, **_measure({names[metric]: scores for metric, scores in reached.items()})
     )
-
-
-# What the bi-encoder finds by itself, where a store's vectors went through a graph network.
-
-
-@dataclass(frozen=True)
-class BeforeGraph:
-    """A search of the base vectors, which stay in a store under those of the graph network.
-
-    Attributes:
-        graph: the stage that searches the vectors of the network.
-        stage: "dense", as if a component next to it had searched the base vectors.
-    """
-
-    graph: Stage
-    stage: Stage
-    _embedder: StatuteTextEmbedder
-    _store: StatuteDocumentStore
-    _keys: NDArray[np.int64]
-    _index: DenseIndex
-
-    @classmethod
-    def of(cls, pipeline: Pipeline, stages: Sequence[Stage]) -> BeforeGraph | None:
-        """The search next to the one stage of a pipeline that is a graph's.
-
-        Args:
-            pipeline: the pipeline.
-            stages: its stages.
-
-        Returns:
-            None where not exactly one stage is a graph's, where one is called "dense" already, or
-            where the store lacks base vectors (`python -m pipelines.index --graph` keeps them).
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        # By class: a component of any kind may be called "graph".
-        graphs = [
-            (stage, searcher)
-            for stage in stages
-            if kind_of(searcher := searcher_of(pipeline, stage)) == GRAPH
-        ]
-        if len(graphs) != 1 or any(stage.name == DENSE for stage in stages):
-            return None
-        graph, retriever = graphs[0]
-        store: StatuteDocumentStore = retriever.document_store
-        assert store.model is not None
-        searched = set(store.keys_matching(retriever.filters).tolist())
-        digests = {key: text_digest(text) for key, text, _ in store.texts() if key in searched}
-        base = store.journal.vectors(store.model.biencoder_digest, set(digests.values()))
-        if not base or base.keys() != set(digests.values()):
-            return None
-        vectors = np.array([base[digest] for digest in digests.values()])
-        return cls(
-            graph=graph,
-            stage=replace(
-                graph,
-                name=DENSE,
-                component=f"{graph.component} before the graph",
-                sockets=("documents",),
-                ranking_of=None,
-            ),
-            _embedder=next(
-                part for part in parts_of(pipeline) if isinstance(part, StatuteTextEmbedder)
-            ),
-            _store=store,
-            _keys=np.array(list(digests), dtype=np.int64),
-            _index=DenseIndex(vectors, "cpu", store.model.similarity),
-        )
-
-    def added(self, question: str, outputs: Outputs) -> Outputs:
-        """A run's outputs, and what the search finds for its question, as deep as the graph's."""
-        vector = np.array([self._embedder.run(question)["embedding"]], dtype=np.float32)
-        depth = len(self._index) if self.stage.top_k is None else self.stage.top_k
-        found = self._store.fetch(self._keys[self._index.search(vector, depth)[1][0]])
-        return {**outputs, self.stage.component: {"documents": found}}
 
 
 Run = Mapping[str, Sequence[str]]
@@ -371,8 +264,7 @@ class Measured:
         run: what it found.
         values: for each metric the value of each question, by id.
         p50_ms: median time of a question, at this depth.
-        stages: what each of its stages found in the same run, in their order; before one through a
-            graph network also the bi-encoder by itself.
+        stages: what each of its stages found in the same run, in their order.
         depth: how many articles it was asked for.
     """
 
@@ -383,21 +275,13 @@ class Measured:
     stages: Sequence[StageRun]
     depth: int
 
-    def means(self, ids: Iterable[str] | None = None) -> dict[str, float]:
-        """The mean of each metric over all questions, or over some."""
-        return {metric: fmean(of.values()) for metric, of in self._of(ids).items()}
-
-    def intervals(self, ids: Iterable[str] | None = None) -> dict[str, tuple[float, float]]:
-        """The 95% bootstrap interval of each mean."""
-        return {
-            metric: bootstrap_interval(list(of.values())) for metric, of in self._of(ids).items()
-        }
-
-    def _of(self, ids: Iterable[str] | None) -> Mapping[str, Mapping[str, float]]:
+    def summary(self, ids: Collection[str] | None = None) -> Measure:
+        """Mean and interval of each metric over all questions, or over some."""
         if ids is None:
-            return self.values
-        chosen = list(ids)
-        return {metric: {id_: of[id_] for id_ in chosen} for metric, of in self.values.items()}
+            return _measure(self.values)
+        return _measure(
+            {name: {id_: scores[id_] for id_ in ids} for name, scores in self.values.items()}
+        )
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
@@ -447,9 +331,6 @@ def measure(
     component, socket = ranked_last(pipeline)
     stages = stages_of(pipeline)
     asked = {stage.component for stage in stages}
-    before = BeforeGraph.of(pipeline, stages)
-    if before is not None:
-        stages.insert(stages.index(before.graph), before.stage)
     runs = [StageRun(stage) for stage in stages]
     found: dict[str, list[str]] = {}
     took: list[float] = []
@@ -460,9 +341,8 @@ def measure(
         outputs = run(pipeline, question.text, asked, top_k, as_of=ANY)
         took.append((time.perf_counter() - start) * 1000)
         found[question.id] = [document.id for document in outputs[component][socket]]
-        seen = outputs if before is None else before.added(question.text, outputs)
-        for each in runs:
-            each.add(question.id, seen)
+        for stage_run in runs:
+            stage_run.add(question.id, outputs)
     most = max(len(question.relevant) for question in questions)
     metrics = [
         metric
@@ -501,18 +381,12 @@ def report(
     """
     seen = {article for question in training for article in question.relevant}
     apart = [question.id for question in questions if seen.isdisjoint(question.relevant)]
-    unseen = None
-    if seen:
-        unseen = {
-            "n_questions": len(apart),
-            "metrics": ours.means(apart) if apart else {},
-            "intervals": ours.intervals(apart) if apart else {},
-        }
+    nothing = Measure(metrics={}, intervals={})
+    unseen = {"n_questions": len(apart), **(ours.summary(apart) if apart else nothing)}
     return {
-        "metrics": ours.means(),
-        "intervals": ours.intervals(),
+        **ours.summary(),
         "p50_ms": ours.p50_ms,
-        "unseen": unseen,
+        "unseen": unseen if seen else None,
         "comparison": {other.pipeline: _comparison(ours, other) for other in others},
     }
 
@@ -522,12 +396,8 @@ def _qrels(questions: Sequence[Question]) -> dict[str, set[str]]:
 
 
 def _comparison(ours: Measured, other: Measured) -> dict[str, dict[str, Any]]:
-    compared: dict[str, dict[str, Any]] = {}
-    for metric, of in ours.values.items():
-        others = [other.values[metric][id_] for id_ in of]
-        test = paired_randomisation(list(of.values()), others)
-        compared[metric] = {"value": fmean(others), **asdict(test)}
-    return compared
+    tests = _gain(ours.values, other.values)
+    return {name: {"value": fmean(other.values[name].values()), **tests[name]} for name in tests}
 
 
 def _this_deep(
@@ -740,26 +610,22 @@ def compare(left: PipelineResult, right: PipelineResult) -> Comparison:
 def _rankings(
     stages: Sequence[Stage], outputs: Outputs, documents: Sequence[Document]
 ) -> list[StageRanking]:
-    *before, last = stages
-    rankings = [_stage_ranking(stage, outputs) for stage in before]
+    rankings = []
+    for stage in stages:
+        ranks = stage.ranks(outputs)
+        rankings.append(StageRanking(stage.name, ranks, _cut(len(ranks), stage.top_k)))
+    last = stages[-1]
     if not last.takes:
-        return [_stage_ranking(last, outputs)]
+        return rankings[-1:]
     # A re-ranker says of what it has read which rank it gave; what a fuser says are the places.
     read = {
         document.id: ranks_of(document.meta)[last.name]
         for document in documents
         if last.name in ranks_of(document.meta)
     }
-    if not read:
-        return rankings
     # What it has not read stands below; where nothing does, it may have read more than is listed.
-    cut = len(read) if documents[-1].id in read else None
-    return [*rankings, StageRanking(last.name, read, cut)]
-
-
-def _stage_ranking(stage: Stage, outputs: Outputs) -> StageRanking:
-    ranks = stage.ranks(outputs)
-    return StageRanking(stage.name, ranks, _cut(len(ranks), stage.top_k))
+    cut = len(read) if read and documents[-1].id in read else None
+    return [*rankings[:-1], *([StageRanking(last.name, read, cut)] if read else [])]
 
 
 def _cut(length: int, top_k: int | None) -> int | None:
@@ -768,23 +634,19 @@ def _cut(length: int, top_k: int | None) -> int | None:
 
 
 def _facts(id_: str, left: PipelineResult, right: PipelineResult) -> list[StageRanks]:
+    def rank(stage: StageRanking | None) -> StageRank | None:
+        if stage is None:
+            return None
+        place = stage.ranks.get(id_)
+        return StageRank(place, stage.cut if place is None else None)
+
     lefts, rights = ({stage.name: stage for stage in side.stages} for side in (left, right))
-    facts = (
-        StageRanks(name, _stage_rank(id_, lefts.get(name)), _stage_rank(id_, rights.get(name)))
+    return [
+        StageRanks(name, rank(lefts.get(name)), rank(rights.get(name)))
         for name in dict.fromkeys([*lefts, *rights])
-    )
-    return [fact for fact in facts if fact.stage != CITATION or _is_found(fact)]
-
-
-def _stage_rank(id_: str, stage: StageRanking | None) -> StageRank | None:
-    if stage is None:
-        return None
-    rank = stage.ranks.get(id_)
-    return StageRank(rank, stage.cut if rank is None else None)
-
-
-def _is_found(fact: StageRanks) -> bool:
-    return any(told is not None and told.rank is not None for told in (fact.left, fact.right))
+        if name != CITATION
+        or any(id_ in stages[name].ranks for stages in (lefts, rights) if name in stages)
+    ]
 
 
 def _is_shown(place: int | None) -> bool:

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from components.models.folder import file_digest, lexarbor_home
-from components.models.locks import file_lock
+from components.models.folder import file_digest, file_lock, lexarbor_home
 from components.statutes.sources import opening
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from pipelines.checking import (
     LoadingError,
     components_in,
@@ -100,10 +99,7 @@ def resolve(
         StoreError: the store holds no article, or cannot be read or written.
     """
     if model == "none":
-        raise LoadingError(
-            "--model none is for indexing text alone. Leave --model out; the pipeline that needs "
-            "no model is --pipeline lexical."
-        )
+        raise LoadingError("--model none is for indexing. Ask --pipeline lexical, without --model.")
     name, overrides, address = pipeline, {}, None
     if generator is not None and generator_model is not None:
         name = pipeline or "answer_hybrid"
@@ -113,8 +109,7 @@ def resolve(
     if model and not any(each is None or _reads_model(_read_to_ask(each)) for each in names):
         raise LoadingError(
             f"--model {model}: no model is read by the pipeline "
-            f"{', '.join(dict.fromkeys(map(repr, names)))}. Leave --model out, or ask a pipeline "
-            "that reads one (--pipeline hybrid), over a store that was indexed with it."
+            f"{', '.join(dict.fromkeys(map(repr, names)))}. Leave --model out."
         )
     if name is not None:
         address = engine_address(definition, name, store)
@@ -165,11 +160,6 @@ def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Pa
         StoreError: the store cannot be written.
         ModelError: the model cannot be loaded.
     """
-    home = lexarbor_home()
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _not_writable(home, error) from error
     path = demo_store_path()
     if not _is_current(path):
         with _building():
@@ -220,19 +210,17 @@ def _building() -> Iterator[None]:
     Raises:
         LoadingError: Lexarbor's home cannot be written.
     """
+    home = lexarbor_home()
     with ExitStack() as locked:
         try:
-            locked.enter_context(file_lock(lexarbor_home() / "demo.lock", wait=True))
+            home.mkdir(parents=True, exist_ok=True)
+            locked.enter_context(file_lock(home / "demo.lock", wait=True))
         except OSError as error:
-            raise _not_writable(lexarbor_home(), error) from error
+            raise LoadingError(
+                f"{home} cannot be written ({error.strerror}). Set LEXARBOR_HOME to a folder that "
+                "can be written, or give a store."
+            ) from error
         yield
-
-
-def _not_writable(home: Path, error: OSError) -> LoadingError:
-    return LoadingError(
-        f"{home} cannot be written ({error.strerror}). Set LEXARBOR_HOME to a folder that can be "
-        "written, or give a store."
-    )
 
 
 def _build(path: Path, say: Say) -> None:
@@ -241,8 +229,8 @@ def _build(path: Path, say: Say) -> None:
     def build() -> None:
         index_corpus("aldermere", path, prune=True, replace=True, say=say)
 
+    say(f"Building the demo store {path} from the invented Statutes of Aldermere")
     try:
-        say(f"Building the demo store {path} from the invented Statutes of Aldermere")
         build()
     except StoreError as error:
         if not path.is_file():

@@ -39,40 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("index", "Index a corpus of law into a store.", __doc__)
-    parser.add_argument("--corpus", metavar="PATH", help="the law; optional with --alias")
-    parser.add_argument(
-        "--store",
-        type=command_line.named,
-        metavar="FILE",
-        help="the store; created if missing",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=("qdrant", "milvus"),
-        help="index into a distributed engine, in place of a store; see docs/scale.md",
-    )
-    parser.add_argument(
-        "--url",
-        metavar="URL",
-        help="the engine's address; a folder (milvus: NAME.db) for one within this process; a "
-        "collection's name may follow after '#'",
-    )
-    parser.add_argument(
-        "--collection", metavar="NAME", help="the engine's collection (default: lexarbor)"
-    )
-    parser.add_argument(
-        "--shard",
-        metavar="I/N",
-        help="with --engine: index this part of the laws, one of N; run each in a "
-        "process of its own",
-    )
-    parser.add_argument(
-        "--rebuild",
-        action="store_true",
-        help="with --engine: write into a new collection, which takes the old one's name at the "
-        "end; questions go to the old one until then",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--corpus", metavar="PATH", help="the law; optional with --alias")
+    add("--store", type=command_line.named, metavar="FILE", help="the store; created if missing")
+    add("--engine", choices=("qdrant", "milvus"), help="index into an engine; see docs/scale.md")
+    add("--url", metavar="URL", help="the engine's address, or a folder (milvus: NAME.db)")
+    add("--collection", metavar="NAME", help="the engine's collection (default: lexarbor)")
+    add("--shard", type=_shard, metavar="I/N", help="index this part of the laws into the engine")
+    add("--rebuild", action="store_true", help="replace the engine's collection once all is there")
+    add(
         "--model",
         type=command_line.named,
         metavar="DIR",
@@ -80,80 +55,42 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "alone; default: the store's own model, else MiniLM for English or "
         "multilingual-e5-small, if installed",
     )
-    parser.add_argument(
-        "--graph",
-        action="store_true",
-        help="put the articles' vectors through the model's graph network, which python -m "
-        "training.graph trains; a store that was indexed so stays so",
-    )
+    add("--graph", action="store_true", help="put the vectors through the model's graph network")
     command_line.add_format(parser)
-    parser.add_argument(
-        "--skip-bad",
-        action="store_true",
-        help="leave out lines and files that cannot be read; names each",
-    )
-    parser.add_argument(
-        "--prune",
-        action="store_true",
-        help="also remove the laws that the corpus does not have, after listing them",
-    )
-    parser.add_argument(
-        "--replace",
-        action="store_true",
-        help="replace a law even if the corpus has fewer than half of its articles, or uses an "
-        "id of another law's article",
-    )
-    parser.add_argument(
-        "--snapshot",
-        type=_day,
-        metavar="DAY",
-        help="day of the law's text, such as 2026-03-31; the demo page shows it",
-    )
-    parser.add_argument(
+    add("--skip-bad", action="store_true", help="leave out what cannot be read; names each")
+    add("--prune", action="store_true", help="also remove the laws that the corpus does not have")
+    add("--replace", action="store_true", help="allow fewer than half of a law's articles")
+    add("--snapshot", type=_day, metavar="DAY", help="day of the law's text, such as 2026-03-31")
+    add(
         "--answered",
         metavar="PATH",
-        help="questions whose answers are known, also those that the law does not answer; hybrid "
-        "searches them too. Those of the split dev, or else they, choose the list's weight",
+        help="questions whose answers are known; hybrid searches them too. Those of the split dev, "
+        "or else they, choose the list's weight",
     )
-    parser.add_argument(
+    add(
         "--alias",
         type=_alias,
         action="append",
         default=[],
         metavar="NAME=LAW",
-        help="another name of a law, under which citations find it, such as 'ZGB=Schweizerisches "
-        "Zivilgesetzbuch'; 'NAME=' removes it. Repeat it for more; it needs no --corpus",
+        help="another name of a law, under which citations find it; 'NAME=' removes it",
     )
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
-    to_engine = options.engine is not None
-    for is_wrong, message in (
-        ((options.store is None) != to_engine, "give either --store FILE, or --engine with --url"),
-        (
-            not to_engine
-            and (options.url or options.collection or options.shard or options.rebuild),
-            "--url, --collection, --shard and --rebuild go with --engine",
-        ),
-        (not options.corpus and (to_engine or not options.alias), "give the law as --corpus PATH"),
-        (to_engine and not options.url, "--engine needs the engine's address, as --url URL"),
-        (
-            to_engine
-            and (
-                options.graph
-                or options.snapshot
-                or options.answered
-                or options.alias
-                or options.model == "none"
-            ),
-            "--graph, --snapshot, --answered, --alias and --model none go with --store",
-        ),
-    ):
-        if is_wrong:
-            parser.error(message)
-    try:
-        options.shard = _shard(options.shard or "1/1")
-    except ValueError:
-        parser.error(f"--shard {options.shard}: write it as I/N, such as 1/4, with I from 1 to N")
+    given, to_engine = vars(options), options.engine is not None
+    of_stores = ("graph", "snapshot", "answered", "alias")
+    of_engines = ("url", "collection", "shard", "rebuild")
+    misplaced = [f"--{each}" for each in (of_stores if to_engine else of_engines) if given[each]]
+    if (options.store is None) != to_engine or to_engine != bool(options.url):
+        parser.error("give either --store FILE, or --engine with its address as --url URL")
+    if misplaced or (to_engine and options.model == "none"):
+        parser.error(
+            f"{misplaced[0] if misplaced else '--model none'} goes with "
+            f"{'--store' if to_engine else '--engine'}"
+        )
+    if not options.corpus and (to_engine or not options.alias):
+        parser.error("give the law as --corpus PATH")
+    options.shard = options.shard or (1, 1)
     return options
 
 
@@ -172,20 +109,21 @@ def _alias(text: str) -> tuple[str, str]:
 
 
 def _shard(text: str) -> tuple[int, int]:
-    number, of = map(int, text.split("/"))
-    if not 1 <= number <= of:
-        raise ValueError(text)
-    return number, of
-
-
-_BOTH = ("model", "skip_bad", "format", "prune", "replace")  # flags of stores and engines
+    number, slash, shards = text.partition("/")
+    if not (
+        slash and number.isdecimal() and shards.isdecimal() and 1 <= int(number) <= int(shards)
+    ):
+        raise argparse.ArgumentTypeError(f"{text}: write it as I/N, such as 1/4, I from 1 to N")
+    return int(number), int(shards)
 
 
 def _index(options: argparse.Namespace) -> int:
     if options.corpus is None:
         return _name(options)
     command_line.check_corpus(options.corpus)
-    both = {name: getattr(options, name) for name in _BOTH}
+    both = {
+        name: vars(options)[name] for name in ("model", "skip_bad", "format", "prune", "replace")
+    }
     report: IndexReport | EngineReport
     if options.engine:
         from pipelines.engines import Shard, index_into_engine

@@ -36,9 +36,8 @@ from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
 from components.statutes.lexical import K1, B
 from components.statutes.question import Question
-from components.stores.journal import text_digest
-from components.stores.publishing import LawVectors, Place, Published, arrange
-from components.stores.rows import StoreError, position_of
+from components.stores.database import StoreError, position_of
+from components.stores.publishing import LawVectors, Place, Published, arrange, text_digest
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
 from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
@@ -65,19 +64,13 @@ def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object
         )
 
 
-ANOTHER_MODEL = "Use another model, or take the article out."
-
-
-def check_usable(
-    vectors: NDArray[np.float32], model: str, name: Callable[[int], str], way_out: str
-) -> None:
+def check_usable(vectors: NDArray[np.float32], model: str, name: Callable[[int], str]) -> None:
     """Check that every vector has a direction.
 
     Args:
         vectors: `[n, dim]`.
         model: where they come from, for the message.
         name: names what a row is the vector of.
-        way_out: what the user can do about it.
 
     Raises:
         ModelError: one holds NaN or infinity, or zeros alone; names the first.
@@ -85,7 +78,7 @@ def check_usable(
     usable = np.isfinite(vectors).all(axis=1) & vectors.any(axis=1)
     if not usable.all():
         faulty = name(int(usable.argmin()))
-        raise ModelError(f"{model} gives NaN or zeros for {faulty}. {way_out}")
+        raise ModelError(f"{model} gives NaN or zeros for {faulty}. Use another model.")
 
 
 # The second pass of indexing: texts without known vectors are encoded and journalled.
@@ -178,7 +171,7 @@ def encode_unknown(
             )
             matrix = vectors.numpy()
             names = [texts.name(index) for index in block]
-            check_usable(matrix, model.record.path, names.__getitem__, ANOTHER_MODEL)
+            check_usable(matrix, model.record.path, names.__getitem__)
             truncated += report.n_cut
             store.journal.keep(
                 model.record.digest,
@@ -253,23 +246,17 @@ class LawEnricher:
             ModelError: the network gives vectors without a direction.
             StoreError: a base vector is not in the journal.
         """
-        for batch in self._batches(groups, stale):
-            vectors = self._vectors([law for group in batch for law in group if law in stale])
-            for group in batch:
-                yield group, {law: vectors[law] for law in group if law in vectors}
-
-    def _batches(
-        self, groups: Iterable[Sequence[str]], stale: set[str]
-    ) -> Iterator[list[Sequence[str]]]:
         batch: list[Sequence[str]] = []
         size = 0
-        for group in groups:
+        for number, group in enumerate(groups, start=1):
             batch.append(group)
             size += sum(len(self.texts.corpus.positions_of(law)) for law in group if law in stale)
-            if size >= _ARTICLES_AT_ONCE:
-                yield batch
-                batch, size = [], 0
-        yield batch
+            if size < _ARTICLES_AT_ONCE and number < len(groups):
+                continue
+            vectors = self._vectors([law for each in batch for law in each if law in stale])
+            for each in batch:
+                yield each, {law: vectors[law] for law in each if law in vectors}
+            batch, size = [], 0
 
     def _vectors(self, laws: Sequence[str]) -> dict[str, LawVectors]:
         if not laws:
@@ -282,7 +269,6 @@ class LawEnricher:
             matrix,
             f"The graph network of {self.chosen.record.path}",
             lambda row: self.texts.name(len(self.texts.labels) + int(together[row])),
-            "Train it again.",
         )
         self.computed += len(laws)
         ends = np.cumsum([len(each) for each in positions])[:-1]
@@ -300,8 +286,7 @@ class LawEnricher:
             if digest not in known:
                 raise StoreError(
                     f"{self._store.path}: the vector of {self.texts.name(int(node))} is not in "
-                    "the journal. Another process may be indexing into this store: run one at a "
-                    "time, then run the same command again."
+                    "the journal. Run the same command again, one process at a time."
                 )
             features[row] = known[digest]
         return torch.from_numpy(features)
@@ -345,30 +330,6 @@ class Merged:
     in_file: Set[str]
     shifts: bool
 
-    def moved(self, but: Container[str]) -> dict[str, int]:
-        """New positions of kept documents, except those of some laws."""
-        return {
-            each.id: self.positions[each.id]
-            for law, places in self.kept.items()
-            for each in places
-            if law not in but and self.positions[each.id] != each.position
-        }
-
-    def with_vectors(self, *, model_recorded: bool) -> set[str]:
-        """Ids of the kept documents that keep their vector.
-
-        Args:
-            model_recorded: whether the store records its vectors' model. If not, vectors that
-                indexing did not write may be from any model.
-        """
-        return {
-            each.id
-            for places in self.kept.values()
-            for each in places
-            if self.stored[each.id].has_vector
-            and (model_recorded or self.stored[each.id].text_digest is not None)
-        }
-
 
 def merge(
     corpus: StatuteCorpus,
@@ -397,23 +358,32 @@ def merge(
     """
     exists = store.database.path.exists()
     stored = store.publisher.published() if exists else {}
-    present: dict[str, list[Place]] = {}
     places = store.publisher.places() if exists else []
     given = {article.id: article.law for article in corpus}
     in_file = set(given.values())
-    moving = [p for p in places if p.id in given and p.law not in in_file]
-    leaving = list(_articles_at(moving, store))
-    renamed = _renamed(leaving, corpus)
+    # Stored articles that the file has in other laws, and the laws that got another title.
+    leaving = list(
+        _articles_at([p for p in places if p.id in given and p.law not in in_file], store)
+    )
+    renamed = {
+        article.law: new.law
+        for article in leaving
+        if same_law(article.law_id, (new := corpus[corpus.position(article.id)]).law_id)
+    }
     for old, law in renamed.items():
         say(f"{old} is now called {law}")
     places = [p._replace(law=renamed.get(p.law, p.law)) for p in places]
+    present: dict[str, list[Place]] = {}
     for place in places:
         present.setdefault(place.law, []).append(place)
     if not replace:
         for law in (each for each in corpus.laws if each in present):
             _check_half(law, present[law], given, corpus, source, store)
-        if not prune:
-            _check_ids((a for a in leaving if a.law not in renamed), corpus, source, store)
+        for article in () if prune else leaving:
+            new = corpus[corpus.position(article.id)]
+            differs = same_law(new.law_id, article.law_id) is False or new.text != article.text
+            if differs and article.law not in renamed:
+                raise StoreError(id_refused(source, article.id, new.law, article.law, store.path))
     _say_removals(present, given, source, prune=prune, say=say)
     staying = [p for p in places if p.id not in given and not (prune or p.law in in_file)]
     kept: dict[str, list[Place]] = {}
@@ -433,14 +403,14 @@ def merge(
 def _check_half(
     law: str,
     present: Sequence[Place],
-    ids: Container[str],
+    given: Container[str],
     corpus: StatuteCorpus,
     source: str | Path,
     store: StatuteDocumentStore,
 ) -> None:
     """Refuse a file with less than half of a law, which is probably only a part of it."""
     # Articles that the file has in another law are not lost.
-    others = [each for each in present if each.id not in ids]
+    others = [each for each in present if each.id not in given]
     found = len(present) - len(others)
     articles = [corpus[position] for position in corpus.positions_of(law)]
     if 2 * found < len(present):
@@ -448,12 +418,10 @@ def _check_half(
         texts = {article.text for article in articles}
         found += sum(each.text in texts for each in _articles_at(others, store))
     if 2 * found < len(present):
-        raise StoreError(half_refused(source, law, found, len(present), len(articles), store.path))
+        raise StoreError(half_refused(source, law, found, len(present), store.path))
 
 
-def half_refused(
-    source: str | Path, law: str, found: int, stored: int, given: int, where: object
-) -> str:
+def half_refused(source: str | Path, law: str, found: int, stored: int, where: object) -> str:
     """The message if a file has fewer than half of a law's articles.
 
     Args:
@@ -461,46 +429,17 @@ def half_refused(
         law: the law.
         found: how many of the stored articles the file has.
         stored: how many are stored.
-        given: how many the file has of the law in all.
         where: the store or engine.
     """
-    new = f" and {given - found:,} new ones" if given > found else ""
     return (
-        f"{source} has {found:,} of the {stored:,} articles of {law} in {where}{new}; a law is "
-        f"replaced whole, so {stored - found:,} would be removed. Index a file with the whole law, "
-        "or give --replace if this is all of it now."
+        f"{source} has {found:,} of the {stored:,} articles of {law} in {where}, and a law is "
+        "replaced whole. Index a file with all of it, or give --replace if this is all of it now."
     )
-
-
-def _renamed(leaving: Iterable[Article], corpus: StatuteCorpus) -> dict[str, str]:
-    """The new title of each stored law that the file has under another one, by the old.
-
-    Args:
-        leaving: stored articles that the file has in other laws.
-        corpus: the file's articles.
-    """
-    new = (
-        (article.law, corpus[corpus.position(article.id)], article.law_id) for article in leaving
-    )
-    return {old: given.law for old, given, law_id in new if same_law(law_id, given.law_id)}
 
 
 def same_law(law_id: str | None, other: str | None) -> bool | None:
     """Whether two laws are one, by their identifiers; None if one of them is unknown."""
     return law_id == other if law_id and other else None
-
-
-def _check_ids(
-    leaving: Iterable[Article],
-    corpus: StatuteCorpus,
-    source: str | Path,
-    store: StatuteDocumentStore,
-) -> None:
-    """Refuse ids of another text or law in a law that stays: that article would be lost."""
-    for article in leaving:
-        given = corpus[corpus.position(article.id)]
-        if same_law(given.law_id, article.law_id) is False or given.text != article.text:
-            raise StoreError(id_refused(source, article.id, given.law, article.law, store.path))
 
 
 def id_refused(source: str | Path, id_: str, law: str, other: str, where: object) -> str:
@@ -514,9 +453,8 @@ def id_refused(source: str | Path, id_: str, law: str, other: str, where: object
         where: the store or engine.
     """
     return (
-        f"{source} has the id '{id_}' in {law}; in {where} it is another article, of {other}, "
-        "which would be removed. Give the file's articles ids of their own, or give --replace if "
-        "the article did move."
+        f"{source} has the id '{id_}' in {law}; in {where} it is another article, of {other}. "
+        "Give the articles ids of their own, or give --replace if the article did move."
     )
 
 
@@ -529,16 +467,12 @@ def _say_removals(
     say: Callable[[str], object],
 ) -> None:
     in_file = set(given.values())
-    moves: Counter[tuple[str, str]] = Counter()
     for law, places in present.items():
-        moves.update((law, given[p.id]) for p in places if given.get(p.id, law) != law)
         if law in in_file and (gone := [p.id for p in places if p.id not in given]):
             say(
                 f"Removing {counted(len(gone), 'article')} of {law} that {source} does not have: "
                 f"{_first(gone)}"
             )
-    for (law, other), count in moves.items():
-        say(f"Moving {counted(count, 'article')} of {law} to {other}")
     if prune:
         say_pruned(source, {law: len(present[law]) for law in present.keys() - in_file}, say)
 
@@ -570,131 +504,185 @@ def _articles_at(places: Sequence[Place], store: StatuteDocumentStore) -> Iterat
                 yield article_of(document)
 
 
-# The third pass of indexing: laws are published, each in one transaction.
-
-
-def publish_laws(
-    merged: Merged,
-    digests: Sequence[str],
-    settled: Container[str],
-    store: StatuteDocumentStore,
-    enricher: LawEnricher | None,
-    say: Callable[[str], object],
-) -> int:
-    """Publish law by law; returns how many documents changed.
-
-    If articles of the store must move to make room, everything is one transaction, so that an
-    interruption cannot leave two laws at the same positions.
-
-    Args:
-        merged: what the store will hold.
-        digests: digests of its articles' texts, by position in the corpus.
-        settled: ids of articles of kept laws, whose vectors do not change.
-        store: where they go; its journal has the vectors of all other texts.
-        enricher: makes their vectors, if they go through a graph network.
-        say: takes a line for the user.
-
-    Raises:
-        ModelError: the graph network gives vectors without a direction.
-        StoreError: a vector is missing, or the disk is full.
-    """
-    documents = _Documents(merged, digests, settled, store)
-    stale = enricher.stale_laws(merged.stored) if enricher else documents.unsettled_laws()
-    groups = [
-        [law for law in group if law in stale or law not in merged.kept]
-        for group in _together(merged)
-    ]
-    groups = [group for group in groups if group]
-    convert_to = enricher.chosen.record if enricher and enricher.chosen.converts else None
-    # The bi-encoder's vectors and the network's must never be visible together.
-    if convert_to is not None or merged.shifts:
-        groups = [[law for group in groups for law in group]]
-    moved = merged.moved(stale)
-    say(f"Publishing {counted(sum(map(len, groups)), 'law')}")
-    enriched: Iterable[tuple[Sequence[str], dict[str, LawVectors]]]
-    if enricher is None:
-        _hold_moving(merged, digests, store)
-        enriched = ((group, {}) for group in groups)
-    else:
-        enriched = enricher.in_turn(groups, stale)
-    changed = 0
-    bar = tqdm(enriched, desc="Publishing", unit="law", total=len(groups), disable=None)
-    for laws, vectors in bar:
-        changed += store.publisher.publish(
-            documents.of(laws), vectors, convert_to=convert_to, moved=moved
-        )
-    return changed
+# Scan, encode, publish.
 
 
 @dataclass(frozen=True)
-class _Documents:
-    """The documents of laws, with the digests of their texts."""
+class IndexPlan:
+    """What a scan has decided: the law that the store will hold, and how its texts are encoded.
+
+    Attributes:
+        merged: the law.
+        model: encodes its texts; None for text alone.
+        enricher: puts the vectors through the model's graph network; None without one.
+        texts: what is encoded.
+        settled: ids of articles of kept laws, whose vectors do not change.
+        questions: answered questions to keep, and those that choose their weight.
+    """
 
     merged: Merged
-    digests: Sequence[str]
-    settled: Container[str]
-    store: StatuteDocumentStore
+    model: ChosenModel | None
+    enricher: LawEnricher | None
+    texts: CorpusTexts
+    settled: Set[str]
+    questions: tuple[list[Question], list[Question]] | None
 
-    def of(self, laws: Sequence[str]) -> dict[str, list[tuple[Document, str | None]]]:
-        """Each law's documents; none for a law that is removed."""
-        return {law: list(self._of(law)) for law in laws}
+    def encode(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> tuple[int, int]:
+        """The second pass: journal the missing vectors, in blocks.
 
-    def unsettled_laws(self) -> set[str]:
-        """Kept laws some of whose vectors are missing."""
-        return {
-            article.law
-            for article in self.merged.corpus
-            if article.law in self.merged.kept and article.id not in self.settled
+        Returns:
+            How many texts were encoded, and how many of these were cut.
+        """
+        if self.model is None:
+            # An interrupted run may have recorded a model without any vectors.
+            store.publisher.forget_model()
+            return 0, 0
+        if self.enricher is not None and self.enricher.chosen.converts:
+            store.journal.hold(self.model.record.digest, self.texts.article_digests)
+        else:
+            chosen = self.enricher.chosen if self.enricher else self.model
+            store.publisher.record_model(chosen.record)
+        return encode_unknown(self.texts, self.model, store, say, self.settled)
+
+    def publish(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> int:
+        """The third pass: laws become visible, each in one transaction.
+
+        If articles of the store must move to make room, everything is one transaction, so that an
+        interruption cannot leave two laws at the same positions.
+
+        Returns:
+            How many documents changed.
+
+        Raises:
+            ModelError: the graph network gives vectors without a direction.
+            StoreError: a vector is missing, or the disk is full.
+        """
+        merged, enricher = self.merged, self.enricher
+        if enricher is not None:
+            stale = enricher.stale_laws(merged.stored)
+        else:  # kept laws some of whose vectors are missing
+            stale = {
+                article.law
+                for article in merged.corpus
+                if article.law in merged.kept and article.id not in self.settled
+            }
+        groups = [
+            [law for law in group if law in stale or law not in merged.kept]
+            for group in self._together()
+        ]
+        groups = [group for group in groups if group]
+        convert_to = enricher.chosen.record if enricher and enricher.chosen.converts else None
+        # The bi-encoder's vectors and the network's must never be visible together.
+        if convert_to is not None or merged.shifts:
+            groups = [[law for group in groups for law in group]]
+        moved = {
+            place.id: merged.positions[place.id]
+            for law, places in merged.kept.items()
+            for place in places
+            if law not in stale and merged.positions[place.id] != place.position
         }
+        say(f"Publishing {counted(sum(map(len, groups)), 'law')}")
+        enriched: Iterable[tuple[Sequence[str], dict[str, LawVectors]]]
+        if enricher is None:
+            self._hold_moving(store)
+            enriched = ((group, {}) for group in groups)
+        else:
+            enriched = enricher.in_turn(groups, stale)
+        changed = 0
+        bar = tqdm(enriched, desc="Publishing", unit="law", total=len(groups), disable=None)
+        for laws, vectors in bar:
+            documents = {law: list(self._documents(law, store)) for law in laws}
+            changed += store.publisher.publish(
+                documents, vectors, convert_to=convert_to, moved=moved
+            )
+        if self.model is not None:
+            base = enricher.chosen.record.biencoder_digest if enricher else None
+            store.journal.keep_only(base, self.texts.digests)
+        return changed
 
-    def _of(self, law: str) -> Iterator[tuple[Document, str | None]]:
-        corpus, positions = self.merged.corpus, self.merged.positions
-        if law in self.merged.in_file:
-            for index in corpus.positions_of(law).tolist():
-                article = corpus[index]
-                yield as_document(article, positions[article.id]), self.digests[index]
-        elif law in self.merged.kept:
-            documents = self.store.fetch([each.key for each in self.merged.kept[law]])
+    def _documents(
+        self, law: str, store: StatuteDocumentStore
+    ) -> Iterator[tuple[Document, str | None]]:
+        """A law's documents with the digests of their texts; none for a law that is removed."""
+        merged, digests = self.merged, self.texts.article_digests
+        if law in merged.in_file:
+            for index in merged.corpus.positions_of(law).tolist():
+                article = merged.corpus[index]
+                yield as_document(article, merged.positions[article.id]), digests[index]
+        elif law in merged.kept:
+            documents = store.fetch([each.key for each in merged.kept[law]])
             # Those without text come last, as `publish` requires for documents without a digest.
             for document in sorted(documents, key=lambda each: not each.content):
-                position = positions[document.id]
+                position = merged.positions[document.id]
                 if position != position_of(document):
                     document = replace(document, meta={**document.meta, "position": position})
                 digest = None
                 if document.id in self.settled:
-                    digest = self.merged.stored[document.id].text_digest
+                    digest = merged.stored[document.id].text_digest
                 elif document.content:
-                    digest = self.digests[corpus.position(document.id)]
+                    digest = digests[merged.corpus.position(document.id)]
                 yield document, digest
 
+    def _hold_moving(self, store: StatuteDocumentStore) -> None:
+        """Journal the vectors of articles that will be replaced and are needed elsewhere."""
+        stored = self.merged.stored
+        published = {each.text_digest for each in stored.values() if each.has_vector}
+        moving = {
+            digest
+            for article, digest in zip(self.merged.corpus, self.texts.article_digests, strict=True)
+            if digest in published
+            and stored.get(article.id) != Published(article.law, digest, has_vector=True)
+        }
+        if store.model is not None:
+            store.journal.hold(store.model.digest, moving)
 
-def _hold_moving(merged: Merged, digests: Sequence[str], store: StatuteDocumentStore) -> None:
-    """Journal the vectors of articles that will be replaced and are needed elsewhere."""
-    model = store.model
-    if model is None:
-        return
-    stored = merged.stored
-    published = {each.text_digest for each in stored.values() if each.has_vector}
-    moving = {
-        digest
-        for article, digest in zip(merged.corpus, digests, strict=True)
-        if digest in published
-        and stored.get(article.id) != Published(article.law, digest, has_vector=True)
+    def _together(self) -> list[list[str]]:
+        """Old and new laws, grouped so that an article moves between laws in one transaction."""
+        stored = self.merged.stored
+        graph: nx.Graph[str] = nx.Graph()
+        graph.add_nodes_from(self.merged.corpus.laws)
+        graph.add_nodes_from(each.law for each in stored.values())
+        graph.add_edges_from(
+            (stored[article.id].law, article.law)
+            for article in self.merged.corpus
+            if article.id in stored
+        )
+        return [sorted(group) for group in nx.connected_components(graph)]
+
+
+def _plan(
+    merged: Merged,
+    store: StatuteDocumentStore,
+    model: str | None,
+    graph: bool,
+    answered: str | Path | None,
+    say: Callable[[str], object],
+) -> IndexPlan:
+    """The end of the first pass: choose the models, before the store is created or changed.
+
+    A model that cannot be loaded leaves no empty store, and encoding may take hours.
+    """
+    chosen = choose_model(model, merged.corpus, store, say)
+    chosen_graph = choose_graph(graph, chosen, store, say)
+    questions = None if answered is None else read_answered(answered, list(merged.positions))
+    if questions and chosen is None:
+        raise LoadingError("--answered needs a model, which finds questions by meaning.")
+    enricher = LawEnricher(chosen_graph, merged.corpus, store) if chosen_graph else None
+    rule: TextRule = chosen.record.text_rule if chosen else "headings_text"
+    texts = enricher.texts if enricher else CorpusTexts(merged.corpus, rule)
+    # Without a record of the model, vectors that indexing did not write may be from any.
+    recorded = bool(merged.stored) and store.model is not None
+    settled = {
+        place.id
+        for places in merged.kept.values()
+        for place in places
+        if chosen is None or (enricher is None and _keeps_vector(merged.stored[place.id], recorded))
     }
-    store.journal.hold(model.digest, moving)
+    return IndexPlan(merged, chosen, enricher, texts, settled, questions)
 
 
-def _together(merged: Merged) -> list[list[str]]:
-    """Old and new laws, grouped so that an article moves between laws in one transaction."""
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(merged.corpus.laws)
-    graph.add_nodes_from(each.law for each in merged.stored.values())
-    graph.add_edges_from(
-        (merged.stored[article.id].law, article.law)
-        for article in merged.corpus
-        if article.id in merged.stored
-    )
-    return [sorted(group) for group in nx.connected_components(graph)]
+def _keeps_vector(stored: Published, recorded: bool) -> bool:
+    return stored.has_vector and (recorded or stored.text_digest is not None)
 
 
 @dataclass(frozen=True)
@@ -737,16 +725,8 @@ class IndexReport:
             f"{self.changed:,} changes, {self.seconds:.1f} s"
         ]
         if self.graph:
-            nodes, edges = (
-                ", ".join(f"{count:,} {kind}" for kind, count in self.graph[part].items())
-                for part in ("nodes", "edges")
-            )
             laws = counted(self.graph["laws_computed"], "law")
-            lines.append(
-                f"vectors of {laws} computed through the graph; its nodes: {nodes}; its edges: "
-                f"{edges}; citations that lead to no article: "
-                f"{self.graph['unresolved_citations']:,}"
-            )
+            lines.append(f"vectors of {laws} computed through the graph (--json describes it)")
         if self.truncated:
             lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
         if self.left_out:
@@ -806,10 +786,7 @@ def index_corpus(
             without a direction.
     """
     if str(store_path).endswith(("/", os.sep)):
-        raise LoadingError(
-            f"The store {store_path} names a folder, and a store is a file: name one in it, such "
-            f"as {Path(store_path) / 'law.db'}."
-        )
+        raise LoadingError(f"The store {store_path} names a folder. Name a file in it.")
     start = time.perf_counter()
     with closing(StatuteDocumentStore(str(store_path))) as store:
         laws = DistinctLaws(store.laws() if store.database.path.exists() else ())
@@ -846,87 +823,6 @@ def index_corpus(
         )
 
 
-@dataclass(frozen=True)
-class IndexPlan:
-    """What a scan has decided: the law that the store will hold, and how its texts are encoded.
-
-    Attributes:
-        merged: the law.
-        model: encodes its texts; None for text alone.
-        enricher: puts the vectors through the model's graph network; None without one.
-        texts: what is encoded.
-        settled: ids of articles of kept laws, whose vectors do not change.
-        questions: answered questions to keep, and those that choose their weight.
-    """
-
-    merged: Merged
-    model: ChosenModel | None
-    enricher: LawEnricher | None
-    texts: CorpusTexts
-    settled: Set[str]
-    questions: tuple[list[Question], list[Question]] | None
-
-    @property
-    def converts(self) -> bool:
-        """Whether the graph network's vectors will take the place of the bi-encoder's."""
-        return self.enricher is not None and self.enricher.chosen.converts
-
-    def encode(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> tuple[int, int]:
-        """The second pass: journal the missing vectors, in blocks.
-
-        Returns:
-            How many texts were encoded, and how many of these were cut.
-        """
-        if self.model is None:
-            # An interrupted run may have recorded a model without any vectors.
-            store.publisher.forget_model()
-            return 0, 0
-        if self.converts:
-            store.journal.hold(self.model.record.digest, self.texts.article_digests)
-        else:
-            chosen = self.enricher.chosen if self.enricher else self.model
-            store.publisher.record_model(chosen.record)
-        return encode_unknown(self.texts, self.model, store, say, self.settled)
-
-    def publish(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> int:
-        """The third pass: laws become visible; returns how many documents changed."""
-        digests = self.texts.article_digests
-        changed = publish_laws(self.merged, digests, self.settled, store, self.enricher, say)
-        if self.model is not None:
-            base = self.enricher.chosen.record.biencoder_digest if self.enricher else None
-            store.journal.keep_only(base, self.texts.digests)
-        return changed
-
-
-def _plan(
-    merged: Merged,
-    store: StatuteDocumentStore,
-    model: str | None,
-    graph: bool,
-    answered: str | Path | None,
-    say: Callable[[str], object],
-) -> IndexPlan:
-    """The end of the first pass: choose the models, before the store is created or changed.
-
-    A model that cannot be loaded leaves no empty store, and encoding may take hours.
-    """
-    chosen = choose_model(model, merged.corpus, store, say)
-    chosen_graph = choose_graph(graph, chosen, store, say)
-    questions = None if answered is None else read_answered(answered, list(merged.positions))
-    if questions and chosen is None:
-        raise LoadingError("--answered needs a model, which finds questions by meaning.")
-    enricher = LawEnricher(chosen_graph, merged.corpus, store) if chosen_graph else None
-    rule: TextRule = chosen.record.text_rule if chosen else "headings_text"
-    texts = enricher.texts if enricher else CorpusTexts(merged.corpus, rule)
-    settled: set[str] = set()
-    if chosen is None:
-        settled = {each.id for places in merged.kept.values() for each in places}
-    elif enricher is None:
-        recorded = bool(merged.stored) and store.model is not None
-        settled = merged.with_vectors(model_recorded=recorded)
-    return IndexPlan(merged, chosen, enricher, texts, settled, questions)
-
-
 def _keep_lists(
     model: ChosenModel,
     questions: tuple[list[Question], list[Question]] | None,
@@ -944,15 +840,14 @@ def _keep_lists(
         elif unknown and (weight := measure_weight(store, model.encoder)) < 1:
             say(
                 "The model finds this law's own headings worse than words do: in a fusion its list "
-                f"has the weight {weight}. A model for the law's language, or trained on it, may "
-                "do better."
+                f"has the weight {weight}."
             )
     if questions:
         say(str(keep_answered(store, model.encoder, *questions, say)))
     elif has_unread(store):
         say(
-            "The store's answered questions were encoded by another model or kept by an older "
-            "release, and are not searched. Give --answered again."
+            "The store's answered questions are of another model or release, and are not "
+            "searched. Give --answered again."
         )
 
 
@@ -980,7 +875,7 @@ def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
             if law and len(meant) != 1:
                 raise LoadingError(
                     f"--alias {alias}={law}: {store_path} has {len(meant)} laws of that name. Give "
-                    f"the title of one: {'; '.join((meant or list(named))[:_NAMED])}."
+                    f"the title of one, such as {'; '.join((meant or list(named))[:_NAMED])}."
                 )
             if law:
                 recorded[alias] = meant[0]
@@ -1002,7 +897,6 @@ def _snapshot(
     if of_all != day:
         say(
             f"The other laws of {store.path} are of {recorded or 'a day that is not recorded'}, so "
-            f"{day} is not recorded as the day of the text. To move it on, index all laws in one "
-            "run."
+            f"{day} is not recorded as the day of the text."
         )
     return of_all

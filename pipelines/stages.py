@@ -98,11 +98,11 @@ class Stage:
         sockets: of its lists, one after the other.
         ranking_of: the list of a `StatuteHybridRetriever` that the stage is, in place of sockets.
         takes: names of the stages whose lists it takes; empty for one that searches the store.
-        ranked_anew: (component, socket) of the one list that it is given as `documents`; None
+        reranked: (component, socket) of the one list that it is given as `documents`; None
             where it has no such input, or several lists go into it.
         pinned: (component, socket) of the list that stands above the others, unread.
         top_k: how many it hands out at most; None where the component does not say.
-        n_candidates: how many of `ranked_anew` it ranks at most; None for all.
+        n_candidates: how many of `reranked` it ranks at most; None for all.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Stage:
     sockets: tuple[str, ...]
     ranking_of: str | None
     takes: tuple[str, ...]
-    ranked_anew: tuple[str, str] | None
+    reranked: tuple[str, str] | None
     pinned: tuple[str, str] | None
     top_k: int | None
     n_candidates: int | None
@@ -133,7 +133,7 @@ class Stage:
     def candidates(self, outputs: Outputs) -> tuple[list[str], list[str]]:
         """Ids of the pinned articles, and of the candidates that it was given to rank below."""
         pinned = list(dict.fromkeys(_ids(outputs, self.pinned)))
-        given = dict.fromkeys(_ids(outputs, self.ranked_anew))
+        given = dict.fromkeys(_ids(outputs, self.reranked))
         return pinned, [id_ for id_ in given if id_ not in pinned][: self.n_candidates]
 
 
@@ -235,7 +235,7 @@ def _stage(
         sockets=sockets,
         ranking_of=None,
         takes=tuple(names[sender] for sender in names if sender in senders),
-        ranked_anew=lists[0] if len(lists) == 1 else None,
+        reranked=lists[0] if len(lists) == 1 else None,
         pinned=next(iter(into.get("pinned", [])), None),
         top_k=_whole_number(instance, "top_k"),
         n_candidates=_whole_number(instance, "candidates"),
@@ -251,12 +251,6 @@ def parts_of(pipeline: Pipeline) -> Iterator[Any]:
             yield from (instance.citation, instance.bm25)
             if instance.model is not None:
                 yield from (instance.dense, instance.embedder)
-
-
-def searcher_of(pipeline: Pipeline, stage: Stage) -> Any:
-    """The component that a stage's list comes from; of a hybrid retriever, the one inside it."""
-    instance = pipeline.get_component(stage.component)
-    return instance if stage.ranking_of is None else getattr(instance, stage.ranking_of, instance)
 
 
 def kind_of(instance: object) -> str | None:

@@ -183,4 +183,5 @@ def test_the_wheel_works_outside_the_repository(tmp_path, text_law):
     imported = ran(python, "-c", code)
     assert imported.stdout.splitlines()[-1:] == ["g6"], imported.stderr
     assert (site / "components" / "py.typed").is_file()
+    assert (site / "components" / "models" / "multilingual.json").is_file()
     assert (site / "pipelines" / "demo" / "articles.jsonl").is_file()

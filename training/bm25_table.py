@@ -14,11 +14,11 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,15 @@ from scipy.sparse import csr_array
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import analyzer, segmenter, words_joined
 from components.statutes.question import Question
-from training.command_line import Place, SettingsError, Target, run, say, settings_from
+from training.command_line import (
+    Place,
+    SettingsError,
+    Target,
+    markdown,
+    run,
+    say,
+    settings_from,
+)
 from training.settings import share
 
 # rank-bm25's scores as a product of sparse matrices.
@@ -72,8 +80,7 @@ _WORD = re.compile(r"\w+")
 Ranking = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """One row of the table: a formula and its parameters.
 
     Attributes:
@@ -85,11 +92,6 @@ class Variant:
     kind: type[BM25Okapi] | type[BM25Plus]
     k1: float
     b: float
-
-    @property
-    def name(self) -> str:
-        """Name of the class."""
-        return str(self.kind.__name__)
 
 
 # Le et al. (2025), Table 1: rank-bm25's BM25Okapi and BM25Plus at their defaults, and BM25Plus with
@@ -127,20 +129,16 @@ class CountedLaw:
         text_rule: TextRule = "headings_text",
     ) -> None:
         numbers: dict[str, int] = {}
-
-        def counted() -> Iterator[list[int]]:
-            for article in articles:
-                words = _reader(terms, article.language)(
-                    indexed_text(article.headings, article.text, text_rule)
-                )
-                yield [numbers.setdefault(word, len(numbers)) for word in words]
-
-        self._documents = list(counted())
+        self._documents = []
+        for article in articles:
+            text = indexed_text(article.headings, article.text, text_rule)
+            words = _reader(terms, article.language)(text)
+            self._documents.append([numbers.setdefault(word, len(numbers)) for word in words])
         if not numbers:
             raise ValueError("no article of the corpus has a word. Give articles text")
         self._counts = rows_of([Counter(each) for each in self._documents], len(numbers))
         # idf depends on the class alone; k1 and b are read when articles are scored.
-        self._statistics: dict[type[BM25Okapi] | type[BM25Plus], BM25Okapi | BM25Plus] = {}
+        self._statistics: dict[Any, BM25Okapi | BM25Plus] = {}
         read = _reader(terms, articles[0].language)
         asked = [
             Counter(numbers[word] for word in read(question.text) if word in numbers)
@@ -182,8 +180,7 @@ class CountedLaw:
         for start in range(0, asked.shape[0], _QUESTIONS_AT_A_TIME):
             scores = (asked[start : start + _QUESTIONS_AT_A_TIME] @ weights).tocsr()
             for first, end in zip(scores.indptr[:-1], scores.indptr[1:], strict=True):
-                found = _best(scores.indices[first:end], scores.data[first:end], depth)
-                rankings.append(found)
+                rankings.append(_best(scores.indices[first:end], scores.data[first:end], depth))
         return rankings
 
 
@@ -196,7 +193,7 @@ def _best(positions: NDArray[np.int32], scores: NDArray[np.float64], depth: int)
     return positions[np.lexsort((positions, -scores))][:depth].astype(np.int64)
 
 
-def segmented_by(language: str | None) -> str | None:
+def _segmenter(language: str | None) -> str | None:
     """Name and version of what segments the words of a language; None if nothing does."""
     return segmenter() if language and language.partition("-")[0] == "vi" else None
 
@@ -204,7 +201,7 @@ def segmented_by(language: str | None) -> str | None:
 def _reader(terms: Terms, language: str | None) -> Callable[[str], list[str]]:
     if terms == "analysed":
         return analyzer(language)
-    if segmented_by(language):
+    if _segmenter(language):
         return lambda text: _lower_cased(words_joined(text))
     return _lower_cased
 
@@ -273,51 +270,22 @@ interval over questions; or with --grid R@200 of BM25Okapi for k1 from .5 to 4 a
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("bm25_table", _DESCRIPTION, Bm25TableSettings, arguments)
-    return run(lambda: _table(settings))
+    return run(lambda: _measure(settings))
 
 
-def _table(settings: Bm25TableSettings) -> None:
+def _measure(settings: Bm25TableSettings) -> None:
     """Print the table; with an output, also write the numbers there.
 
     Raises:
         CorpusError: A file cannot be read.
-        SettingsError: As `measure`, or the output cannot be written.
-        OSError: The output can no longer be written.
-    """
-    from components.models.folder import whole_file
-    from training import plots
-
-    output = None if settings.output is None else Path(settings.output)
-    measured = measure(settings)
-    # Print first: the disk may be full.
-    shown = heat_table(measured) if settings.grid else markdown(measured)
-    print(shown, flush=True)  # noqa: T201
-    if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(output) as partial:
-            text = json.dumps(measured, indent=2, ensure_ascii=False)
-            partial.write_text(text, encoding="utf-8")
-        if settings.grid:
-            means = np.array([row[GRID_METRIC]["mean"] for row in measured["rows"]])
-            values, title = means.reshape(len(GRID_K1), len(GRID_B)), _measured_on(measured)
-            stem = output.with_suffix("")
-            plots.plot_heat(stem, values.tolist(), GRID_K1, GRID_B, metric=GRID_METRIC, title=title)
-
-
-def measure(settings: Bm25TableSettings) -> dict[str, Any]:
-    """Measure every variant of the table or of the grid.
-
-    Returns:
-        The settings, `n_articles`, `n_questions` and `rows`: name, k1, b and for each metric its
-        mean and 95% interval, in a grid its mean alone.
-
-    Raises:
-        CorpusError: A file cannot be read.
         SettingsError: No question is of the split, or no article has a word.
+        OSError: The output cannot be written.
     """
     # Imported here, so that --help answers at once.
+    from components.models.folder import whole_file
     from components.statutes.corpus import StatuteCorpus
     from components.statutes.significance import bootstrap_interval
+    from training import plots
     from training.data import evaluated
 
     corpus = StatuteCorpus.read(settings.corpus)
@@ -332,71 +300,58 @@ def measure(settings: Bm25TableSettings) -> dict[str, Any]:
     if settings.grid:
         variants = tuple(Variant(BM25Okapi, k1, b) for k1 in GRID_K1 for b in GRID_B)
         metrics, depth = (GRID_METRIC,), GRID_DEPTH
-    rows = []
+    rows: list[dict[str, Any]] = []
     for variant in variants:
         found = ([corpus.ids[place] for place in row] for row in law.rankings(variant, depth))
-        values = evaluated(questions, found, metrics, depth)
-        row: dict[str, Any] = {"name": variant.name, "k1": variant.k1, "b": variant.b}
-        for metric in metrics:
-            of_questions = list(values[metric].values())
-            row[metric] = {"mean": fmean(of_questions)}
+        rows.append({"name": variant.kind.__name__, "k1": variant.k1, "b": variant.b})
+        for metric, values in evaluated(questions, found, metrics, depth).items():
+            rows[-1][metric] = {"mean": fmean(values.values())}
             if not settings.grid:
-                row[metric]["interval"] = bootstrap_interval(of_questions)
-        rows.append(row)
+                rows[-1][metric]["interval"] = bootstrap_interval(list(values.values()))
+    segmented = _segmenter(corpus.articles[0].language)
+    title = (
+        f"{len(questions):,} questions of the split '{settings.split}', {len(corpus):,} articles, "
+        f"{settings.terms.replace('_', '-')} words" + (f" ({segmented})" if segmented else "")
+    )
+    shown = _heat_table(rows) if settings.grid else _rows_table(rows)
+    print(f"{title}.\n\n{shown}", flush=True)  # noqa: T201
+    if settings.output is None:
+        return
+    output = Path(settings.output)
+    output.parent.mkdir(parents=True, exist_ok=True)
     names = ("corpus", "questions", "split", "terms", "text_rule")
-    return {
+    kept = {
         **{name: getattr(settings, name) for name in names},
-        "segmenter": segmented_by(corpus.articles[0].language),
-        "n_articles": len(corpus.articles),
+        "segmenter": segmented,
+        "n_articles": len(corpus),
         "n_questions": len(questions),
         "rows": rows,
     }
+    with whole_file(output) as partial:
+        partial.write_text(json.dumps(kept, indent=2, ensure_ascii=False), encoding="utf-8")
+    if settings.grid:
+        means = np.array([row[GRID_METRIC]["mean"] for row in rows]).reshape(len(GRID_K1), -1)
+        stem = output.with_suffix("")
+        plots.plot_heat(stem, means.tolist(), GRID_K1, GRID_B, metric=GRID_METRIC, title=title)
 
 
-def markdown(measured: Mapping[str, Any]) -> str:
-    """What `measure` found, as a table."""
+def _rows_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Each variant with the means and 95% intervals (bootstrap over questions) of the metrics."""
     lines = [
-        f"{_measured_on(measured)}; mean and 95% interval (bootstrap over questions).",
-        "",
-        f"| BM25 | k1 | b | {' | '.join(METRICS)} |",
-        f"| --- | ---: | ---: |{' ---: |' * len(METRICS)}",
+        [row["name"], f"{row['k1']:g}", f"{row['b']:g}"]
+        + ["{:.3f} [{:.3f}, {:.3f}]".format(row[m]["mean"], *row[m]["interval"]) for m in METRICS]
+        for row in rows
     ]
-    for row in measured["rows"]:
-        scores = [
-            "{:.3f} [{:.3f}, {:.3f}]".format(row[metric]["mean"], *row[metric]["interval"])
-            for metric in METRICS
-        ]
-        lines.append(f"| {row['name']} | {row['k1']:g} | {row['b']:g} | {' | '.join(scores)} |")
-    return "\n".join(lines)
+    return markdown([["BM25", "k1", "b", *METRICS], *lines])
 
 
-def heat_table(measured: Mapping[str, Any]) -> str:
-    """A grid that `measure` found, k1 down and b across; the best value stands out."""
-    means = {(row["k1"], row["b"]): row[GRID_METRIC]["mean"] for row in measured["rows"]}
+def _heat_table(rows: Sequence[dict[str, Any]]) -> str:
+    """A grid of R@200 of BM25Okapi, k1 down and b across; the first of the best stands out."""
+    means = {(row["k1"], row["b"]): row[GRID_METRIC]["mean"] for row in rows}
     best = max(means, key=means.__getitem__)
-    lines = [
-        f"{_measured_on(measured)}; {GRID_METRIC} of BM25Okapi. The best, {means[best]:.3f}, comes "
-        f"first at k1 {best[0]:g}, b {best[1]:g}.",
-        "",
-        f"| k1 \\ b | {' | '.join(f'{b:g}' for b in GRID_B)} |",
-        f"| ---: |{' ---: |' * len(GRID_B)}",
-    ]
-    for k1 in GRID_K1:
-        marks = ("**" if (k1, b) == best else "" for b in GRID_B)
-        cells = (f"{m}{means[k1, b]:.3f}{m}" for m, b in zip(marks, GRID_B, strict=True))
-        lines.append(f"| {k1:g} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _measured_on(measured: Mapping[str, Any]) -> str:
-    terms = str(measured["terms"]).replace("_", "-")
-    words = f"{terms} words"
-    if measured["segmenter"]:
-        words += f" ({measured['segmenter']})"
-    return (
-        f"{measured['n_questions']:,} questions of the split '{measured['split']}', "
-        f"{measured['n_articles']:,} articles, {words}"
-    )
+    cells = {at: f"**{mean:.3f}**" if at == best else f"{mean:.3f}" for at, mean in means.items()}
+    lines = [[f"{k1:g}", *(cells[k1, b] for b in GRID_B)] for k1 in GRID_K1]
+    return markdown([["k1 \\ b", *(f"{b:g}" for b in GRID_B)], *lines])
 
 
 def _asked(settings: Bm25TableSettings, known: Sequence[str]) -> list[Question]:
@@ -404,8 +359,7 @@ def _asked(settings: Bm25TableSettings, known: Sequence[str]) -> list[Question]:
     from components.statutes.corpus import read_questions
     from training.data import held_out
 
-    everything = read_questions(settings.questions, corpus_ids=known)
-    answered = [question for question in everything if question.relevant]
+    answered = [q for q in read_questions(settings.questions, corpus_ids=known) if q.relevant]
     asked = [question for question in answered if question.split == settings.split]
     if not asked and settings.split == "dev":
         training = [question for question in answered if question.split == "train"]
@@ -413,10 +367,10 @@ def _asked(settings: Bm25TableSettings, known: Sequence[str]) -> list[Question]:
         if asked:
             say(f"No question is of the split dev: {len(asked)} of train are measured")
     if not asked:
-        splits = sorted({question.split or "(none)" for question in everything})
+        splits = ", ".join(sorted({question.split or "(none)" for question in answered}))
         raise SettingsError(
             f"split: {settings.questions} has no answerable question of the split "
-            f"'{settings.split}'. It has the splits {', '.join(splits)}."
+            f"'{settings.split}'. It has the splits {splits}."
         )
     return asked
 

@@ -116,7 +116,7 @@ def open_network(model: str, device: str | None) -> LegislativeGraphEncoder | No
         ModelError: There is no such model within reach, or its network is broken.
     """
     folder = find_model(model)
-    if not _has_graph(folder):
+    if (manifest := manifest_of(folder)) is None or GRAPH_PART not in manifest.parts:
         return None
     return LegislativeGraphEncoder.load(folder / GRAPH_PART).to(resolve_device(device))
 
@@ -128,12 +128,9 @@ def stage_digest(model: str) -> str:
         ModelError: There is no such model within reach.
     """
     folder = find_model(model)
-    return graph_model_digest(folder) if _has_graph(folder) else model_digest(folder)
-
-
-def _has_graph(folder: Path) -> bool:
     manifest = manifest_of(folder)
-    return manifest is not None and GRAPH_PART in manifest.parts
+    with_graph = manifest is not None and GRAPH_PART in manifest.parts
+    return graph_model_digest(folder) if with_graph else model_digest(folder)
 
 
 @dataclass(frozen=True)
@@ -302,13 +299,8 @@ def score_statistics(scores: ArrayLike) -> dict[str, Any]:
     Returns:
         `n`; the shares `below_0.5`, `0.5_to_0.8`, `0.8_to_0.9` and `from_0.9` (a bound belongs to
         the part above it); `mean`. All but `n` are None where there are no scores.
-
-    Raises:
-        ValueError: A score is not finite.
     """
     values = np.asarray(scores, np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("a score is NaN or infinity: the model that gave it is broken")
     if not len(values):
         return {"n": 0, **dict.fromkeys((*_PARTS, "mean"))}
     parts = np.searchsorted(SCORE_BOUNDS, values, side="right")

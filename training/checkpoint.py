@@ -1,67 +1,117 @@
-"""The work folder of a run, its checkpoints, and how it is resumed."""
+"""The work folder of a run: its records, its checkpoints, and how it is resumed."""
 
+# ruff: noqa: ARG002 - the Trainer calls its callbacks with all that it has
 from __future__ import annotations
 
 import glob
 import hashlib
 import json
 import math
+import os
+import platform
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.nn.utils import get_total_norm
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerState,
+    TrainingArguments,
+)
+from transformers.trainer_utils import get_last_checkpoint
 
-from components.models.devices import BF16, settle_way
+from components.models.devices import BF16, resolve_device, resolve_dtype, settle_way
 from components.models.folder import (
     MANIFEST_FILE,
     check_target,
     file_digest,
+    folder_lock,
     read_manifest,
     whole_file,
     whole_folder,
 )
-from components.models.locks import folder_lock
 from components.models.onednn import LINEAR
+from components.models.weights import no_progress_bars
 from training.command_line import SettingsError, TrainingError, say
 from training.negatives.gold import DrawnNegatives
-from training.optimizer import Optimizer
-from training.records import METRICS_FILE
-from training.settings import folder_named
+from training.objective import Optimizer
+from training.settings import TrainerSettings, folder_named
+
+METRICS_FILE = "metrics.jsonl"
+
+_PACKAGES = ("torch", "transformers", "sentence-transformers", "accelerate", "numpy", "lexarbor")
+
+
+def write_metrics(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write the records of all epochs so far, one JSON object per line, replacing the file."""
+    with whole_file(path) as partial:
+        partial.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+
+
+LEAST_OWN_MASS = 0.1
+"""Below this share of the gradient, where a question's own negatives come from hardly matters."""
+
+
+def own_mass_warning(records: Sequence[Mapping[str, Any]], n_epochs: int) -> str | None:
+    """A warning if the drawn negatives have got almost none of the gradient from the beginning on.
+
+    It comes once: after the second epoch, or the only one.
+
+    Args:
+        records: Of the epochs so far, the last one's steps done.
+        n_epochs: Epochs of the whole run.
+    """
+    trained = [each for each in records if each.get("own_mass") is not None]
+    masses = [sum(each["own_mass"]) for each in trained if each["negatives"]["drawn"]]
+    if len(trained) != min(2, n_epochs) or not masses or max(masses) >= LEAST_OWN_MASS:
+        return None
+    return (
+        f"These negatives teach almost nothing: {max(masses):.3f} at most of the gradient falls on "
+        "them. Draw harder ones (candidates 100), or compare with them alone (in_batch false)"
+    )
+
+
+def environment(device: str) -> dict[str, Any]:
+    """What a result may depend on besides the settings.
+
+    Args:
+        device: The kind of device, such as "cuda".
+    """
+    packages = {package: _version(package) for package in _PACKAGES}
+    name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    return {"python": platform.python_version(), "device": name, **packages}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def after_no_number(work: Path) -> str:
-    """What to do where a loss or a weight is NaN or infinite: the run cannot continue.
-
-    Args:
-        work: Its work folder.
-    """
-    return (
-        f"The last good checkpoint is in {work}. Train again with a lower learning_rate or dtype "
-        "float32, and another output."
-    )
+    """What to do where a loss or a weight is NaN or infinite: the run cannot continue."""
+    return f"{work} has the last good checkpoint. Train again with a lower learning_rate."
 
 
 def after_no_memory(step: int, remedy: str, work: Path) -> str:
-    """What to do where memory ran out.
-
-    Args:
-        step: The step, counted over the whole run.
-        remedy: Settings that need less memory.
-        work: The run's work folder.
-    """
-    return (
-        f"step {step:,}: memory ran out; the run so far is in {work}. If other programs held the "
-        f"memory, repeat the command; otherwise train again with {remedy} and another output."
-    )
+    """What to do where memory ran out at a step: settings that need less."""
+    return f"step {step:,}: memory ran out; the run so far is in {work}. Train again with {remedy}."
 
 
 def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
@@ -83,7 +133,7 @@ def check_same_run(work: Path, before: Mapping[str, Any], now: Mapping[str, Any]
         if before.get(name) != now.get(name):
             raise SettingsError(
                 f"{work} holds an unfinished run with {name} {before.get(name)!r}, not "
-                f"{now.get(name)!r}. Use the same settings, or give another output."
+                f"{now.get(name)!r}. Give another output."
             )
 
 
@@ -115,9 +165,7 @@ def only_process(output: Path) -> Iterator[None]:
         check_target(output)  # before anything is made next to it
     with folder_lock(work, wait=False) as ours:
         if not ours:
-            raise SettingsError(
-                f"output: another process is training into {output}. Wait, or give another output."
-            )
+            raise SettingsError(f"output: another process is training into {output}.")
         yield
 
 
@@ -126,9 +174,8 @@ def is_already_made(output: Path, config: Mapping[str, Any]) -> bool:
 
     Such a run was stopped before the last step, `finish_output`.
     """
-    if not (work_folder_of(output).is_dir() and (output / MANIFEST_FILE).exists()):
-        return False
-    return read_manifest(output).config == config
+    made = work_folder_of(output).is_dir() and (output / MANIFEST_FILE).exists()
+    return made and read_manifest(output).config == config
 
 
 def finish_output(output: Path) -> None:
@@ -233,18 +280,13 @@ def write_checkpoint(
         for part, tensors in parts.items():
             for name, tensor in tensors.items():
                 if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-                    raise TrainingError(
-                        f"{part} {name!r} holds NaN or infinity, so nothing is written. "
-                        f"{after_no_number(folder.parent)}"
-                    )
+                    not_finite = f"{part} {name!r} holds NaN or infinity"
+                    raise TrainingError(f"{not_finite}. {after_no_number(folder.parent)}")
             kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
             try:
                 save_file(kept, partial / f"{part}.safetensors")
             except SafetensorError as error:
-                raise TrainingError(
-                    f"{folder}: cannot be written ({error}). Make room on the disk and repeat the "
-                    "command."
-                ) from error
+                raise TrainingError(f"{folder}: cannot be written ({error}).") from error
         digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
         whole = {**state, "files": digests}
         (partial / STATE_FILE).write_text(
@@ -266,12 +308,6 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise TrainingError(f"{folder}: is not complete ({error})") from error
     return state
-
-
-def tensors_of(folder: Path, part: str) -> dict[str, Tensor]:
-    """The tensors of one part of a checkpoint by name, on the CPU."""
-    loaded: dict[str, Tensor] = load_file(folder / f"{part}.safetensors")
-    return loaded
 
 
 def newest_checkpoint(work: Path) -> tuple[Path, dict[str, Any]] | None:
@@ -366,7 +402,6 @@ class RunState:
             in `Manifest` where one is chosen; None before the first validation.
         finished: Whether the last boundary is passed.
         drawn: Negatives by epoch, of this one and those drawn together with it.
-        previous: Negatives of the last epoch, for comparison with a new epoch's.
     """
 
     epoch: int = 0
@@ -382,7 +417,6 @@ class RunState:
     best: dict[str, Any] | None = None
     finished: bool = False
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
-    previous: DrawnNegatives | None = None
 
     def trained(self) -> dict[str, Any]:
         """What the preceding boundary's record says of this epoch once its steps are done."""
@@ -398,7 +432,7 @@ class RunState:
 
     def next_epoch(self) -> None:
         """Begin a new epoch's counts."""
-        self.previous = self.drawn.pop(self.epoch, None)
+        self.drawn.pop(self.epoch, None)
         self.epoch += 1
         self.losses, self.own_mass = [], []
         self.compared = self.encoded = self.listed = 0
@@ -406,7 +440,7 @@ class RunState:
 
 
 # Fields of a run's state that go into JSON unchanged.
-_PLAIN = [own.name for own in fields(RunState) if own.name not in ("drawn", "previous")]
+_PLAIN = [own.name for own in fields(RunState) if own.name != "drawn"]
 
 
 class Resuming:
@@ -463,7 +497,7 @@ class Resuming:
         assert state.best is not None
         folder = self._work / state.best["folder"]
         read_checkpoint(folder)
-        self._put(tensors_of(folder, _BEST))
+        self._put(load_file(folder / f"{_BEST}.safetensors"))
 
     def newest(self) -> tuple[RunState, Mapping[str, Any]] | None:
         """Load the newest complete checkpoint; return its state and the learner's.
@@ -476,10 +510,10 @@ class Resuming:
             return None
         folder, kept = newest
         check_same_run(self._work, kept["fixed"], self._fixed)
-        self._put(tensors_of(folder, "model"))
-        self._optimizer.restore(tensors_of(folder, "optimizer"))
+        self._put(load_file(folder / "model.safetensors"))
+        self._optimizer.restore(load_file(folder / "optimizer.safetensors"))
         arrays: dict[int, dict[str, np.ndarray[Any, Any]]] = {}
-        for name, tensor in tensors_of(folder, _DRAWN).items():
+        for name, tensor in load_file(folder / f"{_DRAWN}.safetensors").items():
             epoch, _, array = name.partition("/")
             arrays.setdefault(int(epoch), {})[array] = tensor.numpy()
         drawn = {epoch: DrawnNegatives(**by_name) for epoch, by_name in arrays.items()}
@@ -489,3 +523,178 @@ class Resuming:
         with torch.no_grad():
             for name, parameter in self._parameters.items():
                 parameter.copy_(weights[name])
+
+
+# The same for transformers' Trainer, which writes checkpoints of its own.
+
+A = TypeVar("A", bound=TrainingArguments)
+History = Sequence[Mapping[str, Any]]
+"""What the Trainer logged, in order."""
+
+
+def trainer_arguments(
+    kind: type[A], settings: TrainerSettings, work: Path, *, steps: int, rate: float, **others: Any
+) -> A:
+    """Arguments of a quiet run on one device that keeps its checkpoints.
+
+    Args:
+        kind: The trainer's class of arguments.
+        settings: Of the run.
+        work: Folder of the checkpoints.
+        steps: Of the whole run.
+        rate: Highest learning rate, reached after the warm-up; then it falls to zero.
+        others: Further arguments of this kind of training.
+    """
+    device = resolve_device(settings.device)
+    arguments = kind(
+        output_dir=str(work),
+        max_steps=steps,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=rate,
+        lr_scheduler_type="linear",
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip,
+        bf16=resolve_dtype(settings.dtype, device) is torch.bfloat16,
+        use_cpu=device.type == "cpu",
+        seed=settings.seed,
+        eval_on_start=last_checkpoint(work) is None,
+        logging_steps=10,
+        logging_nan_inf_filter=False,
+        save_strategy="steps",
+        save_steps=settings.checkpoint_every,
+        save_total_limit=2,
+        dataloader_pin_memory=device.type == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+        **others,
+    )
+    if device.type == "cuda":
+        # Otherwise it would spread each batch over all cards and enlarge it.
+        arguments._n_gpu = 1
+    return arguments
+
+
+def last_checkpoint(work: Path) -> str | None:
+    """The newest complete checkpoint; a newer one that a kill has cut off is removed."""
+    while newest := get_last_checkpoint(str(work)):  # type: ignore[no-untyped-call]
+        if (Path(newest) / "trainer_state.json").exists():  # the Trainer writes it last
+            return str(newest)
+        say(f"{newest}: is not complete; looking for an older checkpoint")
+        shutil.rmtree(newest)
+    return None
+
+
+def make_records(
+    history: History, measured: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """One record for each measurement of a run.
+
+    Args:
+        history: What the Trainer logged, in order.
+        measured: The measured values of a log entry; empty if it is no measurement.
+
+    Returns:
+        `step` and the measured values; after step 0 also `loss`, the mean of the training steps
+        since the last record, and `learning_rate` of the last of them.
+    """
+    records = []
+    summed, last_logged, last_measured, rate = 0.0, 0, 0, 0.0
+    for entry in history:
+        step = entry["step"]
+        if "loss" in entry:
+            summed += entry["loss"] * (step - last_logged)
+            last_logged, rate = step, entry["learning_rate"]
+        if not (values := measured(entry)):
+            continue
+        record = {"step": step, **values}
+        if step > last_measured:
+            record |= {"loss": summed / (step - last_measured), "learning_rate": rate}
+            summed, last_measured = 0.0, step
+        records.append(record)
+    return records
+
+
+def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> None:
+    """Train in one process, in a locked work folder, unless the model is already made.
+
+    Args:
+        settings: Of the run.
+        train: Makes the model folder, given the work folder.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise SettingsError("this training runs in one process: run it without torchrun.")
+    output = Path(settings.output)
+    # A progress bar for each file read or written would hide our own lines.
+    with no_progress_bars(), only_process(output):
+        if not is_already_made(output, settings.to_dict()):
+            check_target(output)
+            train(work_folder_of(output))
+        finish_output(output)
+
+
+def train_from_last_checkpoint(trainer: Trainer, work: Path) -> list[dict[str, Any]]:
+    """Train to the end, from the newest checkpoint if there is one; returns the Trainer's log.
+
+    Raises:
+        TrainingError: Memory ran out.
+    """
+    trainer.remove_callback(PrinterCallback)
+    if sys.stderr.isatty():
+        trainer.add_callback(_Progress)
+    if (checkpoint := last_checkpoint(work)) is not None:
+        say(f"Resuming from {Path(checkpoint).name} of {trainer.args.max_steps:,} steps")
+    try:
+        trainer.train(resume_from_checkpoint=checkpoint)
+    except torch.OutOfMemoryError as error:
+        step = trainer.state.global_step
+        raise TrainingError(after_no_memory(step, "a smaller batch_size", work)) from error
+    history: list[dict[str, Any]] = trainer.state.log_history
+    return history
+
+
+class _Progress(ProgressCallback):
+    """A bar; what is logged goes into the metrics, not between our own lines."""
+
+    def on_log(self, *arguments: Any, **named: Any) -> None:
+        """Print nothing."""
+
+
+class RunWatch(TrainerCallback):
+    """Writes a run's metrics and checks its values.
+
+    Losses and weights are checked before each checkpoint: broken weights never replace good ones.
+
+    Args:
+        work: Folder of the checkpoints.
+        records_of: From the Trainer's log to the records of its measurements.
+    """
+
+    def __init__(self, work: Path, records_of: Callable[[History], list[dict[str, Any]]]) -> None:
+        self._work = work
+        self._records_of = records_of
+
+    def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Log the loss where it is needed: the Trainer logs before it measures and saves."""
+        control.should_log |= control.should_save or control.should_evaluate
+
+    def on_log(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Stop if a value is not a number.
+
+        Raises:
+            TrainingError: A loss, the gradient's norm or a weight is not finite.
+        """
+        for name in ("loss", "grad_norm", "eval_loss"):
+            self._check_finite(name, (kwargs["logs"] or {}).get(name, 0.0), state)
+        # The logged loss is of the weights before the last step: check those after it too.
+        weights = float(get_total_norm(kwargs["model"].parameters()))
+        self._check_finite("the weights' norm", weights, state)
+
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Write what was measured so far."""
+        write_metrics(self._work / METRICS_FILE, self._records_of(state.log_history))
+
+    def _check_finite(self, name: str, value: float, state: TrainerState) -> None:
+        if not math.isfinite(value):
+            where = f"up to step {state.global_step}: {name} is {value}"
+            raise TrainingError(f"{where}. {after_no_number(self._work)}")

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from components.models.folder import whole_file
 from components.statutes.article import normalised
@@ -30,7 +29,6 @@ are."""
 
 # A question stays in the last of these in which it is asked.
 _SPLITS = ("train", "dev", "test")
-_NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +67,8 @@ def clean_questions(settings: CleanQuestionsSettings) -> None:
     with whole_file(output) as partial:
         partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
     for split in _SPLITS:
-        ids = [repr(question.id) for question in left_out if question.split == split]
-        if ids:
-            more = ", ..." if len(ids) > _NAMED else ""
-            say(f"{len(ids)} of {split} left out: {', '.join(ids[:_NAMED])}{more}")
+        if ids := [question.id for question in left_out if question.split == split]:
+            say(f"{len(ids)} of {split} left out: {', '.join(map(repr, ids[:5]))} ...")
     say(f"{len(kept):,} of {len(asked):,} questions are in {output}")
 
 
@@ -92,23 +88,22 @@ def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], li
             last[text] = max(last.get(text, 0), _SPLITS.index(question.split))
     kept: tuple[list[Question], list[Question]] = ([], [])
     for question in questions:
-        stays = question.split not in _SPLITS
-        stays = stays or _SPLITS.index(str(question.split)) == last[normalised(question.text)]
-        kept[not stays].append(question)
+        later = (
+            question.split in _SPLITS and question.split != _SPLITS[last[normalised(question.text)]]
+        )
+        kept[later].append(question)
     return kept
 
 
 def line_of(question: Question) -> str:
     """A question as a line of a native file."""
-    fields: dict[str, Any] = {
-        "id": question.id,
-        "text": question.text,
-        "relevant": list(question.relevant),
+    fields = {"id": question.id, "text": question.text, "relevant": list(question.relevant)}
+    stated = {
         **({"split": question.split} if question.split is not None else {}),
         **({"answerable": False} if not question.answerable else {}),
         **({"synthetic": True} if question.synthetic else {}),
     }
-    return json.dumps({**fields, **question.extra}, ensure_ascii=False) + "\n"
+    return json.dumps({**fields, **stated, **question.extra}, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES = "exit status: 0 done, 1 training failed, 2 wrong use, 130 interrupted"
@@ -17,8 +17,15 @@ EXIT_CODES = "exit status: 0 done, 1 training failed, 2 wrong use, 130 interrupt
 class Place(str):
     """A path, or a name such as "aldermere". A path in a settings file is relative to that file."""
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> Any:
+        """A string, for pydantic."""
+        from pydantic_core import core_schema
 
-class Target(str):
+        return core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
+
+
+class Target(Place):
     """A path that the command creates; in a settings file always relative to that file."""
 
 
@@ -49,6 +56,13 @@ def say(message: str, *, every_process: bool = False) -> None:
     """Print a line to the terminal; under torchrun only the first process prints."""
     if every_process or os.environ.get("RANK", "0") == "0":
         print(message, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table, header first, whose first column is text and whose others are numbers."""
+    header, *others = rows
+    columns = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, columns, *others))
 
 
 def settings_from(

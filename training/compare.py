@@ -10,11 +10,9 @@ the tables.
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import gc
 import hashlib
-import importlib
 import json
 import math
 import os
@@ -39,9 +37,8 @@ from pydantic import TypeAdapter, ValidationError
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device, resolve_dtype
-from components.models.folder import MANIFEST_FILE, sync
+from components.models.folder import MANIFEST_FILE, file_lock, folder_lock, sync
 from components.models.learned_fusion import FUSED_FROM
-from components.models.locks import file_lock, folder_lock
 from components.models.similarity import Similarity
 from components.models.weights import no_progress_bars
 from components.statutes.article import TextRule
@@ -49,22 +46,31 @@ from components.statutes.corpus import read_questions
 from components.statutes.fusion import fuse_ranks
 from components.statutes.question import Question
 from components.statutes.significance import ArmScore, compare_arms
-from training import candidates, command_line, cusines, graph, plots, ranker
+from components.statutes.sources.corpora import BSARD, HUB_NAME, SOICT
+from training import candidates, cusines, graph, plots, ranker
 from training.bm25_table import CountedLaw, Ranking, Terms, Variant
-from training.checkpoint import RunState, compute_as_begun, open_work_folder
-from training.command_line import OutOfTimeError, Place, SettingsError, Target, TrainingError, say
+from training.checkpoint import RunState, compute_as_begun, environment, open_work_folder
+from training.command_line import (
+    OutOfTimeError,
+    Place,
+    SettingsError,
+    Target,
+    TrainingError,
+    markdown,
+    say,
+    settings_from,
+)
+from training.command_line import run as run_command
 from training.data import (
     TrainingData,
     evaluated,
     folds_of,
     say_where_dev_is_learnt,
     trainings_on,
-    unseen,
 )
 from training.loop import fit, take_device
 from training.negatives.curriculum import CurriculumSettings
 from training.objective import Vectors
-from training.records import environment
 from training.settings import (
     CusinesSettings,
     GraphSettings,
@@ -129,10 +135,10 @@ class CompareSettings:
         SettingsError: A value is out of its range, or a name is unknown.
     """
 
-    data: tuple[Place, ...]
+    data: tuple[Place, ...] | Place
     output: Target
     results: Target | None = None
-    only: tuple[str, ...] = ()
+    only: tuple[str, ...] | str = ()
     seeds: tuple[int, ...] = (0, 1, 2)
     folds: int | None = None
     measure_on: Literal["dev", "test"] = "dev"
@@ -151,6 +157,9 @@ class CompareSettings:
     baselines: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("data", "only"):  # on a command line a single one needs no brackets
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, (value,))
         for name in ("data", "seeds", "compare", "arms"):
             values = getattr(self, name)
             if not values or len(set(values)) < len(values):
@@ -158,14 +167,14 @@ class CompareSettings:
         folder_named(self.output)
         at_least(self, 0, "budget_s")
         at_least(self, 1, "folds")
-        for arm, own in self.arms.items():
+        arms = list(self.arms)
+        for place, (arm, own) in enumerate(self.arms.items()):
             _known(f"arms.{arm}.train", [own.get("train", self.train)], SYSTEMS)
-            if (over := own.get("over")) is not None:
-                # An arm stands over an earlier one, so no chain of them is a circle.
-                _known(f"arms.{arm}.over", [over], list(self.arms)[: list(self.arms).index(arm)])
+            # An arm stands over an earlier one, so no chain of them is a circle.
+            _known(f"arms.{arm}.over", [own["over"]] if "over" in own else (), arms[:place])
         for name, table in self.tables.items():
             _known(f"tables.{name}", table, ("arms", "compare", "published", "by", "lines"))
-            _known(f"tables.{name}.arms", table.get("arms", [""]), self.arms)
+            _known(f"tables.{name}.arms", table.get("arms", [""]), arms)
         _known("own", self.own, ("format", *SYSTEMS))
         self.chosen()
 
@@ -227,7 +236,7 @@ RE_RANKED_METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10")
 WITH_FIRST_STAGE = ("R@10", "MRR@10", "MAP@10")
 """Measured of the ranker's order and the first stage's, fused."""
 RANKER_METRICS = (*RE_RANKED_METRICS, *(f"fused {metric}" for metric in WITH_FIRST_STAGE))
-DEPTH, FUSED_DEPTH, RE_RANKED_DEPTH = 1_000, 10, 10
+DEPTH, FUSED_DEPTH = 1_000, 10
 
 # Paths, and what a run's key holds otherwise (digests, the seed).
 _NOT_IN_KEY = {
@@ -375,6 +384,7 @@ class Dataset:
 
     Attributes:
         given: The questions of train and dev.
+        test: Those of test.
         name: Its folder's name.
 
     Raises:
@@ -387,32 +397,9 @@ class Dataset:
         self.given = TrainingData.read(place, place, dev_share=dev_share)
         self.name = Path(place).resolve().name
         self.questions = [*self.given.train, *self.given.dev]
+        asked = read_questions(place, corpus_ids=self.given.corpus.ids)
+        self.test = [q for q in asked if q.split == "test" and q.relevant]
         self._counted: dict[tuple[Terms, TextRule], CountedLaw] = {}
-
-    @cached_property
-    def test(self) -> list[Question]:
-        """The questions of the split test."""
-        asked = read_questions(self.place, corpus_ids=self.given.corpus.ids)
-        return [question for question in asked if question.split == "test" and question.relevant]
-
-    def n_folds(self, requested: int | None) -> int:
-        """How many folds it is measured in; 1 means its own dev split.
-
-        Raises:
-            SettingsError: It has no dev split, or too few questions for so many folds.
-        """
-        n_real = sum(not question.synthetic for question in self.questions)
-        folds = requested or (SMALL_FOLDS if n_real < SMALL else 1)
-        if folds == 1 and not self.given.dev:
-            raise SettingsError(
-                f"{self.place}: has no question of the split dev to choose the epoch by. Set "
-                "folds, or give more questions (a share is set aside: dev_share)."
-            )
-        try:
-            folds_of(self.questions, folds, seed=0)
-        except ValueError as error:
-            raise SettingsError(f"folds, {self.place}: {error}.") from error
-        return folds
 
     def split(self, n_folds: int, fold: int, *, seed: int, on_test: bool = False) -> Split:
         """The questions of one run: all folds but one to learn from, that one to measure on."""
@@ -535,9 +522,10 @@ class Plan:
         if self.own_data:
             given = dict(self._settings.own.get(system.name, given))
         if preset := given.pop("preset", None):
+            _known(
+                f"{system.name}.preset", [preset], (file.stem for file in CONFIGS.glob("*.yaml"))
+            )
             path = CONFIGS / f"{preset}.yaml"
-            if preset not in {file.stem for file in CONFIGS.glob("*.yaml")}:
-                raise SettingsError(f"{system.name}.preset: there is no {path}.")
             values = yaml.safe_load(path.read_text("utf-8"))
             known = {f.name for f in dataclasses.fields(system.settings)} - {"final"}
             given = {**{n: v for n, v in values.items() if n in known}, **given}
@@ -574,12 +562,15 @@ class Plan:
                 own[name] = getattr(shared, name) * (1 + shared.negatives_per_question)
         return _checked(system, arm, {**base, **own, "seed": seed})
 
-    def runs(self, arms: Iterable[str], dataset: Dataset, folds: int, split: str) -> Iterator[Run]:
+    def runs(
+        self, arms: Sequence[str], dataset: Dataset, folds: int, *, on_test: bool
+    ) -> Iterator[Run]:
         """All runs, seed by seed and fold by fold, all arms each time.
 
         A comparison that stops early still compares the arms on equal terms.
         """
         carrying = {own.get("over") for own in self._settings.arms.values()}
+        split = "test" if on_test else "dev"
         digests: dict[Any, dict[str, str]] = {}
 
         def run_of(arm: str, seed: int, fold: int) -> Run:
@@ -609,9 +600,9 @@ class Plan:
 
 def _is_of_format(place: str, name: str) -> bool:
     _known("own.format", [name], ("bsard", "soict"))
-    source = importlib.import_module(f"components.statutes.sources.{name}")
-    named = place == getattr(source, "HUB_NAME", None)
-    return named or (Path(place).is_dir() and bool(source.matches(Path(place))))
+    known = {"bsard": BSARD, "soict": SOICT}[name]
+    is_named = name == "bsard" and place == HUB_NAME
+    return is_named or (Path(place).is_dir() and known.matches(Path(place)))
 
 
 def _checked(system: System, arm: str, values: Settings) -> Any:
@@ -639,10 +630,11 @@ def runs_of(settings: CompareSettings) -> dict[str, list[Run]]:
     runs: dict[str, list[Run]] = {}
     for place in settings.data:
         plan = Plan(settings, place)
-        lowest = list(arms)
-        while any(over := [settings.arms[arm].get("over") for arm in lowest]):
-            lowest = [below or arm for below, arm in zip(over, lowest, strict=True)]
-        starts = {plan.system_of(arm).name: plan.settings_of(arm) for arm in lowest}
+        starts = {}
+        for arm in arms:
+            while over := settings.arms[arm].get("over"):
+                arm = over
+            starts[plan.system_of(arm).name] = plan.settings_of(arm)
         dataset = Dataset(place, dev_share=next(iter(starts.values())).dev_share)
         if dataset.name in runs:
             raise SettingsError(f"data: two are called {dataset.name}. Rename one.")
@@ -652,8 +644,7 @@ def runs_of(settings: CompareSettings) -> dict[str, list[Run]]:
         folds = n_folds(dataset, 1 if one else settings.folds, starts.values(), on_test=on_test)
         if settings.own and not plan.own_data:
             say(f"{place} is not the paper's data: the numbers say nothing about the paper")
-        split = "test" if on_test else "dev"
-        runs[dataset.name] = list(plan.runs(arms, dataset, folds, split))
+        runs[dataset.name] = list(plan.runs(arms, dataset, folds, on_test=on_test))
     return runs
 
 
@@ -664,7 +655,7 @@ def n_folds(
 
     Args:
         dataset: What is measured.
-        requested: By the settings.
+        requested: By the settings; 1 means the given dev split.
         starts: Settings of runs, which name the models that training starts from.
         on_test: Whether test is measured, and dev only chooses the epoch.
 
@@ -673,27 +664,27 @@ def n_folds(
             model has learnt what would be measured.
         ModelError: There is no such model.
     """
-    folds = dataset.n_folds(requested)
+    n_real = sum(not question.synthetic for question in dataset.questions)
+    folds = requested or (SMALL_FOLDS if n_real < SMALL else 1)
     for own in starts:
         if on_test:
             say_where_dev_is_learnt(own, dataset.given)
             continue
         for training in trainings_on(dataset.given.questions_sha256, own):
-            learnt = f"{training.model} has learnt these questions"
-            if folds > 1 and requested is not None:
+            how = training.learnt_of_dev(dataset.given, own.dev_share)
+            if how or (requested or 1) > 1:
                 raise SettingsError(
-                    f"folds, {dataset.place}: {learnt}. Set folds to 1, which measures on dev "
-                    "alone, or start from a model that has not learnt them."
+                    f"folds, {dataset.place}: {training.model} has learnt questions that are "
+                    f"measured ({how or 'train'}). Set folds to 1, and start from a model that was "
+                    "trained without final and with the same dev_share."
                 )
-            if folds > 1:
-                folds = dataset.n_folds(1)
-                say(f"{dataset.name}: measured on dev alone, without folds: {learnt}")
-            if how := training.learnt_of_dev(dataset.given, own.dev_share):
-                raise SettingsError(
-                    f"{dataset.place}: {training.model} has learnt questions of dev ({how}), "
-                    "which are measured. Start from a model that was trained without final and "
-                    "with the same dev_share."
-                )
+            folds = 1  # dev alone is not learnt
+    if folds == 1 and not dataset.given.dev:
+        raise SettingsError(f"{dataset.place}: has no question of the split dev. Set folds.")
+    try:
+        folds_of(dataset.questions, folds, seed=0)
+    except ValueError as error:
+        raise SettingsError(f"folds, {dataset.place}: {error}.") from error
     return folds
 
 
@@ -745,14 +736,12 @@ PLACES = 4
 
 def rounded(value: Any) -> Any:
     """Round all floats in a JSON value; integral ones become integers."""
-    if isinstance(value, Mapping):
-        return {name: rounded(own) for name, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(own) for own in value]
-    if isinstance(value, float):
-        near = round(value, PLACES)
+
+    def short(text: str) -> float:
+        near = round(float(text), PLACES)
         return int(near) if near.is_integer() else near
-    return value
+
+    return json.loads(json.dumps(value), parse_float=short)
 
 
 class Performer:
@@ -764,8 +753,8 @@ class Performer:
 
     def __init__(self, models: Path) -> None:
         self._models = models
-        self._first_stage: tuple[Any, ranker.FirstStageSetup, candidates.DevLists] | None = None
-        ranker.quiet_warnings()
+        # Of the last law and model: two laws at once may not fit.
+        self._first_stage: dict[Any, tuple[ranker.FirstStageSetup, candidates.DevLists]] = {}
 
     def __call__(self, run: Run, work: Path, deadline: float | None = None) -> dict[str, Any]:
         """Train, or resume in the work folder; measure; return the run's line.
@@ -786,25 +775,19 @@ class Performer:
         else:
             values, own = self._learned(run, work, deadline)
         device = resolve_device(run.settings.device).type
-        rows = list(run.split.rows)
         # A resumed run took longer than this process has measured.
         seconds = max(own.pop("seconds", 0.0), time.perf_counter() - started)
-        surroundings = {"runs_on": device, "dtype": own.pop("dtype", "float64")}
+        surroundings = {"dtype": own.pop("dtype", "float64"), "threads": torch.get_num_threads()}
         return {
             "key": run.key,
             **run.about,
-            "environment": {
-                **environment(device),
-                **surroundings,
-                "threads": torch.get_num_threads(),
-            },
+            "environment": {**environment(device), "runs_on": device, **surroundings},
             "n_train": len(run.split.data.train),
             **own,
             "seconds": {"total": round(seconds, 1)},
             "means": rounded({metric: fmean(of_it) for metric, of_it in values.items()}),
             # Places among all questions, in the order of the file: ids would be longer.
-            "questions": rows,
-            "unseen": [rows[row] for row in unseen(run.split.data.train, run.split.measured)],
+            "questions": list(run.split.rows),
             "values": rounded(values),
         }
 
@@ -868,23 +851,17 @@ class Performer:
             rule = settings.text_rule
             lexical = run.dataset.lexical(variant, "analysed", rule, split.rows, FUSED_FROM)
             values = measure(learner.encode(), data, lexical, settings.similarity)
-
-        def total(name: str) -> Any:
-            return sum(record.get(name, 0) for record in state.records)
-
-        steps = ("training", "encoding", "measuring_and_drawing")
-        trained = sum(total(f"seconds_{step}") for step in steps)
-        encoded, listed = total("articles_encoded"), total("articles_listed")
+        records = state.records
+        seconds = [v for each in records for name, v in each.items() if name.startswith("seconds")]
         return values, {
             "dtype": learner.fixed["dtype"],
             "n_pairs": len(data.pairs),
             "steps": state.step,
-            "articles_encoded": encoded,
-            "articles_listed": listed,
-            "passes_saved": round(1 - encoded / listed, PLACES) if listed else 0,
-            "seconds": trained + time.perf_counter() - measuring,
+            "articles_encoded": sum(each.get("articles_encoded", 0) for each in records),
+            "articles_listed": sum(each.get("articles_listed", 0) for each in records),
+            "seconds": sum(seconds) + time.perf_counter() - measuring,
             "epoch": state.best["epoch"] if state.best else 0,
-            "epochs": [_epoch(record) for record in state.records],
+            "epochs": [_epoch(record) for record in records],
         }
 
     @no_progress_bars()
@@ -898,6 +875,7 @@ class Performer:
         setup, measured = self._candidates(run, settings)
         own: dict[str, Any] = {"fusion_weight": None, "epoch": 0, "epochs": [], "mined": {}}
         re_ranked = fused = measured.found
+        assert setup.dev is not None
         if run.arm != FIRST_STAGE:
             if run.trained:
                 compute_as_begun(work)
@@ -910,8 +888,10 @@ class Performer:
                 logits, scorer, own = _trained_on(settings, split.data, setup, work)
             else:
                 scorer = ranker.open_ranker(settings, setup.biencoder)
-                logits = _dev(setup).logits(scorer.logits)
-            weight = candidates.FusionWeight.choose(_dev(setup), logits, settings.select_by)
+                assert setup.dev is not None
+                logits = setup.dev.logits(scorer.logits)
+            assert setup.dev is not None
+            weight = candidates.FusionWeight.choose(setup.dev, logits, settings.select_by)
             if measured is not setup.dev:
                 logits = measured.logits(scorer.logits)
             # On dev itself, each question gets the weight that is best on the other four fifths.
@@ -938,8 +918,8 @@ class Performer:
     ) -> tuple[ranker.FirstStageSetup, candidates.DevLists]:
         """The first stage with its dev lists, and the lists that are measured."""
         of_these = (run.dataset.place, settings.model)
-        if self._first_stage is None or self._first_stage[0] != of_these:
-            self._first_stage = None  # two laws at once may not fit
+        if of_these not in self._first_stage:
+            self._first_stage.clear()
             split, data = run.split, run.split.data
             model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
             # Dev and test in one search, so that the law is encoded once.
@@ -948,13 +928,8 @@ class Performer:
             stage = candidates.FirstStage.search(model, both, settings.candidates, network)
             passages = ranker.passages_read(data, model, ranker.open_ranker(settings, model))
             setup = ranker.FirstStageSetup(model, stage, passages, None)
-            self._first_stage = (of_these, *_with_lists(settings, split, setup))
-        return self._first_stage[1:]
-
-
-def _dev(setup: ranker.FirstStageSetup) -> candidates.DevLists:
-    assert setup.dev is not None
-    return setup.dev
+            self._first_stage[of_these] = _with_lists(settings, split, setup)
+        return self._first_stage[of_these]
 
 
 def _with_lists(
@@ -991,8 +966,7 @@ def _trained_on(
     epochs = rounded([{n: each[n] for n in names if n in each} for each in records])
     logits = np.load(best / ranker.LOGITS_FILE, allow_pickle=False)
     scorer = ranker.open_ranker(settings, setup.biencoder, best / ranker.MODEL_FOLDER)
-    own = {"epoch": record["epoch"], "epochs": epochs, "mined": dict(prepared.mined)}
-    return logits, scorer, own
+    return logits, scorer, {"epoch": record["epoch"], "epochs": epochs, "mined": prepared.mined}
 
 
 def _epoch(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -1027,7 +1001,6 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: dict[str, dict[str, Any]] = {}
-        self._size = self._n_lines = 0
         self.refresh()
 
     def refresh(self) -> None:
@@ -1042,9 +1015,9 @@ class Results:
         self.check_writable()
         with file_lock(self.path, wait=True):
             self._read()
-            with self.path.open("ab", buffering=0) as file:
-                if file.write(text) != len(text):
-                    raise OSError(f"{self.path}: the disk is full; the last line is incomplete.")
+            with self.path.open("ab") as file:
+                file.write(text)
+                file.flush()
                 os.fsync(file.fileno())
             self._read()
         sync(self.path.parent)
@@ -1058,43 +1031,25 @@ class Results:
             raise SettingsError(f"results: {self.path} cannot be written ({error}).") from error
 
     def _read(self) -> None:
-        with self.path.open("rb") as file:
-            file.seek(self._size)
-            whole, end, last = file.read().rpartition(b"\n")
-        # Check the lines before a torn one: nothing is removed from a file that is not ours.
-        for raw in whole.splitlines():
-            self._take(raw)
-        self._size += len(whole + end)
-        if not last:
-            return
-        with self.path.open("r+b") as file:
-            file.seek(self._size)
+        whole, end, torn = self.path.read_bytes().rpartition(b"\n")
+        raw_lines = whole.splitlines()
+        # Nothing is removed from a file that is not ours.
+        for number, raw in enumerate(raw_lines or [torn] * bool(torn), 1):
             try:
-                json.loads(last)
-            except ValueError:
-                if not self.lines:
-                    self._take(last)  # refuses it
-                say(f"{self.path}: line {self._n_lines + 1} was cut off; removing it")
-                file.truncate()
-            else:
-                self._take(last)
-                self._size += file.write(last + b"\n")
-            os.fsync(file.fileno())
-
-    def _take(self, raw: bytes) -> None:
-        try:
-            line = json.loads(raw)
-            key, n_questions = key_of(line), len(line["questions"])
-            for values in line["values"].values():
-                if len(values) != n_questions or not all(map(math.isfinite, values)):
-                    raise ValueError("not one finite number for each question")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SettingsError(
-                f"{self.path}:{self._n_lines + 1}: is not a result of a run "
-                f"({type(error).__name__}: {error}). Remove the line, or give another file."
-            ) from error
-        self.lines.setdefault(key, line)
-        self._n_lines += 1
+                line = json.loads(raw)
+                key, n_questions = key_of(line), len(line["questions"])
+                for values in line["values"].values():
+                    if len(values) != n_questions or not all(map(math.isfinite, values)):
+                        raise ValueError("not one finite number for each question")
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise SettingsError(
+                    f"{self.path}:{number}: is not a result of a run ({type(error).__name__}: "
+                    f"{error}). Remove the line, or give another file."
+                ) from error
+            self.lines.setdefault(key, line)
+        if torn:
+            say(f"{self.path}: line {len(raw_lines) + 1} was cut off; removing it")
+            os.truncate(self.path, len(whole + end))
 
 
 @dataclass
@@ -1133,28 +1088,27 @@ def make_missing(
         perform: Makes one.
         work: Each run has a folder in it, locked by the process that makes the run until its line
             is written.
-        budget_s: Seconds to stop within. A run is expected to take as long as the mean of its arm's
-            other runs on the same dataset and device, or as the longest where its arm has none. A
-            first run begins on any budget except 0, and stops with a checkpoint.
+        budget_s: Seconds to stop within. A run is expected to take as long as the longest on the
+            same dataset. A first run begins on any budget except 0, and stops with a checkpoint.
         clock: Gives the time in seconds.
 
     Raises:
         SettingsError: The results file cannot be written, or holds something else.
     """
     end = None if budget_s is None else clock() + budget_s
-    distinct = {run.key: run for run in reversed(runs)}
-    order = [run for run in runs if distinct[run.key] is run]
-    missing = [run for run in order if run.key not in results.lines]
-    for key in distinct.keys() & results.lines.keys():
-        # A kill may have come between writing the line and removing the folder.
-        shutil.rmtree(work / key, ignore_errors=True)
-    if n_found := len(order) - len(missing):
-        say(f"{n_found} of {len(order)} runs are already in {results.path}")
+    distinct = list({run.key: run for run in runs}.values())
+    missing = [run for run in distinct if run.key not in results.lines]
+    for run in distinct:
+        if run.key in results.lines:
+            # A kill may have come between writing the line and removing the folder.
+            shutil.rmtree(work / run.key, ignore_errors=True)
+    if n_found := len(distinct) - len(missing):
+        say(f"{n_found} of {len(distinct)} runs are already in {results.path}")
     outcome = Outcome()
     for number, run in enumerate(missing):
         folder = work / run.key
         # One that was begun goes on, however long it takes in all.
-        expected = 0.0 if folder.is_dir() else _expected(run, distinct, results)
+        expected = 0.0 if folder.is_dir() else _expected(run, results)
         try:
             if end is not None and clock() + expected >= end:
                 raise OutOfTimeError("not begun")
@@ -1166,9 +1120,9 @@ def make_missing(
                 results.refresh()
                 if run.key not in results.lines:
                     results.check_writable()
-                    say(f"Run {n_found + number + 1} of {len(order)}: {run}")
+                    say(f"Run {n_found + number + 1} of {len(distinct)}: {run}")
                     results.add(perform(run, folder, end))
-                    _give_back_memory()
+                    gc.collect()
                 shutil.rmtree(folder, ignore_errors=True)
         except OutOfTimeError as stopped:
             say(f"Time is up: {run}: {stopped}; the same command goes on from there")
@@ -1181,30 +1135,14 @@ def make_missing(
     return outcome
 
 
-def _expected(run: Run, keys: Iterable[str], results: Results) -> float:
+def _expected(run: Run, results: Results) -> float:
     """Seconds that a run is expected to take; 0 where nothing is known."""
-    if not run.trained:
-        return 0.0
-    device = environment(resolve_device(run.settings.device).type)["device"]
-    took: dict[str, list[float]] = {}
-    for line in (results.lines[key] for key in keys if key in results.lines):
-        where = (line["trained"], line["corpus_sha256"], line["environment"]["device"])
-        if where == (True, run.about["corpus_sha256"], device):
-            took.setdefault(line["arm"], []).append(line["seconds"]["total"])
-    if run.arm in took:
-        return fmean(took[run.arm])
-    return max((max(seconds) for seconds in took.values()), default=0.0)
-
-
-def _give_back_memory() -> None:
-    """Return freed memory to the system, where the C library can.
-
-    Otherwise glibc keeps it in pieces that the next run's batches do not fit into: a comparison
-    would take more memory with every run, and leave less to other processes.
-    """
-    gc.collect()
-    with suppress(AttributeError, OSError, TypeError):  # another C library
-        ctypes.CDLL(None).malloc_trim(0)
+    took = [
+        line["seconds"]["total"]
+        for line in results.lines.values()
+        if line["trained"] and line["corpus_sha256"] == run.about["corpus_sha256"]
+    ]
+    return max(took, default=0.0) if run.trained else 0.0
 
 
 # Tables and figures
@@ -1236,19 +1174,15 @@ def page(name: str, runs: Sequence[Run], results: Results, settings: CompareSett
         parts += [_differences(scores, baseline), *_scored_negatives(lines)]
         if len(lines) > 1:
             stem = Path(settings.output) / f"{name}-{title}"
-            try:
-                plots.plot_arms(stem, scores, baseline, published, stem.name)
-                _draw_by(stem, lines, table, scores)
-            except ModuleNotFoundError as error:
-                # A GPU machine may have only what training needs.
-                say(f"No figures ({error}); run the same command where it is installed")
+            plots.plot_arms(stem, scores, baseline, published, stem.name)
+            _draw_by(stem, lines, table, scores)
     return "\n\n".join(parts) + "\n"
 
 
 def _compared(metrics: Sequence[str], lines: Lines) -> list[str]:
     """Those of the metrics that all lines have."""
-    flat = [line for of_arm in lines.values() for line in of_arm]
-    compared = [metric for metric in metrics if all(metric in line["values"] for line in flat)]
+    common = set.intersection(*(set(line["values"]) for own in lines.values() for line in own))
+    compared = [metric for metric in metrics if metric in common]
     if not compared:
         raise SettingsError(f"compare: {metrics[0]!r} is not measured of every arm.")
     return compared
@@ -1265,11 +1199,9 @@ def _caption(lines: Lines) -> str:
         split = f"{folds}-fold cross-validation over train and dev"
     form = "{device} ({dtype}, torch {torch})"
     machines = "; ".join(sorted({form.format(**line["environment"]) for line in flat}))
-    ceilings = {f"{n} {v:.3f}" for line in flat for n, v in line.get("ceiling", {}).items()}
-    ceiling = f"No re-ranking passes {', '.join(sorted(ceilings))}. " if ceilings else ""
     return (
         f"Questions: {n_questions} ({split}); seeds: {seeds}. Each run's epoch, 0 for none, is "
-        f"chosen on dev{flatters}. {ceiling}In square brackets the 95% interval (bootstrap over "
+        f"chosen on dev{flatters}. In square brackets the 95% interval (bootstrap over "
         "questions), in round ones the published number and the difference to it, where it is "
         f"known. Measured on {machines}."
     )
@@ -1314,18 +1246,11 @@ def _differences(scores: Mapping[str, Sequence[ArmScore]], baseline: str) -> str
 
 
 def _difference(score: ArmScore) -> str:
-    assert score.against is not None
-    low, high = score.against.interval
-    detectable = score.against.detectable
-    least = NONE if detectable is None else f"{detectable:.3f}"
-    return f"{score.against.difference:+.3f} [{low:+.3f}, {high:+.3f}], p {score.p:.4f} ({least})"
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """A table, header first, whose first column is text and whose others are numbers."""
-    header, *others = rows
-    columns = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, columns, *others))
+    own = score.against
+    assert own is not None
+    (low, high), p = own.interval, f"{score.p:.4f}"
+    least = NONE if own.detectable is None else f"{own.detectable:.3f}"
+    return f"{own.difference:+.3f} [{low:+.3f}, {high:+.3f}], p {p} ({least})"
 
 
 def _mean(values: Iterable[float | None], form: str) -> str:
@@ -1348,9 +1273,7 @@ def _scored_negatives(lines: Lines) -> list[str]:
         }
         for judge, own in judges.items() if scored else ():
             rows.append([arm, judge, *(_mean((e[part] for e in own), ".3f") for part in parts)])
-    if len(rows) == 1:
-        return []
-    return [f"How high the negatives score (shares, mean):\n\n{markdown(rows)}"]
+    return [f"How high the negatives score:\n\n{markdown(rows)}"] if len(rows) > 1 else []
 
 
 def by_epoch(lines: Sequence[Mapping[str, Any]], metric: str) -> list[tuple[float, float]]:
@@ -1404,8 +1327,8 @@ def _draw_by(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    settings = command_line.settings_from("compare", _DESCRIPTION, CompareSettings, arguments)
-    return command_line.run(lambda: compare(settings))
+    settings = settings_from("compare", _DESCRIPTION, CompareSettings, arguments)
+    return run_command(lambda: compare(settings))
 
 
 def compare(settings: CompareSettings) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,20 @@ from components.statutes.question import Question
 from training.command_line import run, say, settings_from
 from training.data import TrainingData, texts_of
 from training.loop import Learner, train
-from training.objective import Batch, StepLoss, Vectors, everywhere, gather, propagate, share
-from training.optimizer import Optimizer, warm_up_and_decay
+from training.objective import (
+    Batch,
+    Optimizer,
+    StepLoss,
+    Vectors,
+    everywhere,
+    gather,
+    propagate,
+    share,
+    warm_up_and_decay,
+)
 from training.settings import CusinesSettings
 from training.starting_model import (
     OF_ITS_VECTORS,
-    FrozenStates,
     kept_parts,
     starting_digests,
     starting_model,
@@ -69,12 +77,10 @@ class Side:
         """
         # A block of its own each time: autocast caches bf16 copies of the weights until the block
         # ends, and copies made without gradients would cut the weights off from a later pass.
-        with self._autocast(), self._attention():
-            return self.encoder.embed(self.passages.take(rows), budget or self.budget)
-
-    def _autocast(self) -> AbstractContextManager[object]:
         device = self.encoder.tower.device.type
-        return torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
+        autocast = torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
+        with autocast, self._attention():
+            return self.encoder.embed(self.passages.take(rows), budget or self.budget)
 
     def _attention(self) -> AbstractContextManager[object]:
         # PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards than
@@ -175,26 +181,21 @@ class GradientVectors:
 def random_states(device: torch.device) -> list[Tensor]:
     """States of the random generators that dropout draws from: the CPU's and the device's."""
     states = [torch.get_rng_state()]
-    if device.type == "cuda":
-        states.append(torch.cuda.get_rng_state(device))
-    elif device.type == "mps":
-        states.append(torch.mps.get_rng_state())
+    if device.type != "cpu":
+        states.append(torch.get_device_module(device).get_rng_state())
     return states
 
 
 def restore_random_states(device: torch.device, states: Sequence[Tensor]) -> None:
     """Restore what `random_states` returned."""
     torch.set_rng_state(states[0])
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(states[1], device)
-    elif device.type == "mps":
-        torch.mps.set_rng_state(states[1])
+    if device.type != "cpu":
+        torch.get_device_module(device).set_rng_state(states[1])
 
 
 # On a CPU larger pieces than for encoding pay off, since each piece adds up gradients.
 _TRAINING_TOKENS = {"cpu": 2_048, "cuda": 65_536}
 _DEFAULT_TRAINING_TOKENS = 8_192
-_ARTICLES_LOOKED_AT = 256
 
 
 class RunTexts:
@@ -204,21 +205,13 @@ class RunTexts:
         model: Its tokenizers tokenise the texts.
         data: The texts.
         token_budget: Padded tokens per forward pass of training; None: what suits the device.
-        frozen_layers: Layers of each tower that are never trained: `encode` runs them once and
-            keeps their states, up to 2 GB per tower.
 
     Attributes:
         articles: The articles, to be trained on.
         questions: The training questions, to be trained on.
     """
 
-    def __init__(
-        self,
-        model: BiEncoder,
-        data: TrainingData,
-        token_budget: int | None,
-        frozen_layers: int = 0,
-    ) -> None:
+    def __init__(self, model: BiEncoder, data: TrainingData, token_budget: int | None) -> None:
         self.dtype = resolve_dtype(model.dtype, model.device)
         default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
         self.budget = TokenBudget(token_budget or default)
@@ -226,21 +219,14 @@ class RunTexts:
         self.articles = self._side(model.article_encoder, articles)
         self.questions = self._side(model.query_encoder, _texts(data.train))
         self._dev = self._side(model.query_encoder, _texts(data.dev))
-        towers = {id(tower): tower for tower in (model.query, model.passage)}
-        self._frozen = [
-            FrozenStates(tower, frozen_layers) for tower in towers.values() if frozen_layers
-        ]
 
     def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
 
     def encode(self, accelerator: Accelerator) -> Vectors:
         """Vectors of everything under the current weights; processes share the work."""
-        with ExitStack() as stack:
-            for states in self._frozen:
-                stack.enter_context(states.replaying())
-            sides = (self.articles, self.questions, self._dev)
-            return Vectors(*(self._encode(accelerator, side) for side in sides))
+        sides = (self.articles, self.questions, self._dev)
+        return Vectors(*(self._encode(accelerator, side) for side in sides))
 
     def _encode(self, accelerator: Accelerator, side: Side) -> Tensor:
         n_texts = len(side.passages.per_text)
@@ -248,12 +234,6 @@ class RunTexts:
         passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
         vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype)
         return gather(accelerator, vectors, n_texts)
-
-    def head_change(self) -> float:
-        """How far the head moves the first articles from their pooled passages."""
-        n_articles = len(self.articles.passages.per_text)
-        some = np.arange(min(_ARTICLES_LOOKED_AT, n_articles))
-        return self.articles.encoder.head_change(self.articles.passages.take(some))
 
     @property
     def dtype_name(self) -> str:
@@ -352,7 +332,7 @@ class BiEncoderLearner(Learner):
         self.model: BiEncoder = starting_model(settings, accelerator.device)
         self._settings = settings
         self._accelerator = accelerator
-        self._texts = RunTexts(self.model, data, settings.token_budget, settings.frozen_layers)
+        self._texts = RunTexts(self.model, data, settings.token_budget)
 
     @property
     def fixed(self) -> Mapping[str, Any]:
@@ -381,10 +361,6 @@ class BiEncoderLearner(Learner):
     def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """Call the function of this name with the texts of this learner."""
         return loss_and_gradient(batch, self._texts, self._settings, self._accelerator)
-
-    def changes(self) -> dict[str, float]:
-        """How far the head moves articles from their pooled passages, where there is one."""
-        return {} if self.model.head is None else {"head_change": self._texts.head_change()}
 
     def train_mode(self) -> None:
         """Turn dropout on, except in frozen modules."""

@@ -50,10 +50,7 @@ class TrainingData:
 
     def __post_init__(self) -> None:
         if not self.train:
-            raise SettingsError(
-                "there is no answerable question of the split 'train': nothing can be learnt. "
-                'Give questions with "split": "train".'
-            )
+            raise SettingsError("questions: no answerable one of the split 'train' is there.")
         check_apart(self.train, self.dev, "dev")
 
     @classmethod
@@ -89,18 +86,12 @@ class TrainingData:
             split: [q for q in known if q.split == split and q.relevant]
             for split in ("train", "dev", "test")
         }
-        if unanswerable := sum(not question.answerable for question in known):
-            say(f"{unanswerable} questions that no article answers are left out")
         train, dev = by_split["train"], [q for q in by_split["dev"] if not q.synthetic]
-        if unread := len(by_split["dev"]) - len(dev):
-            say(f"{unread} questions of dev that a model wrote are left out: they choose nothing")
+        left_out = sum(not q.answerable for q in known) + len(by_split["dev"]) - len(dev)
+        if left_out:
+            say(f"{left_out} questions without an answer, or of dev and synthetic, are left out")
         if train and not dev and dev_share:
             train, dev = held_out(train, dev_share)
-            if not train:
-                raise SettingsError(
-                    f"dev_share is {dev_share}, which sets all {len(dev)} questions of train aside "
-                    "for dev: nothing can be learnt. Give a smaller share, or more questions."
-                )
             aside = f"{len(dev)} of train are set aside for it" if dev else "the last epoch is used"
             say(f"No question is of the split dev: {aside}")
         train, kept_apart = held_out(train, hold_out) if hold_out else (train, [])
@@ -117,11 +108,7 @@ class TrainingData:
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")
         if twice := _in_both(dev, by_split["test"]):
-            say(
-                f"{len(twice)} questions of test are also in dev, which flatters the model on "
-                f"test: {_some(twice)}. `python -m training.clean_questions` leaves each in one "
-                "split"
-            )
+            say(f"{len(twice)} questions of test are also in dev: {', '.join(twice[:_NAMED])}")
         return data
 
     @cached_property
@@ -160,8 +147,8 @@ def check_apart(train: Sequence[Question], others: Sequence[Question], split: st
     """
     if leaked := _in_both(train, others):
         raise SettingsError(
-            f"{len(leaked)} questions of {split} are also in train: {_some(leaked)}. Put each into "
-            "one split: `python -m training.clean_questions --questions PATH --output FILE`."
+            f"{len(leaked)} questions of {split} are also in train: {', '.join(leaked[:_NAMED])}. "
+            "Put each into one split: python -m training.clean_questions."
         )
 
 
@@ -173,10 +160,6 @@ def _in_both(train: Sequence[Question], others: Sequence[Question]) -> list[str]
         for question in others
         if (same := before.get(normalised(question.text)))
     ]
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
 
 
 def held_out(questions: Sequence[Question], share: float) -> tuple[list[Question], list[Question]]:
@@ -219,12 +202,6 @@ def evaluated(
     """
     run = {question.id: ids for question, ids in zip(questions, found, strict=True)}
     return evaluate(run, {q.id: set(q.relevant) for q in questions}, metrics, depth=depth)
-
-
-def unseen(train: Iterable[Question], others: Iterable[Question]) -> list[int]:
-    """Indices of the questions none of whose articles is a training positive."""
-    trained = {article for question in train for article in question.relevant}
-    return [row for row, own in enumerate(others) if trained.isdisjoint(own.relevant)]
 
 
 # Which questions the starting model has already learnt.
@@ -307,10 +284,7 @@ def say_where_dev_is_learnt(settings: KeptSettings, data: TrainingData) -> None:
     """
     for training in trainings_on(data.questions_sha256, settings):
         if how := training.learnt_of_dev(data, settings.to_dict()["dev_share"]):
-            say(
-                f"WARNING: {training.model} has learnt questions of dev ({how}), which choose the "
-                "epoch. Start from a model that was trained with the same dev_share, without final"
-            )
+            say(f"WARNING: {training.model} has learnt questions of dev ({how}): they choose badly")
 
 
 # The order of an epoch's pairs.

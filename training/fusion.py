@@ -6,11 +6,11 @@ python -m training.fusion --corpus aldermere --questions aldermere --model model
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -216,7 +216,7 @@ class CandidateTable:
         n = len(self.example.relevant)
         if not n:
             return self.by_rank
-        order = np.argsort(-fusion.trees.scores(self.example.table), kind="stable")
+        order = np.argsort(-fusion.scores(self.example.table), kind="stable")
         return np.concatenate([self.by_rank[:n][order], self.by_rank[n:]])
 
 
@@ -278,7 +278,6 @@ def train(settings: FusionSettings) -> None:
     )
     metrics = _judged(asked, fusion, data, settings)
     metrics["weights"] = weights
-    metrics["importance"] = dict(list(fusion.trees.importance().items())[:20])
     _publish(settings, data, model, metrics, fusion if metrics["wins"] else None)
 
 
@@ -292,18 +291,12 @@ def unlearnt(settings: FusionSettings, data: TrainingData) -> Sequence[Question]
     if not learnt:
         return data.train
     if without := next((each for each in learnt if not each.held_out), None):
-        say(
-            f"WARNING: {without.model} has learnt these questions and scores their articles too "
-            "well, which the fusion will rely on. Train it with --hold_out 0.3"
-        )
+        say(f"WARNING: {without.model} has learnt these questions. Train it with --hold_out 0.3")
         return data.train
     held_out = frozenset.intersection(*(each.held_out for each in learnt))
     kept = [each for each in data.train if each.id in held_out]
     if not kept:
-        raise SettingsError(
-            f"model: {settings.model} has learnt every question of train. Train it with --hold_out "
-            "on these questions."
-        )
+        raise SettingsError(f"model: {settings.model} has learnt every question of train.")
     say(f"{len(data.train) - len(kept):,} questions that the model has learnt are left out")
     return kept
 
@@ -426,26 +419,25 @@ def _judged(
     learned = _values(questions, ranked, ids, metric)
     by_rank = _values(questions, (each.by_rank for each in measured), ids, metric)
     against = paired_randomisation(learned, by_rank, seed=settings.seed)
-    how = f"{FOLDS} folds of {len(measured):,} questions" if few else f"{len(measured):,} of dev"
-    wins = against.difference > 0
-    low, high = against.interval
-    say(
-        f"{metric} over {how}: learned {np.mean(learned):.3f}, by ranks {np.mean(by_rank):.3f}, "
-        f"difference {against.difference:+.3f} ({low:+.3f} to {high:+.3f}; p {against.p:.4f})"
-    )
-    if not wins:
-        say("The learned fusion is not better: none is written, and ranks are fused as before")
-    return {
+    n = f"{len(measured):,}"
+    judged = {
         "metric": metric,
-        "measured_on": how,
+        "measured_on": f"{FOLDS} folds of {n} questions" if few else f"{n} of dev",
         "learned": float(np.mean(learned)),
         "learned_interval": bootstrap_interval(learned, seed=settings.seed),
         "by_rank": float(np.mean(by_rank)),
         "difference": against.difference,
         "interval": against.interval,
         "p": against.p,
-        "wins": wins,
+        "wins": against.difference > 0,
     }
+    say(
+        f"{metric} over {judged['measured_on']}: learned {judged['learned']:.3f}, by ranks "
+        f"{judged['by_rank']:.3f}, difference {against.difference:+.3f} (p {against.p:.4f})"
+    )
+    if not judged["wins"]:
+        say("The learned fusion is not better: none is written, and ranks are fused as before")
+    return judged
 
 
 def _publish(
@@ -458,35 +450,30 @@ def _publish(
     """Write the model folder: what the model's folder holds, and the fusion."""
     output = Path(settings.output).absolute()
     source = find_model(settings.model)
-    made = None
-    if not (source / MANIFEST_FILE).exists():
-        # Another's model becomes a Lexarbor folder first: only then does it have the digest that
-        # the fusion is bound to.
-        source = made = output.with_name(f"{output.name}.work")
-        shutil.rmtree(made, ignore_errors=True)
-        model.save(made, base_model=settings.model)
-    try:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=output.parent) as folder:
+        if not (source / MANIFEST_FILE).exists():
+            # Another's model becomes a Lexarbor folder first: only then does it have the digest
+            # that the fusion is bound to.
+            source = Path(folder) / "model"
+            model.save(source, base_model=settings.model)
         manifest = read_manifest(source)
         parts: dict[str, Path | PartWriter] = {each: source / each for each in manifest.parts}
         parts.pop(FUSION_PART, None)
+        kind = [each for each in manifest.kind if each != FUSION_PART]
         if fusion is not None:
             digest = manifest_digest(manifest)
-            parts[FUSION_PART] = lambda folder: fusion.save(folder, digest)
-        kind = [each for each in manifest.kind if each != FUSION_PART]
+            parts[FUSION_PART] = lambda part: fusion.save(part, digest)
+            kind.append(FUSION_PART)
+        own = {**metrics, "config": settings.to_dict(), "data": data.digests()}
         written = replace(
             manifest,
-            kind=(*kind, *([FUSION_PART] if FUSION_PART in parts else [])),
+            kind=tuple(kind),
             base_model=settings.model,
             dense_weight=metrics["weights"][DENSE],
-            metrics={
-                **manifest.metrics,
-                FUSION_PART: {**metrics, "config": settings.to_dict(), "data": data.digests()},
-            },
+            metrics={**manifest.metrics, FUSION_PART: own},
         )
         write_model_folder(output, written, parts)
-    finally:
-        if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
     say(f"Written: {settings.output}")
 
 

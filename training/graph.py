@@ -29,11 +29,11 @@ from components.models.folder import (
     FUSION_PART,
     GRAPH_PART,
     find_model,
+    folder_lock,
     model_digest,
     whole_file,
 )
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
-from components.models.locks import folder_lock
 from components.models.onednn import LINEAR
 from components.statutes.graph import LegislativeGraph
 from training.checkpoint import work_folder_of
@@ -41,8 +41,7 @@ from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
 from training.loop import Learner, train
 from training.negatives.curriculum import random_generator
-from training.objective import Batch, StepLoss, Vectors, propagate
-from training.optimizer import Optimizer, constant
+from training.objective import Batch, Optimizer, StepLoss, Vectors, constant, propagate
 from training.settings import GraphSettings
 from training.starting_model import kept_parts
 
@@ -136,10 +135,7 @@ def _opened(settings: GraphSettings, device: torch.device) -> BiEncoder:
     for name in ("text_rule", "similarity"):
         own, given = getattr(model, name), getattr(settings, name)
         if own != given:
-            raise SettingsError(
-                f"{name} is {given}, and {settings.starting_model} was trained with {own}. Leave "
-                "it as the model has it."
-            )
+            raise SettingsError(f"{name} is {given}, but {settings.starting_model} has {own}.")
     return model
 
 
@@ -173,7 +169,7 @@ class GraphLearner(Learner):
             data.corpus, neighbours=settings.neighbours, citations=settings.citations
         )
         self._report = graph.report()
-        say(_described(self._report))
+        say(f"Graph: {self._report}")
         work = work_folder_of(Path(settings.output))
         kept = work / FEATURES if settings.vectors is None else Path(settings.vectors)
         self._features = features_of(settings, data, graph, kept, device)
@@ -258,19 +254,6 @@ class GraphLearner(Learner):
 
     def _rows(self, rows: Any) -> Tensor:
         return torch.from_numpy(rows).to(self._nodes.device)
-
-
-def _described(report: Mapping[str, Any]) -> str:
-    nodes, edges = (
-        ", ".join(f"{count:,} {name}" for name, count in report[part].items())
-        for part in ("nodes", "edges")
-    )
-    lost = report["unresolved_citations"]
-    return (
-        f"Graph: nodes {nodes}; edges {edges}; {report['mean_degree']:.1f} a node, "
-        f"{report['largest_degree']:,} at most"
-        + (f"; {lost:,} citations lead to no article" if lost else "")
-    )
 
 
 _DESCRIPTION = """\

@@ -6,7 +6,7 @@ import math
 import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -26,15 +26,19 @@ from components.models.folder import check_target
 from components.models.similarity import Similarity
 from components.statutes.question import Question
 from training.checkpoint import (
+    METRICS_FILE,
     Resuming,
     RunState,
     after_no_memory,
     after_no_number,
     compute_as_begun,
+    environment,
     finish_output,
     is_already_made,
     only_process,
+    own_mass_warning,
     work_folder_of,
+    write_metrics,
 )
 from training.command_line import OutOfTimeError, SettingsError, TrainingError, say
 from training.data import (
@@ -44,29 +48,20 @@ from training.data import (
     first_steps,
     say_where_dev_is_learnt,
     steps_in_epoch,
-    unseen,
 )
 from training.fusion import DevWeight
 from training.negatives.sampling import CurriculumNegatives, statistics
 from training.objective import (
     LOSSES,
     Batch,
+    Optimizer,
     StepLoss,
     Vectors,
     everywhere,
     make_batch,
-    question_ids,
     sum_gradients,
 )
-from training.optimizer import Optimizer
 from training.plots import plot_run
-from training.records import (
-    METRICS_FILE,
-    environment,
-    own_mass_warning,
-    refresh_shares,
-    write_metrics,
-)
 from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
 
 
@@ -127,10 +122,9 @@ def validate(
     vectors: Tensor,
     articles: Tensor,
     article_ids: Sequence[str],
-    unseen: Collection[int],
     select_by: str,
     similarity: Similarity = "cosine",
-) -> dict[str, dict[str, float]]:
+) -> dict[str, float]:
     """Search for every question among the articles exactly, and measure what is found.
 
     Args:
@@ -138,26 +132,17 @@ def validate(
         vectors: float32 `[n_questions, dim]`.
         articles: float32 `[n_articles, dim]`.
         article_ids: Ids by position.
-        unseen: Rows of the questions none of whose articles is a training positive: they show
-            what carries over to law that was not trained on.
         select_by: A metric that is measured besides `METRICS`.
         similarity: Of the model.
 
     Returns:
-        `dev`, each metric's mean over the questions, and `dev_unseen`, over the `unseen` ones;
-        empty where there are none.
+        Each metric's mean over the questions.
     """
     index = DenseIndex(articles.cpu().numpy(), str(articles.device), similarity)
     _, found = index.search(vectors.cpu().numpy(), DEV_DEPTH)
     ids = ([article_ids[position] for position in row] for row in found.tolist())
     by_metric = evaluated(questions, ids, list(dict.fromkeys((*METRICS, select_by))), DEV_DEPTH)
-    values = {metric: list(by_id.values()) for metric, by_id in by_metric.items()}
-    return {
-        "dev": {metric: fmean(own) for metric, own in values.items()},
-        "dev_unseen": {m: fmean(own[row] for row in unseen) for m, own in values.items()}
-        if unseen
-        else {},
-    }
+    return {metric: fmean(by_id.values()) for metric, by_id in by_metric.items()}
 
 
 class Learner(ABC):
@@ -300,12 +285,11 @@ class TrainingLoop:
         return self._state
 
     def _run(self) -> None:
-        if self._settings.max_steps is None and self._last_epoch > self._settings.epochs:
-            say(
-                f"{self._last_epoch} epochs in place of {self._settings.epochs}, "
-                "because of min_steps"
-            )
-        self._resume()
+        if (newest := self._resuming.newest()) is not None:
+            self._state, learner = newest
+            self._learner.restore(learner)
+            if self._state.step:
+                say(f"Resuming from step {self._state.step:,} of {self._steps:,}")
         if not self._state.drawn and not self._state.finished:
             self._between_epochs()
         while not self._state.finished:
@@ -315,15 +299,6 @@ class TrainingLoop:
             self._between_epochs()
         if self._state.best is not None:
             self._resuming.load_best(self._state)
-
-    def _resume(self) -> None:
-        newest = self._resuming.newest()
-        if newest is None:
-            return
-        self._state, learner = newest
-        self._learner.restore(learner)
-        if self._state.step:
-            say(f"Resuming from step {self._state.step:,} of {self._steps:,}")
 
     def _between_epochs(self) -> None:
         """Encode, measure, draw and save: everything that needs the current weights."""
@@ -338,8 +313,7 @@ class TrainingLoop:
             vectors = self._learner.encode()
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
-                    f"after step {state.step}: vectors hold NaN or infinity. "
-                    f"{after_no_number(self._work)}"
+                    f"after step {state.step}: vectors are NaN. {after_no_number(self._work)}"
                 )
         encoded = time.perf_counter()
         record: dict[str, Any] = {
@@ -363,37 +337,29 @@ class TrainingLoop:
 
     def _measure(self, vectors: Vectors) -> dict[str, Any]:
         state, data, metric = self._state, self._data, self._settings.select_by
-        measured = validate(
-            data.dev,
-            vectors.dev,
-            vectors.articles,
-            data.corpus.ids,
-            unseen(data.train, data.dev),
-            metric,
+        dev = validate(
+            *(data.dev, vectors.dev, vectors.articles, data.corpus.ids, metric),
             self._settings.similarity,
         )
-        value = measured["dev"][metric]
+        value = dev[metric]
         say(f"Epoch {state.epoch}: {metric} {value:.3f} on {len(data.dev)} questions")
         if state.best is None or value > state.best["value"]:
             state.best = {"epoch": state.epoch, "value": value, "folder": f"best-{state.epoch}"}
             if self._accelerator.is_main_process:
                 self._resuming.save_best(state.best["folder"])
             if self._dev_weight is not None:
-                weight = self._dev_weight.of(vectors.articles, vectors.dev)
-                state.best["dense_weight"] = weight
-        return measured
+                state.best["dense_weight"] = self._dev_weight.of(vectors.articles, vectors.dev)
+        return {"dev": dev}
 
     def _draw(self, vectors: Vectors | None) -> None:
         """Draw for the epochs from this one to the next refresh, and describe what was drawn."""
         state = self._state
         until = min(state.epoch + self._settings.refresh_every, self._last_epoch)
         seen = {} if vectors is None else {"questions": vectors.train, "articles": vectors.articles}
-        previous = state.previous
         for epoch in range(state.epoch, until):
             drawn = self._negatives.draw(epoch, self._progress_of(epoch), **seen)
-            drawn = state.drawn[epoch] = from_main(self._accelerator, drawn)
-            described = statistics(drawn, previous, self._negatives, **seen)
-            state.described[str(epoch)], previous = described, drawn
+            state.drawn[epoch] = from_main(self._accelerator, drawn)
+            state.described[str(epoch)] = statistics(state.drawn[epoch], self._negatives)
 
     def _progress_of(self, epoch: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Share of the run that is done when each question is first asked in an epoch."""
@@ -437,7 +403,6 @@ class TrainingLoop:
         self._learner.eval_mode()
         record = state.records[-1]
         record |= state.trained()
-        record |= refresh_shares(record, len(self._data.corpus), len(self._data.pairs))
         if (warning := own_mass_warning(state.records, self._last_epoch)) is not None:
             say(warning)
 
@@ -465,11 +430,10 @@ class TrainingLoop:
             self._optimizer.step(step)
             weight = float(torch.nn.utils.get_total_norm(parameters))
         if not math.isfinite(weight):
+            asked = ", ".join(self._negatives.gold.question_ids[q] for q in batch.questions)
             raise TrainingError(
                 f"step {step}: the loss is {loss}, the gradient's norm {norm} and the weights' "
-                f"{weight}, with the questions "
-                f"{', '.join(question_ids(batch, self._negatives.gold))}. "
-                f"{after_no_number(self._work)}"
+                f"{weight}, with the questions {asked}. {after_no_number(self._work)}"
             )
         state.step = step + 1
         state.losses.append(loss)
@@ -519,10 +483,7 @@ def train(
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
     if not sees_what_main_writes(accelerator, output.parent):
         accelerator.end_training()
-        raise SettingsError(
-            f"output: {output} is not one folder for all processes. Name one on a file system "
-            "that all machines share."
-        )
+        raise SettingsError(f"output: {output} is not one folder for all processes.")
     with only_process(output) if accelerator.is_main_process else nullcontext():
         if not from_main(accelerator, is_already_made(output, settings.to_dict())):
             check_target(output)
@@ -550,16 +511,13 @@ def _train(
         final=settings.final,
     )
     if settings.final and not data.dev:
-        raise SettingsError(
-            "final: there are no dev questions to choose the epoch by. Leave final out."
-        )
+        raise SettingsError("final: there are no dev questions to choose the epoch by.")
     say_where_dev_is_learnt(settings, data)
     joined = data.joined() if settings.final else None
     # Both trainings' negatives are made before any work starts: bad data is found now.
-    negatives = curriculum_negatives(settings, data, str(accelerator.device))
-    negatives_of_all = None
-    if joined is not None:
-        negatives_of_all = curriculum_negatives(settings, joined, str(accelerator.device))
+    device = str(accelerator.device)
+    negatives = curriculum_negatives(settings, data, device)
+    of_all = None if joined is None else curriculum_negatives(settings, joined, device)
     fit_to = partial(
         fit, settings, accelerator=accelerator, make_learner=make_learner, deadline=deadline
     )
@@ -570,9 +528,7 @@ def _train(
         assert state.best is not None
         epoch = state.best["epoch"]
         say(f"Training again on train and dev, up to epoch {epoch}, which was best on dev")
-        learner, final = fit_to(
-            joined, work=work / "final", negatives=negatives_of_all, stop_after=epoch
-        )
+        learner, final = fit_to(joined, work=work / "final", negatives=of_all, stop_after=epoch)
         records = [*records, *({**record, "final": True} for record in final.records)]
     if not accelerator.is_main_process:
         return

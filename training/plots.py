@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from components.statutes.significance import ArmScore
+from training.checkpoint import LEAST_OWN_MASS
 from training.command_line import say
-from training.records import LEAST_OWN_MASS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,21 +39,9 @@ def figure_at(stem: Path, rows: int = 1, columns: int = 1, **options: Any) -> It
     with mpl.rc_context(_STYLE):
         figure, axes = plt.subplots(rows, columns, layout="constrained", **options)
         yield figure, axes
-        for file in files_at(stem):
-            date = {"Date": None} if file.suffix == ".svg" else None
-            figure.savefig(file, dpi=150, metadata=date)
+        for suffix, metadata in (("png", None), ("svg", {"Date": None})):
+            figure.savefig(stem.with_name(f"{stem.name}.{suffix}"), dpi=150, metadata=metadata)
         plt.close(figure)
-
-
-def files_at(stem: Path) -> list[Path]:
-    """The files of a saved figure."""
-    return [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
-
-
-def say_drawn(stem: Path) -> None:
-    """Print the names of a saved figure's files."""
-    for file in files_at(stem):
-        say(f"Drawn: {file}")
 
 
 # What a training draws of itself.
@@ -72,8 +59,8 @@ def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) ->
         [each for each in records if each.get("final", False) is own] for own in (False, True)
     ]
     trainings = [each for each in trainings if each]
-    size, n = (27, 4 * len(trainings)), len(trainings)
-    with figure_at(folder / "metrics", n, 6, figsize=size, squeeze=False) as (_, rows):
+    size, n = (23, 4 * len(trainings)), len(trainings)
+    with figure_at(folder / "metrics", n, 5, figsize=size, squeeze=False) as (_, rows):
         for row, own, name in zip(rows, trainings, ("", " (train and dev together)"), strict=False):
             _plot_training(row, own, metric, name)
 
@@ -81,7 +68,7 @@ def plot_run(records: Sequence[Mapping[str, Any]], folder: Path, metric: str) ->
 def _plot_training(
     axes: Sequence[Axes], records: Sequence[Mapping[str, Any]], metric: str, name: str
 ) -> None:
-    loss, dev, by_bucket, by_view, apart, mass = axes
+    loss, dev, by_bucket, by_view, mass = axes
     losses = [value for record in records for value in record.get("losses", ())]
     loss.plot(range(1, len(losses) + 1), losses, linewidth=0.8)
     loss.set(xlabel="step", ylabel="loss", title=f"Loss of each step{name}")
@@ -100,19 +87,6 @@ def _plot_training(
     _stack(by_view, epochs, [each["views"] for each in negatives], "hardest in the view")
     for axis in (by_bucket, by_view):
         axis.set(xlabel="epoch", ylabel="negatives drawn", title="Where negatives come from")
-    lines = {
-        "mean distance in the tree": [each["mean_tree_distance"] for each in negatives],
-        "share drawn before too": [each["overlap"] for each in negatives],
-    }
-    for (label, values), axis, color in zip(
-        lines.items(), (apart, apart.twinx()), ("tab:blue", "tab:orange"), strict=True
-    ):
-        known = [(e, value) for e, value in zip(epochs, values, strict=True) if value is not None]
-        if known:
-            axis.plot(*zip(*known, strict=True), marker="o", color=color)
-        axis.set_ylabel(label, color=color)
-        axis.set_ylim(bottom=0)
-    apart.set(xlabel="epoch", title="How near, and how many again")
     trained = [record for record in drawn if record.get("own_mass") is not None]
     shares = [dict(enumerate(record["own_mass"])) for record in trained]
     _stack(mass, [record["epoch"] + 1 for record in trained], shares, "bucket, 0 easiest")
@@ -198,26 +172,7 @@ def plot_heat(
             for column, value in enumerate(of_row):
                 color = "white" if image.norm(value) < 0.5 else "black"
                 axis.text(column, row, f"{value:.3f}", ha="center", va="center", color=color)
-    say_drawn(stem)
-
-
-def plot_ranks(stem: Path, ranks: Sequence[int], found_within: int, depth: int) -> None:
-    """Draw at which rank the articles of written questions are found.
-
-    Args:
-        stem: Where the files go, without suffix.
-        ranks: From 1; `depth` + 1 where the article is not found.
-        found_within: Questions up to this rank are kept.
-        depth: How many articles were searched for.
-    """
-    bounds = [1, 2, 4, 6, 11, 21, 51, depth + 1, depth + 2]
-    names = ["1", "2-3", "4-5", "6-10", "11-20", "21-50", f"51-{depth}", "not found"]
-    heights = [sum(low <= rank < high for rank in ranks) for low, high in pairwise(bounds)]
-    with figure_at(stem, figsize=(7, 4)) as (_, axis):
-        axis.bar(names, heights)
-        axis.set(xlabel="rank of the question's article", ylabel="questions")
-        axis.set_title(f"Kept: found among the first {found_within}")
-    say_drawn(stem)
+    say(f"Drawn: {stem}.png")
 
 
 # Comparisons of arms.
@@ -237,7 +192,7 @@ def plot_arms(
         scores: Metric to the scores of the arms, in one order.
         baseline: The arm whose mean is drawn as a line.
         published: Arm to metric to value.
-        title: Above the panels; left out where the font lacks its letters.
+        title: Above the panels.
     """
     n_arms = len(next(iter(scores.values())))
     size = (1.5 + 3 * len(scores), 1.6 + 0.3 * n_arms)
@@ -245,7 +200,7 @@ def plot_arms(
         figure,
         panels,
     ):
-        figure.suptitle(title if _drawable(title) else "")
+        figure.suptitle(title)
         for panel, (metric, own) in zip(panels[0], scores.items(), strict=True):
             places = range(len(own))
             panel.errorbar(
@@ -271,7 +226,7 @@ def plot_arms(
             labels |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
         # Below the panels, where it covers no arm.
         figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
-    say_drawn(stem)
+    say(f"Drawn: {stem}.png")
 
 
 Points = Sequence[tuple[float, float]]
@@ -293,7 +248,7 @@ def plot_epochs(stem: Path, curves: Mapping[str, Points], metric: str) -> None:
         panel.set(xlabel="epochs trained", ylabel=f"{metric} on dev")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.legend()
-    say_drawn(stem)
+    say(f"Drawn: {stem}.png")
 
 
 def plot_setting(
@@ -325,7 +280,7 @@ def plot_setting(
         panel.set(xlabel=setting.replace("_", " "), ylabel=metric, xticks=ticks)
         if len(lines) > 1 or baseline is not None:
             panel.legend()
-    say_drawn(stem)
+    say(f"Drawn: {stem}.png")
 
 
 def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:
@@ -333,11 +288,3 @@ def _errors(scores: Sequence[ArmScore]) -> list[list[float]]:
     below = [max(0.0, score.mean - score.interval[0]) for score in scores]
     above = [max(0.0, score.interval[1] - score.mean) for score in scores]
     return [below, above]
-
-
-def _drawable(title: str) -> bool:
-    """Whether the font has the letters of a law's name."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    letters = get_font(findfont(FontProperties())).get_charmap()
-    return all(ord(letter) in letters for letter in title)

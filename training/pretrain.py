@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -46,7 +46,7 @@ from transformers import (
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import resolve_device, resolve_dtype
-from components.models.encoding import PassageTokenizer, Tower, checked_segmentation, open_towers
+from components.models.encoding import PassageTokenizer, Tower, checked_segmentation, open_tower
 from components.models.errors import ModelError
 from components.models.folder import (
     BUNDLED_MODEL,
@@ -59,19 +59,22 @@ from components.models.folder import (
 from components.statutes.article import TextRule
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.lexical import Segmentation, words_joined
-from training.checkpoint import compute_as_begun, open_work_folder
-from training.command_line import Place, SettingsError, run, say, settings_from
-from training.data import texts_of
-from training.hf import (
+from training.checkpoint import (
+    METRICS_FILE,
     History,
     RunWatch,
+    compute_as_begun,
+    environment,
     make_records,
+    open_work_folder,
     train_alone,
     train_from_last_checkpoint,
     trainer_arguments,
+    write_metrics,
 )
+from training.command_line import Place, SettingsError, run, say, settings_from
+from training.data import texts_of
 from training.plots import plot_losses
-from training.records import METRICS_FILE, environment, write_metrics
 from training.settings import TrainerSettings, at_least, only_where, share
 from training.starting_model import OF_ITS_VECTORS, kept_parts
 
@@ -160,9 +163,7 @@ class PretrainSettings(TrainerSettings):
         at_least(self, 300, "vocabulary")
         share(self, "masked", "held_out", zero=False)
         if self.width % self.heads:
-            raise SettingsError(
-                f"width {self.width} cannot be divided among {self.heads} heads. Use a multiple."
-            )
+            raise SettingsError(f"width: {self.width} is no multiple of {self.heads} heads.")
         if not self.from_scratch:
             only_where(self, False, f"--model {SCRATCH}", *_OF_SCRATCH)
 
@@ -187,10 +188,7 @@ class PretrainSettings(TrainerSettings):
         if self.block_tokens is None:
             return min(limit or _LONGEST_BLOCK, _LONGEST_BLOCK)
         if limit is not None and self.block_tokens > limit:
-            raise SettingsError(
-                f"block_tokens is {self.block_tokens}, but {self.model} reads at most {limit}. "
-                "Use fewer."
-            )
+            raise SettingsError(f"block_tokens: {self.model} reads at most {limit}.")
         return self.block_tokens
 
 
@@ -246,7 +244,8 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
         [normalizers.NFKC(), normalizers.BertNormalizer(lowercase=True, strip_accents=False)]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    words = _words(tokenizer, texts)
+    normalise, split = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
+    words = {word for text in texts for word, _ in split(normalise(text))}
     # The trainer numbers pieces in the random order of a hash map, and breaks equal counts by
     # number. Giving it all single characters beforehand removes the choice. Also, a letter that
     # only ever began a word is then known inside one.
@@ -254,10 +253,7 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     inside = sorted({_INSIDE + each for word in words if len(word) > 1 for each in word})
     known = [*_SPECIAL, *characters, *inside]
     if len(known) > vocabulary:
-        raise SettingsError(
-            f"vocabulary is {vocabulary}, but the characters of the corpus alone are {len(known)} "
-            "tokens. Use more, or tokenizer bpe."
-        )
+        raise SettingsError(f"vocabulary: the characters of the corpus alone are {len(known)}.")
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary, min_frequency=2, special_tokens=known, show_progress=False
     )
@@ -287,35 +283,21 @@ def _bpe(texts: Sequence[str], vocabulary: int) -> Tokenizer:
     return tokenizer
 
 
-def _words(tokenizer: Tokenizer, texts: Sequence[str]) -> set[str]:
-    normalizer, splitter = tokenizer.normalizer, tokenizer.pre_tokenizer
-    return {
-        word
-        for text in texts
-        for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))
-    }
-
-
 _EVAL_LOSS = "eval_loss"
 _TEXTS_AT_ONCE = 1_000
 _LEAST_BLOCKS = 3
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(NamedTuple):
     """A law in blocks, some of which are held out.
 
     Attributes:
         train: int32 `[n_train, block_tokens]`, special tokens included.
         held_out: int32 `[n_held_out, block_tokens]`.
-        tokens: Tokens of the law, special ones left out.
-        unknown: How many of them the tokenizer does not know.
     """
 
     train: Tensor
     held_out: Tensor
-    tokens: int
-    unknown: int
 
 
 def make_blocks(
@@ -324,7 +306,6 @@ def make_blocks(
     *,
     block_tokens: int,
     separator: int | None,
-    unknown: int | None,
     held_out: float,
     seed: int,
 ) -> Blocks:
@@ -338,7 +319,6 @@ def make_blocks(
         tokenizer: The model's; its special tokens surround each block.
         block_tokens: Tokens per block, special ones included.
         separator: Id of the token between two texts.
-        unknown: Id of the token for unknown characters.
         held_out: Share of the blocks to hold out; at least one is.
         seed: Decides which ones.
 
@@ -350,8 +330,8 @@ def make_blocks(
     n_blocks = -(-len(stream) // room) if room > 0 else 0
     if n_blocks < _LEAST_BLOCKS:
         raise SettingsError(
-            f"the corpus has {len(stream)} tokens, which is too few for {_LEAST_BLOCKS} blocks "
-            f"of {block_tokens} (special tokens included). Use smaller block_tokens."
+            f"block_tokens: {len(stream)} tokens are too few for {_LEAST_BLOCKS} blocks of "
+            f"{block_tokens}."
         )
     starts = np.minimum(np.arange(n_blocks) * room, len(stream) - room)
     bodies = stream[starts[:, None] + np.arange(room)]
@@ -364,23 +344,18 @@ def make_blocks(
     rows = np.random.default_rng(seed).choice(n_blocks - 2, size=n_held, replace=False)
     held = torch.zeros(n_blocks, dtype=torch.bool)
     held[torch.from_numpy(rows)] = True
-    return Blocks(
-        train=blocks[~held],
-        held_out=blocks[held],
-        tokens=len(stream),
-        unknown=0 if unknown is None else int((stream == unknown).sum()),
-    )
+    return Blocks(blocks[~held], blocks[held])
 
 
 def _joined(
     texts: Sequence[str], tokenizer: PassageTokenizer, separator: int | None
 ) -> NDArray[np.int32]:
     between = [] if separator is None else [separator]
-    parts = []
+    parts = [np.empty(0, np.int32)]
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         ids = tokenizer.token_ids(texts[start : start + _TEXTS_AT_ONCE])
         parts.append(np.array([i for text in ids for i in (*text, *between)], np.int32))
-    joined: NDArray[np.int32] = np.concatenate(parts) if parts else np.empty(0, np.int32)
+    joined: NDArray[np.int32] = np.concatenate(parts)
     return joined[: len(joined) - len(between)]
 
 
@@ -419,11 +394,6 @@ class ReadingOrder(Dataset[Item]):
         return (_TRAINING, place), self._blocks[int(self._order[index])]
 
 
-def held_out_items(blocks: Tensor) -> list[Item]:
-    """Blocks to measure on: the same tokens are masked every time."""
-    return [((_MEASURING, place), block) for place, block in enumerate(torch.unbind(blocks))]
-
-
 class Masking:
     """Makes batches of blocks in which some tokens are to be guessed.
 
@@ -457,7 +427,7 @@ class Masking:
 
 
 def records_of(history: History, blocks_per_step: int, n_blocks: int) -> list[dict[str, Any]]:
-    """One record for each measurement of the held-out blocks, see `training.hf.make_records`.
+    """One record for each measurement of the held-out blocks, see `make_records`.
 
     Args:
         history: What the Trainer logged, in order.
@@ -511,20 +481,16 @@ class StartingModel:
         tokenizer: PreTrainedTokenizerBase = self.tower.encoder.tokenizer
         return tokenizer
 
-    @property
-    def encoder(self) -> PreTrainedModel:
-        """The tower's Transformer."""
-        return cast(PreTrainedModel, self.tower.encoder.transformers_model)
-
     def trained(self) -> Tower:
         """The tower with the trained weights, on the CPU, without the head."""
         weights = {name: each.cpu() for name, each in self.masked.base_model.state_dict().items()}
         # A pooler, which masked words never train, stays as in the checkpoint.
-        self.encoder.load_state_dict(weights, strict=False)
+        own = cast(PreTrainedModel, self.tower.encoder.transformers_model)
+        own.load_state_dict(weights, strict=False)
         return self.tower
 
 
-def segmentation_of(settings: PretrainSettings) -> Segmentation | None:
+def _segmentation_of(settings: PretrainSettings) -> Segmentation | None:
     """The language whose words are joined before reading; by default the model's.
 
     Raises:
@@ -550,20 +516,16 @@ def open_starting_model(folder: Path, seed: int) -> StartingModel:
         ModelError: It cannot be opened, or cannot be trained this way.
     """
     torch.manual_seed(seed)
-    tower, second = open_towers(folder)
-    if second is not None:
-        raise ModelError(
-            f"{folder}: routes questions and articles to two towers. Give a model with one."
-        )
+    tower = open_tower(folder)
     tokenizer = tower.encoder.tokenizer
     if tokenizer.mask_token is None:
-        raise ModelError(
-            f"{folder}: its tokenizer has no mask token, so it cannot learn from masked words. "
-            "Choose a model that was made with them (BERT, RoBERTa, CamemBERT, ...)."
-        )
+        raise ModelError(f"{folder}: its tokenizer has no mask token; give a BERT-like model.")
+    modules = folder / "modules.json"
+    if modules.exists():  # a sentence-transformers folder has its Transformer in a folder of it
+        folder /= str(json.loads(modules.read_text(encoding="utf-8"))[0]["path"])
     try:
         masked, report = AutoModelForMaskedLM.from_pretrained(
-            _reader(folder),
+            folder,
             dtype=torch.float32,
             use_safetensors=True,
             local_files_only=True,
@@ -572,18 +534,17 @@ def open_starting_model(folder: Path, seed: int) -> StartingModel:
         )
     except ValueError as error:
         raise ModelError(f"{folder}: has no head for masked words: {error}") from error
-    starting = StartingModel(tower, masked)
-    if type(masked.base_model) is not type(starting.encoder):
+    if type(masked.base_model) is not type(tower.encoder.transformers_model):
         raise ModelError(
-            f"{folder}: is a {type(starting.encoder).__name__}, and masked words would train a "
-            f"{type(masked.base_model).__name__}. Choose another model."
+            f"{folder}: masked words would train a {type(masked.base_model).__name__}, which it is "
+            "not. Choose another model."
         )
     if len(tokenizer) > masked.get_input_embeddings().num_embeddings:
         raise ModelError(f"{folder}: its tokenizer has more tokens than its model has embeddings.")
     own = masked.base_model_prefix + "."
     if any(not name.startswith(own) for name in report["missing_keys"]):
         say("The model has no head for masked words; training a fresh one with it")
-    return starting
+    return StartingModel(tower, masked)
 
 
 def starting_folder(settings: PretrainSettings, texts: Sequence[str], work: Path) -> Path:
@@ -599,16 +560,11 @@ def starting_folder(settings: PretrainSettings, texts: Sequence[str], work: Path
             _make(folder, settings, texts)
         return folder
     folder = find_model(settings.model)
-    manifest = manifest_of(folder)
-    if manifest is None:
+    if (manifest := manifest_of(folder)) is None:
         return folder
-    towers = manifest.towers
-    if not towers or towers["query"] != towers["passage"]:
-        raise ModelError(
-            f"{folder}: holds {'two towers' if towers else 'no bi-encoder'}. Give the folder of "
-            f"one tower, such as {folder / QUERY_PART}."
-        )
-    return folder / towers["query"]
+    if len(set(manifest.towers.values())) != 1:
+        raise ModelError(f"{folder}: give one tower, such as {folder / QUERY_PART}.")
+    return folder / manifest.towers["query"]
 
 
 def _make(folder: Path, settings: PretrainSettings, texts: Sequence[str]) -> None:
@@ -631,24 +587,13 @@ def _make(folder: Path, settings: PretrainSettings, texts: Sequence[str]) -> Non
         tokenizer.save_pretrained(str(partial))
 
 
-def _reader(folder: Path) -> Path:
-    """Where a sentence-transformers folder has its Transformer; else the folder itself."""
-    modules = folder / "modules.json"
-    if not modules.exists():
-        return folder
-    return folder / str(json.loads(modules.read_text(encoding="utf-8"))[0]["path"])
-
-
 class ReadingWatch(RunWatch):
     """Reports the perplexity on held-out blocks."""
 
     def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Report the perplexity on the held-out blocks."""
         loss = kwargs["metrics"][_EVAL_LOSS]
-        say(
-            f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks "
-            f"(loss {loss:.3f})"
-        )
+        say(f"Step {state.global_step:,}: perplexity {perplexity(loss):.2f} on held-out blocks")
         super().on_evaluate(args, state, control, **kwargs)
 
 
@@ -695,7 +640,8 @@ def train_masked(
         ),
         data_collator=Masking(starting.tokenizer, settings.masked, settings.seed),
         train_dataset=ReadingOrder(blocks.train, steps * batch, settings.seed),
-        eval_dataset=held_out_items(blocks.held_out),
+        # The same tokens are masked every time.
+        eval_dataset=[((_MEASURING, n), block) for n, block in enumerate(blocks.held_out)],
         callbacks=[ReadingWatch(work, records)],
     )
     return records(train_from_last_checkpoint(trainer, work))
@@ -727,46 +673,23 @@ def _pretrain(settings: PretrainSettings, work: Path) -> None:
     if not settings.from_scratch:
         fixed["model_sha256"] = model_digest(find_model(settings.model))
     texts = texts_of(corpus, settings.text_rule)
-    segmentation = segmentation_of(settings)
+    segmentation = _segmentation_of(settings)
     open_work_folder(work, fixed)
     if segmentation is not None:
         texts = [words_joined(text) for text in texts]
     starting = open_starting_model(starting_folder(settings, texts, work), settings.seed)
-    blocks = _blocks(settings, texts, starting)
-    records = train_masked(settings, starting, blocks, work)
-    _finish(settings, corpus, starting, segmentation, blocks, records, work)
-
-
-def _blocks(settings: PretrainSettings, texts: Sequence[str], starting: StartingModel) -> Blocks:
-    tokenizer = starting.tokenizer
     blocks = make_blocks(
         texts,
         starting.tower.tokenizer,
         block_tokens=settings.block(starting.tower.max_tokens),
-        separator=tokenizer.sep_token_id,
-        unknown=tokenizer.unk_token_id,
+        separator=starting.tokenizer.sep_token_id,
         held_out=settings.held_out,
         seed=settings.seed,
     )
-    say(
-        f"{len(texts):,} articles, {blocks.tokens:,} tokens: {len(blocks.train):,} blocks of "
-        f"{blocks.train.shape[1]} tokens to read, {len(blocks.held_out):,} held out"
-    )
-    if blocks.unknown:
-        say(f"{blocks.unknown / blocks.tokens:.2%} of the tokens are unknown to the tokenizer")
-    return blocks
-
-
-def _finish(
-    settings: PretrainSettings,
-    corpus: StatuteCorpus,
-    starting: StartingModel,
-    segmentation: Segmentation | None,
-    blocks: Blocks,
-    records: list[dict[str, Any]],
-    work: Path,
-) -> None:
-    """Write the model folder."""
+    n_read, block_tokens = blocks.train.shape
+    n_held = len(blocks.held_out)
+    say(f"{n_read:,} blocks of {block_tokens} tokens to read, {n_held:,} held out")
+    records = train_masked(settings, starting, blocks, work)
     write_metrics(work / METRICS_FILE, records)
     plot_losses(records, work)
     before, after = records[0], records[-1]
@@ -782,10 +705,10 @@ def _finish(
         data={"corpus_sha256": corpus.sha256},
         kept={} if settings.from_scratch else kept_parts(settings.model, without=OF_ITS_VECTORS),
         metrics={
-            "environment": environment(resolve_device(settings.device).type),
+            "environment": environment(device.type),
             "steps": after["step"],
-            "blocks": len(blocks.train),
-            "held_out_blocks": len(blocks.held_out),
+            "blocks": n_read,
+            "held_out_blocks": n_held,
             "held_out_loss": {"before": before["held_out_loss"], "after": after["held_out_loss"]},
         },
     )

@@ -43,7 +43,6 @@ from components.models.cross_encoder import (
 )
 from components.models.devices import resolve_device, resolve_dtype
 from components.models.encoding import token_limit
-from components.models.errors import ModelError
 from components.models.folder import (
     QUERY_PART,
     RANKER_PART,
@@ -73,28 +72,28 @@ from training.candidates import (
     score_statistics,
     stage_digest,
 )
-from training.checkpoint import compute_as_begun, open_work_folder
-from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, say_where_dev_is_learnt, texts_of
-from training.hf import (
+from training.checkpoint import (
+    METRICS_FILE,
     History,
     RunWatch,
+    compute_as_begun,
+    environment,
     make_records,
+    open_work_folder,
     train_alone,
     train_from_last_checkpoint,
     trainer_arguments,
+    write_metrics,
 )
+from training.command_line import SettingsError, run, say, settings_from
+from training.data import TrainingData, say_where_dev_is_learnt, texts_of
 from training.negatives.gold import Gold, flattened
 from training.plots import plot_records
-from training.records import METRICS_FILE, environment, numbers_of, write_metrics
 from training.settings import RERANKED, RankerTrainingSettings
 from training.starting_model import kept_parts, set_dropout
 
-
-def quiet_warnings() -> None:
-    """Silence a warning of sentence-transformers."""
-    # Turning an encoder into a cross-encoder is intended; we know that its head is fresh.
-    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+# Turning an encoder into a cross-encoder is intended: its head is fresh.
+logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
 
 
 def make_examples(
@@ -193,8 +192,19 @@ _PREFIX = "eval_"
 _NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
 
 
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The numbers of a record under one-level names, joined by "/", as the Trainer logs them."""
+    numbers: dict[str, float] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            numbers |= _flat(value, f"{prefix}{name}/")
+        elif value is not None:
+            numbers[prefix + name] = value
+    return numbers
+
+
 def measured_in(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The measured values of a log entry, such as `dev` (metric to mean); "/" joins levels."""
+    """The measured values of a log entry, such as `dev` (metric to mean): undoes `_flat`."""
     levels: dict[str, Any] = {}
     for name, value in entry.items():
         if name.startswith(_PREFIX) and name not in _NOT_MEASURED:
@@ -217,11 +227,8 @@ def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[st
     Before the first step a fresh head ranks at random, so that record does not count. A model that
     was already a cross-encoder (`START_RANKS`) may be the best, if training does harm.
     """
-    measured = [
-        record
-        for record in records
-        if "dev" in record and (record["step"] or record.get(START_RANKS))
-    ]
+    ranked = (each for each in records if each["step"] or each.get(START_RANKS))
+    measured = [record for record in ranked if "dev" in record]
     return max(measured, key=lambda record: record["dev"][metric], default=None)
 
 
@@ -251,11 +258,7 @@ class RankerMeasuring(BaseEvaluator):
         super().__init__()  # type: ignore[no-untyped-call]
 
     def __call__(
-        self,
-        model: BaseModel,
-        output_path: str | None = None,
-        epoch: float = 0,
-        steps: int = -1,
+        self, model: BaseModel, output_path: str | None = None, epoch: float = 0, steps: int = -1
     ) -> dict[str, float]:
         """Measure; names have their levels joined by "/".
 
@@ -269,8 +272,7 @@ class RankerMeasuring(BaseEvaluator):
         before = not epoch
         if self.dev is not None:
             if before:
-                found = self.dev.metrics(self.dev.found, self.select_by)
-                measured["first_stage"] = found
+                measured["first_stage"] = self.dev.metrics(self.dev.found, self.select_by)
                 measured[START_RANKS] = int(self.start_ranks)
             self.dev_logits = self.dev.logits(self.score)
             ranking = self.dev.re_ranked(self.dev_logits)
@@ -281,11 +283,7 @@ class RankerMeasuring(BaseEvaluator):
                 "ranker": score_statistics(own),
                 "biencoder": score_statistics(self.cosines),
             }
-        return numbers_of(measured)
-
-
-# Names of LayerNorm weights in encoders from before 2019; transformers renames them.
-_RENAMED = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+        return _flat(measured)
 
 
 def starting_folder(name: str) -> Path:
@@ -303,33 +301,22 @@ def starting_folder(name: str) -> Path:
     return folder / (RANKER_PART if RANKER_PART in manifest.parts else QUERY_PART)
 
 
-def starting_reading(name: str) -> RankerSettings | None:
-    """What the starting ranker reads of an article, and how.
-
-    For a Lexarbor folder without a ranker, how its bi-encoder segments words; None for any other
-    model.
-
-    Raises:
-        ModelError: There is no such model within reach, or its `ranker.json` is broken.
-    """
-    folder = starting_folder(name)
-    if (folder / SETTINGS_FILE).exists():
-        return RankerSettings.load(folder)
-    manifest = manifest_of(find_model(name))
-    return None if manifest is None else RankerSettings(segmentation=manifest.segmentation)
-
-
 def reading_of(settings: RankerTrainingSettings) -> RankerSettings:
     """What the ranker reads of an article; by default its words as the starting model reads them.
 
     Raises:
-        ModelError: As `starting_reading`, or the word segmenter is not installed.
+        ModelError: There is no such model within reach, or its `ranker.json` is broken, or the word
+            segmenter is not installed.
     """
-    before = starting_reading(settings.start)
+    segmentation, folder = settings.segmentation, starting_folder(settings.start)
+    if segmentation is None and (folder / SETTINGS_FILE).exists():
+        segmentation = RankerSettings.load(folder).segmentation
+    elif segmentation is None and (manifest := manifest_of(find_model(settings.start))):
+        segmentation = manifest.segmentation
     return RankerSettings(
         passages=settings.passages,
         passage_tokens=settings.passage_tokens,
-        segmentation=settings.segmentation or (before.segmentation if before else None),
+        segmentation=segmentation,
     )
 
 
@@ -357,21 +344,14 @@ def head_parameters(model: CrossEncoder, folder: Path) -> list[str]:
     stored: set[str] = set()
     for path in folder.rglob("*.safetensors"):
         with safe_open(path, framework="pt") as file:
-            stored.update(_as_loaded(key) for key in file.keys())  # noqa: SIM118
+            stored.update(file.keys())
+    # Encoders from before 2019 name the weights of LayerNorm otherwise; transformers renames them.
+    for before, now in (("gamma", "weight"), ("beta", "bias")):
+        stored = {key.replace(f"LayerNorm.{before}", f"LayerNorm.{now}") for key in stored}
     names = [name for name, _ in model.named_parameters()]
     # An encoder's own names lack the prefix of the encoder in a cross-encoder ("bert.").
-    lacking = {
-        name
-        for name in names
-        if not any(name == known or name.endswith(f".{known}") for known in stored)
-    }
+    lacking = {name for name in names if not any(f".{name}".endswith(f".{key}") for key in stored)}
     return [name for name in names if lacking and (name in lacking or ".pooler." in name)]
-
-
-def _as_loaded(key: str) -> str:
-    for before, now in _RENAMED.items():
-        key = key.replace(before, now)
-    return key
 
 
 def open_starting_model(folder: Path, device: torch.device, seed: int) -> CrossEncoder:
@@ -474,7 +454,11 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     """
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     ranker = open_ranker(settings, biencoder)
-    _say_what_is_read(settings, ranker)
+    if ranker.settings.segmentation != settings.segmentation:
+        words = ranker.settings.segmentation
+        say(f"Words are read as the starting model reads them: segmentation {words}")
+    if ranker.passage_tokens < settings.passage_tokens:
+        say(f"{settings.start} reads no more: passages are cut to {ranker.passage_tokens} tokens")
     network = open_network(settings.model, settings.device)
     stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
     passages = passages_read(data, biencoder, ranker)
@@ -495,39 +479,14 @@ def open_ranker(
     Raises:
         ModelError: It cannot be opened, or scores no pairs of texts; the message names it.
     """
-    folder = weights or starting_folder(settings.start)
-    try:
-        return CrossEncoderRanker(
-            open_starting_model(folder, resolve_device(settings.device), settings.seed),
-            reading_of(settings),
-            text_rule=biencoder.text_rule,
-            dtype=settings.dtype,
-            name=settings.start,
-        )
-    except ModelError as error:
-        if str(folder) in str(error):
-            raise
-        raise ModelError(f"start {settings.start}: {error}") from error
-
-
-def _say_what_is_read(settings: RankerTrainingSettings, ranker: CrossEncoderRanker) -> None:
-    """Report where that is not what was requested, or not what the starting model learnt on."""
-    reading, before = ranker.settings, starting_reading(settings.start)
-    if reading.segmentation != settings.segmentation:
-        say(f"Words are read as the starting model reads them: segmentation {reading.segmentation}")
-    if (folder := starting_folder(settings.start)).name == RANKER_PART and before is not None:
-        learnt, asked = (f"{each.passages} of {each.passage_tokens}" for each in (before, reading))
-        if learnt != asked:
-            say(
-                f"{folder} learnt on {learnt} tokens of an article's passages; here it reads "
-                f"{asked} (passages, passage_tokens)"
-            )
-    if ranker.passage_tokens < reading.passage_tokens:
-        say(
-            f"passage_tokens is {reading.passage_tokens}, but {settings.start} reads "
-            f"{ranker.tokenizer.format.room} tokens of question and passage together: passages "
-            f"are cut to {ranker.passage_tokens}"
-        )
+    folder, device = weights or starting_folder(settings.start), resolve_device(settings.device)
+    return CrossEncoderRanker(
+        open_starting_model(folder, device, settings.seed),
+        reading_of(settings),
+        text_rule=biencoder.text_rule,
+        dtype=settings.dtype,
+        name=settings.start,
+    )
 
 
 def prepare_on(
@@ -552,26 +511,19 @@ def prepare_on(
         gold = Gold.of(list(data.corpus), data.train)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-    negatives = mine_negatives(
-        gold,
-        stage.train.found,
-        strategy=settings.strategy,
-        n=settings.negatives,
-        seed=settings.seed,
-    )
+    strategy, n, found = settings.strategy, settings.negatives, stage.train.found
+    negatives = mine_negatives(gold, found, strategy=strategy, n=n, seed=settings.seed)
     if not len(negatives.articles):
-        raise SettingsError(
-            f"no question has a negative: all {settings.candidates} candidates answer it, or the "
-            "law has no other articles. Give a larger law, or more candidates."
-        )
+        raise SettingsError("candidates: no question has a negative among them. Find more.")
     dataset = make_examples(gold, negatives, data.train, setup.passages)
-    n_negatives, n_short = len(negatives.articles), len(negatives.short)
+    n_negatives = len(negatives.articles)
     n_positives = len(dataset) - n_negatives
-    say(
-        f"{len(data.train):,} questions, {n_positives:,} positives, "
-        f"{n_negatives:,} {settings.strategy} negatives"
-        + (f"; {n_short:,} questions have fewer" if n_short else "")
-    )
+    mined = {
+        "examples": len(dataset),
+        "negatives": n_negatives,
+        "questions_with_fewer": len(negatives.short),
+    }
+    say(f"{len(data.train):,} questions: {mined}")
     seen = np.unique(np.linspace(0, n_negatives - 1, _SCORED).astype(np.int64))
     scored = dataset.select(n_positives + seen)
     measuring = RankerMeasuring(
@@ -582,11 +534,6 @@ def prepare_on(
         select_by=settings.select_by,
         start_ranks=not head_parameters(ranker.encoder, starting_folder(settings.start)),
     )
-    mined = {
-        "examples": len(dataset),
-        "negatives": n_negatives,
-        "questions_with_fewer": n_short,
-    }
     return Prepared(setup, ranker, dataset, measuring, mined)
 
 
@@ -724,11 +671,6 @@ def train_ranker(
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)
     head = head_parameters(model, starting_folder(settings.start))
-    if not head and settings.head_lr != RankerTrainingSettings.head_lr:
-        say(
-            "The starting model already has a head: learning_rate applies to all of it, and "
-            "head_lr is not used"
-        )
     if settings.dropout is not None:
         set_dropout(model, settings.dropout)
     trainer = CrossEncoderTrainer(
@@ -797,8 +739,7 @@ def publish(
         assert record is not None
         use, fitted = _fitted(settings, data, prepared, best)
         metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
-        _say_what_training_did(records, record, settings.select_by)
-        _say_what_ranking_does(fitted, settings.select_by)
+        _say_what_is_gained(records, record, fitted, settings.select_by)
     use.save(part)
     prepared.setup.biencoder.save(
         Path(settings.output),
@@ -849,35 +790,25 @@ def _fitted(
     )
 
 
-def _say_what_training_did(
-    records: Sequence[dict[str, Any]], best: Mapping[str, Any], metric: str
+def _say_what_is_gained(
+    records: Sequence[Mapping[str, Any]],
+    best: Mapping[str, Any],
+    fitted: Mapping[str, Any],
+    metric: str,
 ) -> None:
-    """Warn if training did harm, which nobody would look for."""
+    """Report what the pipeline gains by the ranker, and whether training did harm."""
     if not best["step"]:
         trained = max(record["dev"][metric] for record in records if record["step"])
         say(
             f"Training did not help: on dev the starting model has {metric} "
-            f"{best['dev'][metric]:.3f}, the best epoch {trained:.3f}. The starting model's "
-            "weights are kept."
+            f"{best['dev'][metric]:.3f}, the best epoch {trained:.3f}. It is kept as it was."
         )
-
-
-def _say_what_ranking_does(fitted: Mapping[str, Any], metric: str) -> None:
-    """Report what the pipeline gains by the ranker, or that it gains nothing."""
     orders, gain = fitted["in_pipeline"], fitted["gain"]
-    hybrid, alone = (orders[name][metric] for name in ("hybrid", "re_ranked"))
     say(
-        f"In the pipeline hybrid_rerank, on dev: {metric} {hybrid:.3f} before re-ranking, "
-        f"{alone:.3f} by the ranker alone. On questions held out from fitting: "
-        f"{fitted['held_out']:.3f} with a weighted fusion of both, which differs from hybrid by "
-        f"{gain['difference']:+.3f}, p {gain['p']:.4f}. All dev questions were used to choose the "
-        "epoch, so a test split is a better measure."
+        f"In the pipeline hybrid_rerank, on dev: {metric} {orders['hybrid'][metric]:.3f} before "
+        f"re-ranking, {orders['re_ranked'][metric]:.3f} by the ranker alone; held out from "
+        f"fitting {fitted['held_out']:.3f} with both, {gain['difference']:+.3f}, p {gain['p']:.4f}"
     )
-    if gain["difference"] <= 0:
-        say(
-            "The ranker does not help there: hybrid finds no less and is faster. More questions or "
-            "epochs, or a cross-encoder to start from, may help."
-        )
 
 
 _DESCRIPTION = """\
@@ -912,7 +843,6 @@ def train(settings: RankerTrainingSettings) -> None:
         records = train_ranker(settings, prepared, work)
         publish(settings, data, prepared, records, work)
 
-    quiet_warnings()
     train_alone(settings, work_in)
 
 

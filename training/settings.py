@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from components.models.devices import DtypeName
+from components.models.encoding import Init, Pooling
 from components.models.folder import BUNDLED_MODEL
 from components.models.graph import GraphKind
-from components.models.head import Init, Pooling
 from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth
 from training.command_line import Place, SettingsError, Target
 from training.negatives.curriculum import CurriculumSettings
+
+DEV_DEPTH = 1_000
+"""How many articles are searched for each dev question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,36 +68,31 @@ def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> N
     for field in fields(settings):
         value = getattr(settings, field.name)
         if field.name in names and not used and value != field.default:
-            raise SettingsError(
-                f"{field.name} is {value}, but it only applies to {needs}. Choose "
-                "that too, or leave it out."
-            )
+            raise SettingsError(f"{field.name} is {value}, but it only applies to {needs}.")
 
 
 def folder_named(output: str | Path) -> None:
     """Refuse an output without a name, such as "." or ""."""
     if not Path(output).name:
-        raise SettingsError(
-            f"output: {str(output)!r} has no name. Name a folder to make, such as models/mine."
-        )
+        raise SettingsError(f"output: {str(output)!r} has no name. Name a folder to make.")
 
 
-def depth_of_metric(name: str, metric: str) -> int:
-    """How many articles the metric of the setting `name` looks at.
+def depth_of_metric(metric: str, deepest: int = DEV_DEPTH) -> int:
+    """How many articles the metric `select_by` looks at.
 
     Raises:
-        SettingsError: There is no such metric.
+        SettingsError: There is no such metric, or it looks at more than the deepest.
     """
     try:
-        return metric_depth(metric)
+        depth = metric_depth(metric)
     except ValueError as error:
-        raise SettingsError(f"{name}: {error}.") from error
+        raise SettingsError(f"select_by: {error}.") from error
+    if depth > deepest:
+        raise SettingsError(f"select_by is {metric}, but {deepest:,} articles are ranked on dev.")
+    return depth
 
 
 Reduction = Literal["mean", "question_sum"]
-
-DEV_DEPTH = 1_000
-"""How many articles are searched for each dev question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,15 +170,9 @@ class RunSettings(KeptSettings, CurriculumSettings):
         alone = not self.in_batch or self.batch_size == 1
         if self.negatives_per_question == 0 and self.share_of == "negatives" and alone:
             raise SettingsError(
-                f"negatives_per_question is 0, in_batch {self.in_batch}, batch_size "
-                f"{self.batch_size}: no pair has a negative, and nothing can be learnt. Draw some, "
-                "or allow those of a larger batch."
+                "negatives_per_question is 0, and no pair has a negative in its batch either."
             )
-        depth = depth_of_metric("select_by", self.select_by)
-        if depth > DEV_DEPTH:
-            raise SettingsError(
-                f"select_by is {self.select_by}, but dev is searched {DEV_DEPTH:,} articles deep."
-            )
+        depth_of_metric(self.select_by)
 
     def check_views(self) -> None:
         """Refuse settings that none of the views uses. In a grid each arm has its own views.
@@ -235,10 +227,7 @@ class TrainerSettings(KeptSettings):
         share(self, "warmup")
         # transformers' Trainer would use no card but the first.
         if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
-            raise SettingsError(
-                f"device is {self.device}, but the Trainer uses the first card that it sees. Set "
-                "CUDA_VISIBLE_DEVICES to choose another, and leave device out."
-            )
+            raise SettingsError("device: choose another card by CUDA_VISIBLE_DEVICES.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,7 +321,7 @@ class CusinesSettings(RunSettings):
         head_pooling: How a fresh head pools passages. Paper: max.
         dropout: Dropout of the towers while they are trained; default: the model's own.
         frozen_layers: The embeddings and this many layers of each tower stay as they are; 0 trains
-            all. Their outputs are cached, up to 2 GB per tower. Paper: 0.
+            all. Paper: 0.
         head_lr: Highest learning rate of the head, fresh or the model's. Paper: 2e-5.
         warmup: Share of the steps in which the learning rate rises; then it falls to zero.
             Paper: 0.05.
@@ -481,28 +470,14 @@ class RankerTrainingSettings(TrainerSettings):
         above_zero(self, "head_lr")
         share(self, "dev_share", "dropout")
         if self.re_ranked > self.candidates:
-            raise SettingsError(
-                f"dev_candidates is {self.dev_candidates}, but the first stage finds "
-                f"{self.candidates} candidates. Ask for fewer."
-            )
-        self._check_metric()
-
-    def _check_metric(self) -> None:
-        depth = depth_of_metric("select_by", self.select_by)
+            raise SettingsError(f"dev_candidates: the first stage finds {self.candidates}.")
         # The ranker's use is fitted on what the pipeline re-ranks, however many these are.
         fewest = min(self.re_ranked, RERANKED)
-        if depth > fewest:
-            more = (
-                "Re-rank more (dev_candidates, candidates), or choose" if depth <= RERANKED else ""
-            )
-            raise SettingsError(
-                f"select_by is {self.select_by}, but {fewest} candidates are re-ranked on dev. "
-                f"{more or 'Choose'} another metric."
-            )
+        depth = depth_of_metric(self.select_by, fewest)
         if depth == fewest and self.select_by.startswith(_OF_A_SET):
             raise SettingsError(
                 f"select_by is {self.select_by}, which no order of the {fewest} candidates that "
-                "are re-ranked on dev can change. Choose a metric of fewer articles, or MRR@10."
+                "are re-ranked on dev can change."
             )
 
     @property
@@ -545,8 +520,4 @@ class FusionSettings(KeptSettings):
     def __post_init__(self) -> None:
         share(self, "dev_share")
         seed_in_range(self)
-        depth = depth_of_metric("select_by", self.select_by)
-        if depth > DEV_DEPTH:
-            raise SettingsError(
-                f"select_by is {self.select_by}; questions are searched {DEV_DEPTH:,} deep."
-            )
+        depth_of_metric(self.select_by)

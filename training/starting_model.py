@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
-from torch import Tensor, nn
+from torch import nn
 from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
-from components.models.encoding import (
-    Tower,
-    open_towers,
-)
+from components.models.encoding import HierarchicalArticleHead, Tower, open_tower
 from components.models.errors import ModelError
 from components.models.folder import (
     HEAD_PART,
@@ -29,7 +24,6 @@ from components.models.folder import (
     manifest_of,
     model_digest,
 )
-from components.models.head import HierarchicalArticleHead
 from training.command_line import SettingsError, say
 from training.settings import CusinesSettings, StartPooling, only_where
 
@@ -67,10 +61,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
             set_dropout(tower, settings.dropout)
     head = model.head
     if head is not None and settings.head != "none":
-        raise SettingsError(
-            f"head is {settings.head}, but {settings.starting_model} already has a head, and "
-            "training continues with it. Leave head out, or start from a model without one."
-        )
+        raise SettingsError(f"head: {settings.starting_model} already has a head. Leave head out.")
     only_where(settings, head is not None or settings.head != "none", "a head", "head_lr")
     if settings.head != "none":
         head = HierarchicalArticleHead(
@@ -81,14 +72,9 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
             pooling=settings.head_pooling,
             init=settings.head,
         )
-    # Articles are then not read as the starting model has learnt to.
     manifest = manifest_of(find_model(settings.starting_model))
     if manifest is not None and manifest.text_rule != settings.text_rule:
-        say(
-            f"text_rule is {settings.text_rule}, but {settings.starting_model} was trained with "
-            f"{manifest.text_rule}. It now learns the new rule; to keep the old one, give "
-            f"text_rule {manifest.text_rule}"
-        )
+        say(f"{settings.starting_model} was trained with the text_rule {manifest.text_rule}")
     if settings.max_tokens is not None:
         for tower in towers:
             tower.limit(settings.max_tokens)
@@ -108,10 +94,7 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
         freeze(tower, settings.frozen_layers)
     started.eval()
     if not any(weight.requires_grad for weight in started.parameters()):
-        raise SettingsError(
-            f"frozen_layers is {settings.frozen_layers}, so nothing is left to train: the model "
-            "has no more layers. Freeze fewer, or train a head."
-        )
+        raise SettingsError("frozen_layers: nothing is left to train. Freeze fewer.")
     return started
 
 
@@ -142,11 +125,8 @@ def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWri
     """
     folder = find_model(model)
     manifest = manifest_of(folder)
-    parts = sorted(manifest.parts) if manifest is not None else []
-    kept: dict[str, Path | PartWriter] = {
-        part: folder / part for part in parts if part not in without
-    }
-    return kept
+    parts = () if manifest is None else manifest.parts
+    return {part: folder / part for part in sorted(parts) if part not in without}
 
 
 def freeze(tower: Tower, n_layers: int) -> None:
@@ -161,9 +141,7 @@ def freeze(tower: Tower, n_layers: int) -> None:
         return
     layers = layers_of(tower)
     if n_layers > len(layers):
-        raise SettingsError(
-            f"frozen_layers is {n_layers}, and the model has {len(layers)} layers. Freeze fewer."
-        )
+        raise SettingsError(f"frozen_layers is {n_layers}, but there are {len(layers)} layers.")
     tower.requires_grad_(False)
     for layer in layers[n_layers:]:
         layer.requires_grad_(True)
@@ -196,10 +174,7 @@ def layers_of(tower: Tower) -> nn.ModuleList:
     for module in model.modules():
         if isinstance(module, nn.ModuleList) and len(module) == n_layers:
             return module
-    raise SettingsError(
-        f"frozen_layers: the layers of a {type(model).__name__} cannot be told apart. "
-        "Train it whole: frozen_layers 0."
-    )
+    raise SettingsError(f"frozen_layers: a {type(model).__name__} has no layers that are known.")
 
 
 def _opened(settings: CusinesSettings) -> BiEncoder:
@@ -209,20 +184,12 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     segmentation = None
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
-        has_head = False
         if (manifest := manifest_of(folder)) is not None:
-            has_head = side == "passage" and HEAD_PART in manifest.parts
+            if side == "passage" and HEAD_PART in manifest.parts and settings.head == "none":
+                raise ModelError(f"{name}: has a head, which two towers do not take over: give one")
             segmentation = segmentation or manifest.segmentation
             folder = folder / manifest.towers.get(side, QUERY_PART)
-        tower, second = open_towers(folder)
-        if second is not None:
-            raise ModelError(f"{name}: already holds two towers. Give it as model.")
-        if has_head and settings.head == "none":
-            raise ModelError(
-                f"{name}: has a head, which two towers do not take over. Name a head to train "
-                "(--head), or give a model without one."
-            )
-        towers.append(tower)
+        towers.append(open_tower(folder))
     query, passage = towers
     return BiEncoder(query, passage, segmentation=segmentation, dtype=settings.dtype)
 
@@ -232,81 +199,5 @@ def _set_pooling(tower: Tower, pooling: StartPooling) -> None:
         return
     pools = list(tower.encoder)[1:2]
     if not pools or not isinstance(pools[0], Pooling):
-        raise ModelError(
-            f"pooling {pooling}: the model does not pool by itself. Leave pooling at 'model'."
-        )
-    width = pools[0].embedding_dimension
-    tower.encoder[1] = Pooling(width, pooling_mode=pooling)
-
-
-# Limit for states kept on the device; batches beyond it are computed each time.
-MOST_BYTES = 2 << 30
-
-
-class FrozenStates:
-    """Replays the frozen layers of a tower for batches that it has encoded before.
-
-    A batch is recognised by its token ids and their mask, so the order of batches does not matter.
-    States are kept in full precision: the vectors are bit for bit the same with and without.
-
-    Args:
-        tower: Its first layers are frozen.
-        n_layers: How many layers, at least one.
-        most_bytes: Limit for all states together.
-    """
-
-    def __init__(self, tower: Tower, n_layers: int, most_bytes: int = MOST_BYTES) -> None:
-        self._tower = tower
-        self._layers = list(layers_of(tower))[:n_layers]
-        self._most_bytes = most_bytes
-        self._kept: dict[bytes, Any] = {}
-        self._bytes = 0
-        self._batch = b""
-
-    @contextmanager
-    def replaying(self) -> Iterator[None]:
-        """Within this block, skip frozen layers for known batches; no gradients."""
-        *lower, last = self._layers
-        hook = self._tower.register_forward_pre_hook(self._see)
-        try:
-            for layer in lower:
-                layer.forward = self._skipping(layer.forward)
-            last.forward = self._replaying(last.forward)
-            yield
-        finally:
-            hook.remove()
-            for layer in self._layers:
-                del layer.forward  # the class's own is called again
-
-    def _see(self, _: nn.Module, inputs: tuple[Any, ...]) -> None:
-        ids: Tensor = inputs[0]
-        # A text may contain the padding token itself: ids alone do not say what is padding.
-        mask: Tensor | None = inputs[1]
-        digest = hashlib.sha256(str(tuple(ids.shape)).encode())
-        for part in (ids, mask):
-            digest.update(b"" if part is None else part.cpu().numpy().tobytes())
-        self._batch = digest.digest()
-
-    def _skipping(self, forward: Callable[..., Any]) -> Callable[..., Any]:
-        def skip(states: Tensor, *arguments: Any, **named: Any) -> Any:
-            if self._batch not in self._kept:
-                return forward(states, *arguments, **named)
-            kept = self._kept[self._batch]
-            # Some layers return more than their states: repeat everything that they returned.
-            return (states, *kept[1:]) if isinstance(kept, tuple) else states
-
-        return skip
-
-    def _replaying(self, forward: Callable[..., Any]) -> Callable[..., Any]:
-        def replay(states: Tensor, *arguments: Any, **named: Any) -> Any:
-            if self._batch in self._kept:
-                return self._kept[self._batch]
-            made = forward(states, *arguments, **named)
-            outputs = made if isinstance(made, tuple) else (made,)
-            size = sum(part.nbytes for part in outputs if isinstance(part, Tensor))
-            if self._bytes + size <= self._most_bytes:
-                self._kept[self._batch] = made
-                self._bytes += size
-            return made
-
-        return replay
+        raise ModelError(f"pooling {pooling}: the model does not pool by itself. Leave pooling out")
+    tower.encoder[1] = Pooling(pools[0].embedding_dimension, pooling_mode=pooling)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from components.statutes.article import Article, TextRule, indexed_text, normalised
 from components.statutes.question import Question, QuestionError, clean_question
@@ -30,6 +30,7 @@ from training.command_line import (
     SettingsError,
     Target,
     TrainingError,
+    markdown,
     run,
     say,
     settings_from,
@@ -103,18 +104,11 @@ class SynthesizeSettings:
         at_least(self, 1, "per_article", "found_within")
         seed_in_range(self)
         if self.found_within > _DEPTH:
-            raise SettingsError(
-                f"found_within is {self.found_within}; at most {_DEPTH} are searched."
-            )
+            raise SettingsError(f"found_within: at most {_DEPTH} are searched.")
         if self.generator is None and self.generator_model is None:
-            raise SettingsError(
-                "nothing writes questions: give generator (a server's URL) or generator_model (a "
-                "sequence-to-sequence model)."
-            )
+            raise SettingsError("give generator (a server's URL) or generator_model.")
         if self.generator is not None and not re.match(r"https?://[^/]", self.generator):
-            raise SettingsError(
-                f"generator is {self.generator!r}; write it as http://localhost:11434/v1."
-            )
+            raise SettingsError("generator: write it as http://localhost:11434/v1.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -133,9 +127,8 @@ def synthesize(settings: SynthesizeSettings) -> None:
         TrainingError: The server does not answer, or no question is left.
     """
     # Imported here, so that --help answers at once.
-    from components.models.folder import whole_file
+    from components.models.folder import file_lock, whole_file
     from components.statutes.corpus import StatuteCorpus, read_questions
-    from training.plots import plot_ranks
 
     output = Path(settings.output)
     if output.exists():
@@ -144,29 +137,41 @@ def synthesize(settings: SynthesizeSettings) -> None:
     known = read_questions(settings.questions) if settings.questions else ()
     output.parent.mkdir(parents=True, exist_ok=True)
     work = output.with_name(output.name + ".work")
-    with _Written.opened(work, _fixed(settings, law)) as written:
-        missing = [article for article in law if article.id not in written.by_article]
+    with file_lock(work, wait=False) as ours:
+        if not ours:
+            raise SettingsError(f"output: another process is writing {work}.")
+        written = _written_before(work, settings, law)
+        missing = [article for article in law if article.id not in written]
         if missing:
             say(f"{len(law) - len(missing):,} of {len(law):,} articles are done")
-            with _writer(settings) as write:
+            with _writer(settings) as write, work.open("a", encoding="utf-8") as file:
                 for number, article in enumerate(missing, len(law) - len(missing) + 1):
-                    written.add(article.id, write(article))
+                    written[article.id] = write(article)
+                    line = {"article": article.id, "questions": written[article.id]}
+                    print(json.dumps(line, ensure_ascii=False), file=file, flush=True)
                     if number % 50 == 0 or number == len(law):
                         say(f"Questions of {number:,} of {len(law):,} articles are written")
-        asked, counts = distinct(law, written.by_article, {normalised(q.text) for q in known})
-        ranks = _ranks(settings, law, asked)
+        asked, counts = distinct(law, written, {normalised(q.text) for q in known})
+        ranks = _ranks(settings, law, asked) if asked else []
         kept = [q for q, rank in zip(asked, ranks, strict=True) if rank <= settings.found_within]
         if not kept:
             raise TrainingError(
-                f"of {len(asked):,} questions that the model wrote none finds its article. What it "
-                f"wrote is in {work}; remove that and try another model."
+                f"none of {len(asked):,} questions finds its article. What the model wrote is in "
+                f"{work}; remove that and try another model."
             )
         with whole_file(output) as partial:
             partial.write_text("".join(map(line_of, kept)), encoding="utf-8")
         work.unlink()
-    counts["article not found"] = len(asked) - len(kept)
-    print(_table(law, kept, counts, settings), flush=True)  # noqa: T201
-    plot_ranks(output.with_suffix(""), ranks, settings.found_within, _DEPTH)
+    rows = {
+        "written by the model": counts["written"],
+        "no question": counts["no question"],
+        "asked before, here or in the other questions": counts["asked before"],
+        f"article not among the first {settings.found_within}": len(asked) - len(kept),
+        "**kept**": len(kept),
+        f"articles with a question, of {len(law):,}": len({q.relevant for q in kept}),
+    }
+    table = [["questions", ""], *([name, f"{n:,}"] for name, n in rows.items())]
+    print(markdown(table), flush=True)  # noqa: T201
 
 
 def distinct(
@@ -184,7 +189,7 @@ def distinct(
     """
     seen = set(known)
     asked: list[Question] = []
-    counts: Counter[str] = Counter({"written": 0, "no question": 0, "asked before": 0})
+    counts: Counter[str] = Counter()
     for article in law:
         number = 0
         for line in written[article.id]:
@@ -197,15 +202,8 @@ def distinct(
             else:
                 seen.add(normalised(text))
                 number += 1
-                asked.append(
-                    Question(
-                        id=f"{article.id}-synthetic-{number}",
-                        text=text,
-                        relevant=(article.id,),
-                        split="train",
-                        synthetic=True,
-                    )
-                )
+                id_ = f"{article.id}-synthetic-{number}"
+                asked.append(Question(id_, text, (article.id,), split="train", synthetic=True))
     return asked, counts
 
 
@@ -225,55 +223,27 @@ def _question_in(line: str) -> str | None:
     return text if has_words and len(text) <= _LONGEST_QUESTION and text[-1] != ":" else None
 
 
-# What the model has written so far.
+def _written_before(
+    work: Path, settings: SynthesizeSettings, law: StatuteCorpus
+) -> dict[str, list[str]]:
+    """What an interrupted run has written, by article; a last line that was cut off is removed.
 
+    The file has in its first line what the questions depend on, then one line for each article.
 
-class _Written:
-    """The work file: the run's settings in its first line, then one line for each article."""
-
-    def __init__(self, path: Path, by_article: dict[str, list[str]]) -> None:
-        self.by_article = by_article
-        self._path = path
-
-    @classmethod
-    @contextmanager
-    def opened(cls, path: Path, fixed: Mapping[str, Any]) -> Iterator[_Written]:
-        """Read what an interrupted run has written; a last line that was cut off is removed.
-
-        Raises:
-            SettingsError: It is of a run with other settings, or another process writes it.
-        """
-        from components.models.locks import file_lock
-
-        with file_lock(path, wait=False) as ours:
-            if not ours:
-                raise SettingsError(f"output: another process is writing {path}.")
-            whole, end, cut_off = path.read_bytes().rpartition(b"\n")
-            first, *lines = map(json.loads, whole.splitlines()) if end else (None,)
-            if first is None:
-                path.write_text(json.dumps(fixed) + "\n", encoding="utf-8")
-            elif first != fixed:
-                name = next(n for n in fixed if first.get(n) != fixed[n])
-                raise SettingsError(
-                    f"{name}: {path} was begun with another. Finish it with that, or remove it to "
-                    "begin again."
-                )
-            elif cut_off:
-                path.write_bytes(whole + end)
-            yield cls(path, {line["article"]: line["questions"] for line in lines})
-
-    def add(self, article: str, questions: list[str]) -> None:
-        """Keep the questions of one article."""
-        line = json.dumps({"article": article, "questions": questions}, ensure_ascii=False)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
-        self.by_article[article] = questions
-
-
-def _fixed(settings: SynthesizeSettings, law: StatuteCorpus) -> dict[str, Any]:
-    """What must be the same when a run is resumed: what the model writes depends on it."""
+    Raises:
+        SettingsError: It is of a run with other settings.
+    """
     names = ("generator", "generator_model", "per_article", "seed")
-    return {"corpus": law.sha256, **{name: getattr(settings, name) for name in names}}
+    fixed = {"corpus": law.sha256, **{name: getattr(settings, name) for name in names}}
+    whole, end, _ = work.read_bytes().rpartition(b"\n")
+    if not end:
+        whole, end = json.dumps(fixed).encode(), b"\n"
+    work.write_bytes(whole + end)
+    first, *lines = map(json.loads, whole.splitlines())
+    for name, value in fixed.items():
+        if first.get(name) != value:
+            raise SettingsError(f"{name}: {work} was begun with another. Use that, or remove it.")
+    return {line["article"]: line["questions"] for line in lines}
 
 
 # Who writes.
@@ -286,13 +256,11 @@ def _writer(settings: SynthesizeSettings) -> Iterator[Write]:
         return
     import httpx
 
-    headers = {}
     key = os.environ.get(_KEY)
     if key is None and settings.generator.startswith(_OPENAI):
         # A key for OpenAI must not be sent to any other server.
         key = os.environ.get(_OPENAI_KEY)
-    if key is not None:
-        headers["Authorization"] = f"Bearer {key}"
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     with httpx.Client(headers=headers, timeout=_SECONDS) as client:
         yield _server_writer(client, settings)
 
@@ -320,10 +288,8 @@ def seq2seq_writer(settings: SynthesizeSettings) -> Write:
             name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
     except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
         raise ModelError(
-            f"generator_model: {name} cannot be opened as a sequence-to-sequence model with "
-            f"safetensors ({reason})."
+            f"generator_model: {name} is no sequence-to-sequence model with safetensors ({error})."
         ) from error
     model.to(device).eval()
     longest = min(tokenizer.model_max_length, 512)
@@ -363,69 +329,55 @@ def prompt_of(article: Article) -> str:
 
 def _server_writer(client: httpx.Client, settings: SynthesizeSettings) -> Write:
     import httpx
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
+    from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponential
 
     url = str(settings.generator).rstrip("/")
-    name = settings.generator_model or _first_model(client, url)
-    patient = Retrying(
-        retry=retry_if_exception(_may_pass),
+    instruction = _INSTRUCTION.format(n=settings.per_article)
+    name = settings.generator_model
+    if name is None:
+        try:
+            listed = client.get(f"{url}/models").raise_for_status().json()
+            name = Place(listed["data"][0]["id"])
+        except (httpx.HTTPError, ValueError, LookupError, TypeError):
+            name = Place("default")  # a server that lists no model has one without a name
+
+    def may_pass(error: BaseException) -> bool:
+        """Whether an error may pass by itself: no connection, too many requests, a restart."""
+        if isinstance(error, httpx.HTTPStatusError):
+            return error.response.status_code in (408, 429) or error.response.status_code >= 500
+        return isinstance(error, httpx.TransportError)
+
+    @retry(
+        retry=retry_if_exception(may_pass),
         stop=stop_after_attempt(_TRIES),
         wait=wait_exponential(multiplier=0.5),
         reraise=True,
     )
-    instruction = _INSTRUCTION.format(n=settings.per_article)
+    def posted(messages: Sequence[Mapping[str, str]]) -> bytes:
+        body = b""
+        request = {"model": name, "messages": messages, "temperature": 0.8}
+        with client.stream("POST", f"{url}/chat/completions", json=request) as response:
+            response.raise_for_status()
+            for piece in response.iter_bytes():
+                body += piece
+                if len(body) > _MOST_BYTES:
+                    raise ValueError(f"the reply is longer than {_MOST_BYTES:,} bytes")
+        return body
 
     def write(article: Article) -> list[str]:
-        messages = [
-            {"role": "system", "content": instruction},
-            {"role": "user", "content": prompt_of(article)},
-        ]
-        request = {"model": name, "messages": messages, "temperature": 0.8}
+        prompt = {"role": "user", "content": prompt_of(article)}
         try:
-            body = patient(_posted, client, f"{url}/chat/completions", request)
+            body = posted([{"role": "system", "content": instruction}, prompt])
             reply = json.loads(body)["choices"][0]["message"]["content"]
-            lines = [line for line in str(reply or "").splitlines() if _question_in(line)]
         except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
             raise TrainingError(
                 f"{url} gave no questions for article {article.id!r} ({type(error).__name__}: "
-                f"{error}). What was written so far is kept; the same command goes on from there."
+                f"{error}). The same command goes on from there."
             ) from error
+        lines = [line for line in str(reply or "").splitlines() if _question_in(line)]
         return lines[: settings.per_article]
 
     return write
-
-
-def _may_pass(error: BaseException) -> bool:
-    """Whether a server's error may pass by itself: no connection, too many requests, a restart."""
-    import httpx
-
-    if isinstance(error, httpx.HTTPStatusError):
-        return error.response.status_code in (408, 429) or error.response.status_code >= 500
-    return isinstance(error, httpx.TransportError)
-
-
-def _posted(client: httpx.Client, url: str, request: Mapping[str, Any]) -> bytes:
-    """The body of a reply, which may not be longer than a reply can be."""
-    body = b""
-    with client.stream("POST", url, json=request) as response:
-        response.raise_for_status()
-        for piece in response.iter_bytes():
-            body += piece
-            if len(body) > _MOST_BYTES:
-                raise ValueError(f"the reply is longer than {_MOST_BYTES:,} bytes")
-    return body
-
-
-def _first_model(client: httpx.Client, url: str) -> str:
-    """The first model that a server lists; a server that lists none has one without a name."""
-    import httpx
-
-    try:
-        response = client.get(f"{url}/models")
-        response.raise_for_status()
-        return str(response.json()["data"][0]["id"])
-    except (httpx.HTTPError, ValueError, LookupError, TypeError):
-        return "default"
 
 
 # What stays.
@@ -438,8 +390,6 @@ def _ranks(
 
     An article that reads the same as the question's counts as it.
     """
-    if not asked:
-        return []
     words = [normalised(article.text) for article in law]
     ranks = []
     for question, positions in zip(asked, _found(settings, law, asked), strict=True):
@@ -472,25 +422,6 @@ def _found(
     index = DenseIndex(articles, "cpu", model.similarity)
     found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
     return found
-
-
-def _table(
-    law: StatuteCorpus,
-    kept: Sequence[Question],
-    counts: Mapping[str, int],
-    settings: SynthesizeSettings,
-) -> str:
-    with_one = len({question.relevant for question in kept})
-    rows = [
-        ("written by the model", counts["written"]),
-        ("no question", counts["no question"]),
-        ("asked before, here or in the other questions", counts["asked before"]),
-        (f"article not among the first {settings.found_within}", counts["article not found"]),
-        ("**kept**", len(kept)),
-        (f"articles with a question, of {len(law):,}", with_one),
-    ]
-    lines = [f"| {name} | {n:,} |" for name, n in rows]
-    return "\n".join(["| questions | |", "| --- | ---: |", *lines])
 
 
 if __name__ == "__main__":

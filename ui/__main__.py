@@ -11,11 +11,15 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.checking import LoadingError
-from pipelines.command_line import DONE, EXIT_CODES, WRONG_USE, say
+from pipelines.command_line import DONE, EXIT_CODES, say
 from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _PORT = 7860
 
@@ -38,33 +42,7 @@ page; the demo's answered questions join the store in the background. It is kept
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
-    try:
-        command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
-    except LoadingError as error:
-        say(f"error: {error}")
-        return WRONG_USE
-    from ui.guard import PasswordError, read_passwords
-
-    if not is_loopback(options.host) and options.auth is None and not options.insecure:
-        say(
-            f"error: --host {options.host} opens the site to other machines. Name a file with"
-            " name:password in it (--auth FILE), or add --insecure where everyone on that network"
-            " may read and ask (docs/demo.md)."
-        )
-        return WRONG_USE
-
-    try:
-        passwords = [] if options.auth is None else read_passwords(Path(options.auth))
-    except PasswordError as error:
-        say(f"error: {error}")
-        return WRONG_USE
-    try:
-        listening = listen(options.host, options.port)
-    except OSError as error:
-        say(f"error: {refusal(options.host, options.port, error, _PORT)}")
-        return WRONG_USE
-    with listening:
-        return command_line.run(lambda: _serve(options, listening, passwords))
+    return command_line.run(lambda: _serve(options))
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -106,9 +84,37 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Sequence[str]) -> int:
+def _listen(options: argparse.Namespace) -> tuple[socket.socket, list[str]]:
+    """The socket to serve on, and the passwords of those who may read."""
+    from ui.guard import read_passwords
+
+    host = options.host
+    if not is_loopback(host) and options.auth is None and not options.insecure:
+        raise LoadingError(
+            f"--host {host} opens the site to other machines. Name a file with name:password in "
+            "it (--auth FILE), or add --insecure where everyone on that network may read and ask "
+            "(docs/demo.md)."
+        )
+    passwords = [] if options.auth is None else read_passwords(Path(options.auth))
+    try:
+        return listen(host, options.port), passwords
+    except OSError as error:
+        raise LoadingError(refusal(host, options.port, error, _PORT)) from None
+
+
+def _serve(options: argparse.Namespace) -> int:
+    command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
+    listening, passwords = _listen(options)
+    with listening:
+        _server(options, listening, passwords).run(sockets=[listening])
+    return DONE
+
+
+def _server(
+    options: argparse.Namespace, listening: socket.socket, passwords: Sequence[str]
+) -> uvicorn.Server:
     say("Starting")
     from components.statutes.article import articles_of_laws
     from pipelines.calibration import calibrate_demo
@@ -159,13 +165,9 @@ def _serve(options: argparse.Namespace, listening: socket.socket, passwords: Seq
 
     # No exception is raised: one that comes while Python runs a finalizer is lost, and the page
     # would never end.
-    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        server.run(sockets=[listening])
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    return DONE
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, end)
+    return server
 
 
 if __name__ == "__main__":

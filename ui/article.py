@@ -1,16 +1,35 @@
-"""An article on the page: its name, text and state, and its export as JSON, RIS and CSL-JSON."""
+"""An article on the page: its name and state, its annotated text, and the files taken away.
+
+Marks, links, defined words and the steps that a text names are found by rule, in the text as it
+stands.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from functools import cache
+from importlib.resources import files
 from io import BytesIO
-from typing import Any, Literal
+from itertools import chain
+from typing import Any, Literal, NamedTuple
+
+import yaml
 
 from components.retrievers.validity import is_earlier
 from components.statutes.article import spoken_number
+from components.statutes.excerpts import (
+    Line,
+    Span,
+    anchor_of,
+    lines_of,
+    points_of,
+    provisions_of,
+    sentence_around,
+)
+from components.statutes.languages import known_language
 from ui.frame import INVENTED, TEMPLATES, Collection, in_templates, plain_notice
 from ui.language import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS, Language, article_link, day
 
@@ -37,7 +56,7 @@ def cited_as(article: Mapping[str, Any], anchor: str = "") -> str:
 
     Args:
         article: `number`, as in `pipelines.asking.found_article`.
-        anchor: of a paragraph, as in `ui.annotations.ShownLine`; "" for the whole article.
+        anchor: of a paragraph, as in `ShownLine`; "" for the whole article.
     """
     parts = re.findall(r"\d+[a-z]?|[a-z]+", anchor.removeprefix("p"))
     paragraph = "".join(f"({part})" for part in parts)
@@ -89,14 +108,6 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
 def is_language_tag(tag: object) -> bool:
     """Whether a document's `language` can stand in a `lang` attribute."""
     return isinstance(tag, str) and _LANGUAGE.fullmatch(tag) is not None
-
-
-_CLASSES = {"in force": "in-force", "repealed": "repealed", "not yet in force": "coming"}
-
-
-def state_class(state: object) -> str:
-    """The CSS class of an article's state."""
-    return _CLASSES.get(str(state), "unknown")
 
 
 def state_word(state: str, language: Language) -> str:
@@ -165,6 +176,283 @@ def _day_after(value: object, language: Language) -> str:
         return day(value, language)
 
 
+# What the page adds to the text of law.
+
+SegmentKind = Literal["text", "mark", "term", "link", "gap"]
+
+
+class Note(NamedTuple):
+    """Something to add to a span: a mark, a link to an article, or the definition of a term."""
+
+    span: Span
+    kind: SegmentKind
+    value: Any = None
+
+
+class Segment(NamedTuple):
+    """A part of a line; `value` is the address of a link, or the `Definition` of a term."""
+
+    kind: SegmentKind
+    text: str = ""
+    value: Any = None
+
+
+class ShownLine(NamedTuple):
+    """A line of an article as templates show it.
+
+    Attributes:
+        css: "numbered" or "lettered" by its marker; empty without one.
+        marker: such as "1." or "(a)".
+        anchor: the name of its place in the page; empty without a marker.
+        segments: its text.
+    """
+
+    css: str
+    marker: str
+    anchor: str
+    segments: list[Segment]
+
+
+def shown_lines(
+    text: str,
+    spans: Sequence[Span] | None = None,
+    notes: Iterable[Note] = (),
+    *,
+    run_on: bool = False,
+) -> list[ShownLine]:
+    """The lines of an article, or of an excerpt of it, whose gaps are shown.
+
+    Args:
+        text: the article's.
+        spans: what is shown, in order, without overlaps; None for all of it.
+        notes: of several that overlap, the first stands.
+        run_on: whether the points of a list within a line stay on it, to save room.
+    """
+    kept = _without_overlaps(notes)
+    shown: list[ShownLine] = []
+    for provision in provisions_of(text):
+        gap = None  # whether the last line shown of this provision ends in one
+        lines = provision.lines
+        for line in lines if run_on else chain(*(points_of(text, each) for each in lines)):
+            parts = _parts_of(line, spans)
+            if not parts:
+                if gap is False:
+                    shown[-1].segments.append(Segment("gap"))
+                    gap = True
+                continue
+            segments: list[Segment] = []
+            place = line.body
+            for part in parts:
+                between = text[place : part.start]
+                if between.strip():
+                    segments.append(Segment("gap"))
+                elif between:
+                    segments.append(Segment("text", between))
+                segments += _segments(text, part, kept)
+                place = part.end
+            gap = bool(text[place : line.span.end].strip())
+            if gap:
+                segments.append(Segment("gap"))
+            above = "" if line.kind == "numbered" else provision.number
+            anchor = anchor_of(above + line.label) if line.label else ""
+            shown.append(ShownLine(line.kind, line.marker, anchor, segments))
+    return shown
+
+
+def _parts_of(line: Line, spans: Sequence[Span] | None) -> list[Span]:
+    """What is shown of a line; all of it, which may be empty, where nothing is cut."""
+    if spans is None:
+        return [Span(line.body, line.span.end)]
+    cut = (Span(max(start, line.body), min(end, line.span.end)) for start, end in spans)
+    return [span for span in cut if span.start < span.end]
+
+
+def _without_overlaps(notes: Iterable[Note]) -> list[Note]:
+    kept: list[Note] = []
+    for note in notes:
+        (start, end), others = note.span, [each.span for each in kept]
+        if all(end <= other.start or other.end <= start for other in others):
+            kept.append(note)
+    return sorted(kept, key=lambda each: each.span)
+
+
+def _segments(text: str, part: Span, notes: Sequence[Note]) -> Iterator[Segment]:
+    place = part.start
+    for span, kind, value in notes:
+        if span.start < place or span.end > part.end:
+            continue
+        if span.start > place:
+            yield Segment("text", text[place : span.start])
+        yield Segment(kind, text[span.start : span.end], value)
+        place = span.end
+    if place < part.end:
+        yield Segment("text", text[place : part.end])
+
+
+# Words that a law defines.
+
+
+@cache
+def _patterns() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
+    """By language, what is found in its texts: "defining", "deadline", "body" and "form"."""
+    with files("ui").joinpath("steps.yaml").open(encoding="utf-8") as file:
+        written = yaml.safe_load(file)
+    count = written.pop("count")
+    return {
+        language: {name: re.compile(each.replace("COUNT", count)) for name, each in known.items()}
+        for language, known in written.items()
+    }
+
+
+_ARTICLE_WORD = re.compile(r"^(?:the|an?|le|la|les|l['’]|une?)\s+", re.IGNORECASE)
+
+
+class Definition(NamedTuple):
+    """A word's definition: the law's own sentence, and the article and paragraph that has it."""
+
+    term: str
+    sentence: str
+    id: str
+
+
+class Glossary:
+    """The words that each law defines.
+
+    Args:
+        definitions: of each law, as `definitions_in` finds them.
+    """
+
+    def __init__(self, definitions: Mapping[str, Sequence[Definition]]) -> None:
+        self._defined = {
+            law: {each.term.casefold(): each for each in reversed(found)}
+            for law, found in definitions.items()
+            if found
+        }
+        self._patterns = {law: _any_of(defined) for law, defined in self._defined.items()}
+
+    def notes(
+        self, text: str, law: str, id: str, spans: Sequence[Span] | None = None
+    ) -> list[Note]:
+        """The first use of each defined word in an article, but for those that it defines itself.
+
+        Args:
+            text: the article's.
+            law: its law.
+            id: its id.
+            spans: where to look, in order; None for all of it.
+        """
+        if law not in self._patterns:
+            return []
+        notes: dict[str, Note] = {}
+        for start, end in [Span(0, len(text))] if spans is None else spans:
+            for match in self._patterns[law].finditer(text, start, end):
+                definition = self._defined[law][match["term"].casefold()]
+                if definition.id != id:
+                    span = Span(*match.span())
+                    notes.setdefault(definition.term, Note(span, "term", definition))
+        return list(notes.values())
+
+    def meaning(self, name: str, law: str) -> Definition | None:
+        """The definition of a word in a law."""
+        return self._defined.get(law, {}).get(name.casefold())
+
+
+NO_GLOSSARY = Glossary({})
+
+
+def _any_of(terms: Iterable[str]) -> re.Pattern[str]:
+    longest_first = "|".join(re.escape(each) for each in sorted(terms, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?P<term>{longest_first})(?:s|es)?(?!\w)", re.IGNORECASE)
+
+
+def definitions_in(text: str, language: str | None, id: str) -> list[Definition]:
+    """The definitions in an article.
+
+    Args:
+        text: the article's.
+        language: BCP 47 tag; one whose words for "means" are not known here has no definitions.
+        id: of the article.
+    """
+    patterns = _patterns().get(known_language(language) or "", {})
+    return [
+        Definition(_ARTICLE_WORD.sub("", match["term"]), match[0].strip(" ,."), id)
+        for match in (patterns["defining"].finditer(text) if patterns else ())
+    ]
+
+
+# What a reader may have to do next: deadlines, bodies and forms that the text names.
+
+_MOST_STEPS = {"deadline": 3, "body": 3, "form": 2}
+_LEADING_ARTICLE = re.compile(r"(?:The|A|An) ")
+_MEANS = re.compile(r"\b(?:means?|désigne|s['’]entend)\b")
+
+
+class Step(NamedTuple):
+    """A deadline, a body or a form.
+
+    Attributes:
+        kind: which of them.
+        name: its words in the text; of a body, its full name where the law defines a short one.
+        sentence: that it stands in.
+        article: the article that names it.
+        anchor: of the paragraph.
+    """
+
+    kind: str
+    name: str
+    sentence: str
+    article: Mapping[str, Any]
+    anchor: str
+
+
+def steps_in(
+    read: Sequence[tuple[Mapping[str, Any], Sequence[Span]]], glossary: Glossary
+) -> list[Step]:
+    """What the passages that were read name, by kind, each body and form once.
+
+    Args:
+        read: articles as `pipelines.asking.found_article` makes them, with the spans to look in.
+        glossary: gives a body its full name.
+    """
+    steps: dict[tuple[str, str], Step] = {}
+    for article, spans in read:
+        text = str(article["content"])
+        patterns = _patterns().get(known_language(article.get("language")) or "", {})
+        numbered = [line for line in lines_of(text) if line.kind == "numbered"]
+        for kind in _MOST_STEPS if patterns else ():
+            matches = (patterns[kind].finditer(text, start, end) for start, end in spans)
+            for match in chain.from_iterable(matches):
+                name, (start, end) = match[0], sentence_around(text, match.start())
+                if kind == "body":
+                    name = _full_name(_LEADING_ARTICLE.sub("", name), article["law"], glossary)
+                before = [line.label for line in numbered if line.span.start <= match.start()]
+                anchor, sentence = anchor_of(before[-1]) if before else "", text[start:end]
+                key = kind, (sentence if kind == "deadline" else name).casefold()
+                steps.setdefault(key, Step(kind, name, sentence, article, anchor))
+    bodies = [step.name for step in steps.values() if step.kind == "body"]
+    # "the Board" next to "the Legal Aid Board" is the same one.
+    kept = [
+        step
+        for step in steps.values()
+        if step.kind != "body" or not any(name.endswith(f" {step.name}") for name in bodies)
+    ]
+    of_kind = {kind: [each for each in kept if each.kind == kind] for kind in _MOST_STEPS}
+    return [step for kind, most in _MOST_STEPS.items() for step in of_kind[kind][:most]]
+
+
+def _full_name(name: str, law: str, glossary: Glossary) -> str:
+    """The full name of a body, where the law defines a short one; else the name."""
+    definition = glossary.meaning(name, law)
+    if definition is None:
+        return name
+    after = _MEANS.split(definition.sentence, maxsplit=1)[-1]
+    found = (each["body"].search(after) for each in _patterns().values())
+    return next((match[0].removeprefix("the ") for match in found if match), name)
+
+
+# An article taken away: its fields, its state, a note on both, and its address.
+_Entry = tuple[Mapping[str, Any], str, str, str | None]
+
 Kind = Literal["json", "ris", "csl", "txt", "docx"]
 
 MEDIA_TYPES: Mapping[Kind, str] = {
@@ -176,13 +464,11 @@ MEDIA_TYPES: Mapping[Kind, str] = {
 }
 # The others are text, which a page can carry.
 BINARY: frozenset[Kind] = frozenset({"docx"})
-FILE_SUFFIX: Mapping[Kind, str] = {
-    "json": ".json",
-    "ris": ".ris",
-    "csl": ".csl.json",
-    "txt": ".txt",
-    "docx": ".docx",
-}
+
+
+def file_suffix(kind: Kind) -> str:
+    """The end of the name of a file of a kind."""
+    return ".csl.json" if kind == "csl" else f".{kind}"
 
 
 def export(
@@ -210,58 +496,44 @@ def export(
     """
     texts = TAKEAWAY_TEXTS[language]
     disclaimer = plain_notice(collection, language)
-    retrieved = texts.retrieved.format(day=day(today, language))
-
-    def note(article: Mapping[str, Any]) -> str:
+    foot = f"{texts.retrieved.format(day=day(today, language))} {disclaimer}"
+    entries: list[_Entry] = []
+    for article in articles:
         state = state_sentence(article, language)
-        stated = texts.state.format(day=day(on, language), state=state)
-        return f"{retrieved} {disclaimer} {stated}"
-
-    def address_of(article: Mapping[str, Any]) -> str | None:
+        note = f"{foot} {texts.state.format(day=day(on, language), state=state)}"
         own = f"{site}{article_link(str(article['id']), language)}" if site else None
-        return web_address(article.get("source_url")) or own
-
-    if kind in ("txt", "docx"):
-        readable = [
-            (citation(each), state_sentence(each, language), str(each["content"]), address_of(each))
-            for each in articles
-        ]
-        foot = f"{retrieved} {disclaimer}"
-        return (_word if kind == "docx" else _plain)(readable, question, foot)
-    if kind == "ris":
-        fields = (_ris(each, note(each), today, address_of(each)) for each in articles)
-        return "".join(fields).encode()
-    if kind == "csl":
-        content: Any = [_csl(each, note(each), today, address_of(each)) for each in articles]
+        entries.append((article, state, note, web_address(article.get("source_url")) or own))
+    if kind == "docx":
+        return _word(entries, question, foot)
+    if kind == "txt":
+        written = (
+            f"{citation(article)}\n{state}\n\n{article['content']}" + (f"\n{url}" if url else "")
+            for article, state, _, url in entries
+        )
+        text = "\n\n\n".join([*([question] if question else []), *written, foot]) + "\n"
+    elif kind == "ris":
+        text = "".join(_ris(article, note, url, today) for article, _, note, url in entries)
     else:
-        content = {
-            "disclaimer": disclaimer,
-            "date": today.isoformat(),
-            "states_on": on.isoformat(),
-            "snapshot": collection.snapshot,
-            "indexed": collection.indexed,
-            "question": question,
-            "articles": list(articles),
-        }
-    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")
-
-
-# An article for people: its citation, state, text and address.
-_Readable = tuple[str, str, str, str | None]
-
-
-def _plain(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
-    lines = ((cited, state, "", text, url) for cited, state, text, url in articles)
-    written = ("\n".join(line for line in each if line is not None) for each in lines)
-    parts = [*([question] if question else []), *written, foot]
-    return ("\n\n\n".join(parts) + "\n").encode("utf-8", "replace")
+        content: Any = [_csl(article, note, url, today) for article, _, note, url in entries]
+        if kind == "json":
+            content = {
+                "disclaimer": disclaimer,
+                "date": today.isoformat(),
+                "states_on": on.isoformat(),
+                "snapshot": collection.snapshot,
+                "indexed": collection.indexed,
+                "question": question,
+                "articles": list(articles),
+            }
+        text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return text.encode("utf-8", "replace")
 
 
 # Characters that XML cannot hold.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _word(articles: Sequence[_Readable], question: str | None, foot: str) -> bytes:
+def _word(entries: Sequence[_Entry], question: str | None, foot: str) -> bytes:
     from docx import Document
 
     def written(text: str) -> str:
@@ -270,21 +542,19 @@ def _word(articles: Sequence[_Readable], question: str | None, foot: str) -> byt
     document = Document()
     if question:
         document.add_heading(written(question), 1)
-    for cited, state, text, url in articles:
-        document.add_heading(written(cited), 2)
+    for article, state, _, url in entries:
+        document.add_heading(written(citation(article)), 2)
         document.add_paragraph(written(state)).runs[0].italic = True
-        for line in text.splitlines():
+        for line in [*str(article["content"]).splitlines(), url or ""]:
             if line.strip():
                 document.add_paragraph(written(line.strip()))
-        if url:
-            document.add_paragraph(written(url))
     document.add_paragraph(written(foot))
     file = BytesIO()
     document.save(file)
     return file.getvalue()
 
 
-def _csl(article: Mapping[str, Any], note: str, today: date, url: str | None) -> dict[str, Any]:
+def _csl(article: Mapping[str, Any], note: str, url: str | None, today: date) -> dict[str, Any]:
     """One item of CSL-JSON, type "legislation": the law is its title, the article its section.
 
     It has no date of issue: that belongs to the law, and only this text's day in force is known.
@@ -303,7 +573,7 @@ def _csl(article: Mapping[str, Any], note: str, today: date, url: str | None) ->
     return {name: value for name, value in item.items() if value}
 
 
-def _ris(article: Mapping[str, Any], note: str, today: date, url: str | None) -> str:
+def _ris(article: Mapping[str, Any], note: str, url: str | None, today: date) -> str:
     """One reference of RIS, type STAT; without a date, for the same reason."""
     fields = [
         ("TY", "STAT"),
@@ -316,14 +586,10 @@ def _ris(article: Mapping[str, Any], note: str, today: date, url: str | None) ->
         ("AB", article["content"]),
         ("N1", note),
         ("Y2", today.isoformat().replace("-", "/")),
-        ("ER", ""),
     ]
     # A line break would begin another field.
-    return "".join(
-        f"{tag}  - {' '.join(str(value or '').split())}\r\n"
-        for tag, value in fields
-        if value or tag == "ER"
-    )
+    lines = (f"{tag}  - {' '.join(str(value).split())}\r\n" for tag, value in fields if value)
+    return "".join([*lines, "ER  - \r\n"])
 
 
 def web_address(url: object) -> str | None:
@@ -341,7 +607,6 @@ TEMPLATES.globals |= {
         plain_law,
         result_title,
         short_law,
-        state_class,
         web_address,
     )
 }

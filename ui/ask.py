@@ -20,12 +20,20 @@ from markupsafe import Markup
 
 from components.statutes.question import QuestionError, clean_question
 from ui import results
-from ui.annotations import NO_GLOSSARY, Glossary
-from ui.article import BINARY, FILE_SUFFIX, MEDIA_TYPES, export, plain_law, short_law
+from ui.article import (
+    BINARY,
+    MEDIA_TYPES,
+    NO_GLOSSARY,
+    Glossary,
+    export,
+    file_suffix,
+    plain_law,
+    short_law,
+)
 from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
 from ui.guard import log_failure
 from ui.language import ABOUT_TEXTS, ASK_TEXTS, STAGE_TEXTS, Language, counted, day
-from ui.law_reader import near_names
+from ui.law import near_names
 from ui.serving import (
     AT_ONCE,
     DEFAULT,
@@ -125,25 +133,22 @@ class Desk:
         try:
             asked = clean_question(question)
             narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
+            yield from self._found(asked, replace(narrowing, as_typed=as_typed))
         except QuestionError:
             yield self._message(texts.empty)
         except NarrowingError as error:
             is_law = error.reason == "no_law"
             message = self._no_law(error.words) if is_law else getattr(texts, error.reason)
             yield self._message(message)
-        else:
-            try:
-                yield from self._found(asked, replace(narrowing, as_typed=as_typed))
-            except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
-                log_failure(_logger, "A search", error)
-                yield self._message(texts.failed, "failure")
+        except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
+            log_failure(_logger, "A search", error)
+            yield self._message(texts.failed, "failure")
 
     def _found(self, asked: str, narrowing: Narrowing) -> Iterator[Shown]:
         named = named_law(asked, law_names(self._collection()))
         if named is not None and named.number is None:
-            title = self._texts.law_found
             law = results.law_found(named.law, self._language)
-            yield Shown(results.status([], title), law)
+            yield Shown(results.status([], self._texts.law_found), law)
             return
         question = asked if named is None else f"article {named.number}, {named.law}"
         for answer in self._ask(question, narrowing):
@@ -178,25 +183,22 @@ class Desk:
         """The search of a link, given its fragment, which may be anything."""
         given: dict[str, list[str]] = {}
         if isinstance(link, str) and len(link) <= _LONGEST_LINK:
-            try:
+            with suppress(ValueError):
                 given = parse_qs(link, max_num_fields=MOST_LISTED_LAWS + 4)
-            except ValueError:
-                given = {}
-        question, which, on = (
-            (given.get(name) or [default])[0]
-            for name, default in (("q", ""), ("which", DEFAULT), ("day", ""))
-        )
-        laws: list[str] | str = given.get("law", [])
-        if not self._by_list:
-            laws = " ".join(laws)
+        defaults = {"q": "", "which": DEFAULT, "day": ""}
+        question, which, on = (given.get(name, [each])[0] for name, each in defaults.items())
+        listed = given.get("law", [])
+        laws: list[str] | str = listed if self._by_list else " ".join(listed)
         as_typed = given.get(_SPELLING) == [_AS_TYPED]
         shown = self.search(question, laws, which, on, as_typed=as_typed)
         # The fields take only what they offer; the message explains the rest.
         if isinstance(laws, list):
             known = set(self._collection().laws)
             laws = [law for law in laws if law in known]
-        which = which if which in WHICH else DEFAULT
-        return Arrival(laws, which, _field_day(on), shown)
+        field_day = ""
+        with suppress(NarrowingError):
+            field_day = str(checked_day(on) or "")
+        return Arrival(laws, which if which in WHICH else DEFAULT, field_day, shown)
 
     def _message(self, message: results.Message, kind: results.MessageKind = "note") -> Shown:
         return Shown(results.status([message], kind=kind))
@@ -215,8 +217,8 @@ class Desk:
         if messages:
             return Shown(results.status(messages, kind="nothing"))
         title, explanation = texts.nothing
-        laws = [short_law(law) for law in self._collection().laws]
-        has = "; ".join(laws)
+        laws = self._collection().laws
+        has = "; ".join(map(short_law, laws))
         if len(laws) > _LISTED_LAWS:
             has = counted(len(laws), ABOUT_TEXTS[language].laws, language)
         explanation = explanation.format(laws=has)
@@ -246,24 +248,14 @@ class Desk:
         return f"{self._texts.states_on.format(day=on)} {warning}".rstrip()
 
     def _taken(self, question: str, narrowing: Narrowing, answer: Mapping[str, Any]) -> str:
-        today, collection = date.today(), self._collection()
-        files = {
-            kind: {
-                "name": f"lexarbor-{today.isoformat()}{FILE_SUFFIX[kind]}",
-                "type": MEDIA_TYPES[kind],
-                "content": export(
-                    kind,
-                    answer["documents"],
-                    self._language,
-                    collection,
-                    narrowing.day or today,
-                    today,
-                    question,
-                ).decode(),
-            }
-            for kind in MEDIA_TYPES
-            if kind not in BINARY
-        }
+        today, documents = date.today(), answer["documents"]
+        files: dict[str, dict[str, str]] = {}
+        about = (self._language, self._collection(), narrowing.day or today, today, question)
+        for kind, media_type in MEDIA_TYPES.items():
+            if kind not in BINARY:
+                name = f"lexarbor-{today.isoformat()}{file_suffix(kind)}"
+                content = export(kind, documents, *about).decode()
+                files[kind] = {"name": name, "type": media_type, "content": content}
         link = _link(question, narrowing)
         return json.dumps({"link": link, "files": files}, ensure_ascii=False)
 
@@ -279,13 +271,6 @@ def _link(question: str, narrowing: Narrowing) -> str:
     if narrowing.as_typed:
         link.append((_SPELLING, _AS_TYPED))
     return urlencode(link)
-
-
-def _field_day(written: str) -> str:
-    """A day as the browser's field takes it; empty if it is not one."""
-    with suppress(NarrowingError):
-        return str(checked_day(written) or "")
-    return ""
 
 
 class Following(gr.Blocks):
@@ -328,11 +313,6 @@ class Following(gr.Blocks):
             self.config = self.get_config_file()
 
 
-_UNFOLDED_LAWS = 8
-# A fold of more laws than these would slow the page; the view of the law has them page by page.
-_MOST_LAWS = 200
-
-
 def about(
     collection: Collection,
     stages: Sequence[str],
@@ -348,24 +328,14 @@ def about(
         language: of the interface.
         sent_to: who else gets the question.
     """
-    texts = ABOUT_TEXTS[language]
     return render(
         "about.html",
         language,
-        texts=texts,
+        texts=ABOUT_TEXTS[language],
         collection=collection,
         stages=[each for stage, each in STAGE_TEXTS[language].items() if stage in stages],
-        destination=_where_it_goes(texts, sent_to),
-        most_unfolded=_UNFOLDED_LAWS,
-        most_laws=_MOST_LAWS,
+        sent_to=sent_to,
     )
-
-
-def _where_it_goes(texts: SimpleNamespace, sent_to: Set[Recipient]) -> str:
-    if not sent_to:
-        return texts.kept_here
-    searched = texts.searched_in_engine if "engine" in sent_to else texts.searched_here
-    return f"{searched} {texts.sent_on}" if "generator" in sent_to else searched
 
 
 # About the demo law; offered only if that law is searched.
@@ -475,7 +445,12 @@ def _narrowing(
             page.follow(laws, "choices", lambda now: [(plain_law(law), law) for law in now.laws])
         else:
             laws = gr.Textbox(label=texts.law, max_lines=1, elem_id="law")
-            page.follow(laws, "info", lambda now: _searched_laws(len(now.laws), texts, language))
+            nouns, info = ABOUT_TEXTS[language].laws, texts.law_info
+            page.follow(
+                laws,
+                "info",
+                lambda now: info.format(laws=counted(len(now.laws), nouns, language)),
+            )
         choices = (texts.in_force, texts.all_articles, texts.not_in_force)
         which = gr.Radio(
             list(zip(choices, WHICH, strict=True)),
@@ -487,17 +462,13 @@ def _narrowing(
     return fold, [laws, which, on]
 
 
-def _searched_laws(laws: int, texts: SimpleNamespace, language: Language) -> str:
-    return texts.law_info.format(laws=counted(laws, ABOUT_TEXTS[language].laws, language))
-
-
 def examples(questions: Sequence[str], language: Language) -> None:
     """Questions to try: the page's script asks one that is pressed."""
     texts = ASK_TEXTS[language]
     with gr.Column(elem_id="examples"):
         note = "" if language == "en" else texts.examples_note
-        heading = {"tag": "h2", "title": texts.examples, "text": note}
-        html(render("heading.html", **heading), "examples-heading")
+        heading = render("heading.html", tag="h2", title=texts.examples, text=note)
+        html(heading, "examples-heading")
         for example in questions:
             gr.Button(example, elem_classes="example")
 

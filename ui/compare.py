@@ -7,8 +7,7 @@ from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import cast
 
 import gradio as gr
 from haystack import Pipeline
@@ -19,85 +18,18 @@ from components.retrievers.resident import ReadableStore
 from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
 from components.statutes.question import QuestionError, clean_question
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError, pipeline_names
-from pipelines.evaluation import (
-    SHOWN,
-    ArticleMove,
-    Comparison,
-    StageRank,
-    StageRanks,
-    compare,
-    find,
-)
+from pipelines.evaluation import SHOWN, Comparison, compare, find
 from pipelines.loading import load_pipeline
 from pipelines.stages import time_components
+from ui.ask import EXAMPLES as ASK_EXAMPLES
 from ui.ask import Following, bound, examples, html
-from ui.frame import Collection, full_title, notice, render
+from ui.frame import Collection, full_title, notice, render, shortened
 from ui.guard import log_failure
-from ui.language import (
-    ASK_TEXTS,
-    COMPARE_TEXTS,
-    FRAME_TEXTS,
-    STAGE_TEXTS,
-    Language,
-    counted,
-    number,
-    stage_texts,
-)
+from ui.language import ASK_TEXTS, COMPARE_TEXTS, FRAME_TEXTS, Language
 from ui.results import QUESTION_SHOWN, status, too_long
-
-
-def times(compared: Comparison, language: Language) -> Markup:
-    """HTML of the time that each part of two pipelines took, as a table with bars.
-
-    Args:
-        compared: the comparison.
-        language: of the interface.
-    """
-    texts = COMPARE_TEXTS[language]
-    sides = (compared.left, compared.right)
-    lefts, rights = ({time.name: time.ms for time in side.times} for side in sides)
-    rests = [side.rest_ms for side in sides]
-    names = {stage: each.name for stage, each in STAGE_TEXTS[language].items()}
-    names["fused"] = texts.fused
-    return render(
-        "times.html",
-        language,
-        texts=texts,
-        titles=_titles(compared, texts),
-        # A stage has a name in words, a component that of the file.
-        rows=[
-            *(
-                (names.get(name, name), name not in names, [lefts.get(name), rights.get(name)])
-                for name in _merged(list(lefts), list(rights))
-            ),
-            (texts.rest, False, rests),
-        ],
-        totals=[side.took_ms for side in sides],
-        longest=max([*lefts.values(), *rights.values(), *rests, 0.001]),
-    )
-
-
-def _titles(compared: Comparison, texts: SimpleNamespace) -> list[str]:
-    sides = ((texts.left, compared.left), (texts.right, compared.right))
-    return [texts.side.format(side=name, pipeline=each.pipeline) for name, each in sides]
-
-
-def _merged(left: list[str], right: list[str]) -> list[str]:
-    """Names of both, each once, in the order of each list as far as possible."""
-    merged, place = list(left), 0
-    for name in right:
-        if name in merged:
-            place = merged.index(name) + 1
-        else:
-            merged.insert(place, name)
-            place += 1
-    return merged
-
-
-_RERANKER = "reranker"
 
 
 def comparison(
@@ -111,21 +43,23 @@ def comparison(
         language: of the interface.
         right_ids: of the articles that answer, where the question is a known one.
     """
-    texts = COMPARE_TEXTS[language]
-    left, right = _titles(compared, texts)
+    sides = [
+        (side, {time.name: time.ms for time in side.times})
+        for side in (compared.left, compared.right)
+    ]
+    (_, lefts), (_, rights) = sides
+    longer, shorter = sorted((lefts, rights), key=len, reverse=True)
     return render(
         "comparison.html",
         language,
-        texts=texts,
-        asked=question[:QUESTION_SHOWN] + ("…" if len(question) > QUESTION_SHOWN else ""),
+        texts=COMPARE_TEXTS[language],
+        asked=shortened(question, QUESTION_SHOWN),
         in_common=_in_common(compared, language),
-        summary=_summary(compared, language),
-        sides=[
-            (left, _items(compared, language, is_left=True)),
-            (right, _items(compared, language, is_left=False)),
-        ],
-        times=times(compared, language),
+        compared=compared,
+        most=SHOWN,
         right_ids=right_ids,
+        times=[(name, lefts.get(name), rights.get(name)) for name in {**longer, **shorter}],
+        longest=max(0.001, *(max([side.rest_ms, *each.values()]) for side, each in sides)),
     )
 
 
@@ -140,85 +74,9 @@ def demo_answers() -> Mapping[str, frozenset[str]]:
 
 
 def _in_common(compared: Comparison, language: Language) -> str:
-    shown = [len(side.articles[:SHOWN]) for side in (compared.left, compared.right)]
+    most = max(len(side.articles[:SHOWN]) for side in (compared.left, compared.right))
     shared = compared.count("same", "up", "down")
-    return COMPARE_TEXTS[language].in_common.format(shared=shared, most=max(shown))
-
-
-def _summary(compared: Comparison, language: Language) -> str:
-    texts = COMPARE_TEXTS[language]
-    counts = (
-        (compared.count("same"), texts.same),
-        (compared.count("up", "down"), texts.moved),
-        (compared.count("gone"), texts.gone),
-        (compared.count("new"), texts.new),
-    )
-    if compared.count("same") == len(compared.moved):
-        summary = texts.identical
-    else:
-        parts = (counted(count, forms, language) for count, forms in counts if count)
-        summary = f"{', '.join(parts)}."
-    took = texts.took.format(
-        left=number(compared.left.took_ms, language),
-        right=number(compared.right.took_ms, language),
-    )
-    return f"{summary} {took}"
-
-
-# Name of a stage, a text, and the values for the text's braces.
-_FactText = tuple[str, str, dict[str, str]]
-
-
-def _items(
-    compared: Comparison, language: Language, *, is_left: bool
-) -> list[tuple[Mapping[str, Any], ArticleMove, str, list[_FactText]]]:
-    """The articles of a side, how each moves between the sides, in words, and why."""
-    here, there = compared.left, compared.right
-    if not is_left:
-        here, there = there, here
-    texts = COMPARE_TEXTS[language].movements["left" if is_left else "right"]
-    items = []
-    for article in here.articles[:SHOWN]:
-        moved = compared.moved[article["id"]]
-        place = moved.right if is_left else moved.left
-        if place is not None:
-            movement = texts[moved.movement].format(by=abs(moved.by), place=place)
-        elif there.cut is not None:
-            movement = texts["cut"].format(cut=there.cut)
-        else:
-            movement = texts["unfound"]
-        facts = [_fact(fact, language) for fact in moved.facts]
-        items.append((article, moved, movement, facts))
-    return items
-
-
-def _fact(fact: StageRanks, language: Language) -> _FactText:
-    texts = COMPARE_TEXTS[language]
-    stage = texts.fused if fact.stage == "fused" else stage_texts(fact.stage, language).name
-    left, right = fact.left, fact.right
-    if left is not None and right is not None:
-        if left.rank is None and right.rank is None:
-            # Lists of different lengths: the shorter one's end is true of both.
-            cuts = [ranked.cut for ranked in (left, right) if ranked.cut is not None]
-            left = right = StageRank(None, min(cuts, default=None))
-        if left != right:
-            ranks = [_rank_text(fact.stage, each, language) for each in (left, right)]
-            return stage, texts.on_each, {"left": ranks[0], "right": ranks[1]}
-        text = texts.on_both
-    else:
-        text = texts.on_left if right is None else texts.on_right
-    ranked = left or right
-    assert ranked is not None
-    return stage, text, {"told": _rank_text(fact.stage, ranked, language)}
-
-
-def _rank_text(stage: str, ranked: StageRank, language: Language) -> str:
-    texts = COMPARE_TEXTS[language]
-    if ranked.rank is not None:
-        return texts.ranked.format(rank=number(ranked.rank, language))
-    if ranked.cut is not None:
-        return texts.cut.format(cut=number(ranked.cut, language))
-    return texts.unread if stage == _RERANKER else texts.unfound
+    return COMPARE_TEXTS[language].in_common.format(shared=shared, most=most)
 
 
 # Those that retrieve; the articles of the others come from one of these.
@@ -262,9 +120,10 @@ class Compared:
     @property
     def defaults(self) -> tuple[str, str] | None:
         """The initial choices on the left and on the right; None if there are not two."""
-        wanted = [name for name in _DEFAULTS if name in self.names]
-        left, right, *_ = *dict.fromkeys([*wanted, *self.names]), "", ""
-        return (left, right) if right else None
+        if len(self.names) < 2:
+            return None
+        left, right, *_ = sorted(self.names, key=lambda name: name not in _DEFAULTS)
+        return left, right
 
     def compare(self, question: str, left: str, right: str) -> Comparison:
         """Ask two pipelines one clean question; both search the same store.
@@ -277,11 +136,11 @@ class Compared:
 
     def _compared(self, question: str, left: str, right: str) -> Comparison:
         pipelines = [self._loaded(name) for name in (left, right)]
-        return compare(*(find(pipeline, question) for pipeline in pipelines))
+        return compare(*(find(each, question) for each in pipelines))
 
     def _loaded(self, name: str) -> Pipeline:
         if name not in self._ready:
-            pipeline = load_pipeline(self._files[name], self._path(), self._model)
+            pipeline = self._load(self._files[name])
             pipeline.metadata["name"] = name
             pipeline.warm_up()
             time_components(pipeline)
@@ -290,19 +149,17 @@ class Compared:
         return self._ready[name]
 
     def _can_serve(self, file: str) -> bool:
+        # An engine has no file that other pipelines could read.
+        if not isinstance(self._store, StatuteDocumentStore):
+            return False
         try:
-            pipeline = load_pipeline(file, self._path(), self._model)
+            return "answers" not in self._load(file).metadata.get("outputs", {})
         except (LoadingError, ModelError, StoreError):
             return False
-        return "answers" not in pipeline.metadata.get("outputs", {})
 
-    def _path(self) -> str:
-        if not isinstance(self._store, StatuteDocumentStore):
-            raise LoadingError(
-                "Pipelines are compared over a store of Lexarbor's own; this page searches an "
-                "engine. Index the law with python -m pipelines.index --store FILE."
-            )
-        return str(self._store.database.path)
+    def _load(self, file: str) -> Pipeline:
+        store = cast("StatuteDocumentStore", self._store)
+        return load_pipeline(file, str(store.database.path), self._model)
 
 
 Compare = Callable[[str, str, str], Comparison]
@@ -341,7 +198,7 @@ class ComparingDesk:
             asked = clean_question(question)
         except QuestionError:
             return status([(asks.empty[0], texts.empty_explained)]), ""
-        if not self._is_known(left) or not self._is_known(right):
+        if not all(isinstance(name, str) and name in self._names for name in (left, right)):
             return status([asks.no_choice]), ""
         if left == right:
             return status([texts.twice]), ""
@@ -360,18 +217,10 @@ class ComparingDesk:
             log_failure(_logger, "A comparison", error)
             return status([asks.failed], kind="failure"), ""
 
-    def _is_known(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._names
 
-
-# About the demo law; offered only where that law is what is searched. In the first three, words
-# and meaning lead to different articles; the last is a citation, which leads everywhere to one.
-EXAMPLES = (
-    "My ex won't let me see our daughter at weekends.",
-    "My wages are three weeks late.",
-    "I can't afford a lawyer. Is there any help?",
-    "art. 12 Housing Code",
-)
+# Of the first three, words and meaning lead to different articles; the last is a citation, which
+# leads everywhere to one.
+EXAMPLES = tuple(ASK_EXAMPLES[place] for place in (2, 1, 4, 5))
 
 
 def build_compare(
@@ -390,8 +239,8 @@ def build_compare(
     title = full_title(FRAME_TEXTS[language].compare)
     page = Following(title, searched)
     with page, gr.Column(elem_id="comparing"):
-        heading = {"tag": "h1", "title": texts.title, "text": texts.lead}
-        html(render("heading.html", **heading), "comparing-head")
+        heading = render("heading.html", tag="h1", title=texts.title, text=texts.lead)
+        html(heading, "comparing-head")
         if compared.defaults is None:
             page.follow(html("", "notice"), "value", partial(notice, language=language))
             html(status([texts.only_one]), "status")
@@ -409,12 +258,7 @@ def _form(
     answers = demo_answers if page.shown.is_aldermere else dict
     desk = ComparingDesk(compared.compare, compared.names, language, answers)
     with gr.Column(elem_id="asking"):
-        question = gr.Textbox(
-            label=asks.question,
-            lines=1,
-            max_lines=8,
-            elem_id="question",
-        )
+        question = gr.Textbox(label=asks.question, lines=1, max_lines=8, elem_id="question")
         with gr.Row(elem_id="choices"):
             choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
             sides = [

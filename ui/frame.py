@@ -33,6 +33,7 @@ from ui.language import (
     division_link,
     number,
     picture_link,
+    stage_texts,
 )
 
 # Invented laws have this in their name; the page says so next to the results.
@@ -67,15 +68,10 @@ class Collection:
         Raises:
             StoreError: it cannot be read.
         """
-        laws: dict[str, None] = {}
-        count = 0
-        for _, law, _ in store.entries():
-            # A blank name names no law.
-            if law.strip():
-                laws[law] = None
-            count += 1
-        names = names_of_laws(store.laws())
-        return cls(count, tuple(laws), *recorded_days(store), names)
+        found = [law for _, law, _ in store.entries()]
+        # A blank name names no law.
+        laws = tuple(law for law in dict.fromkeys(found) if law.strip())
+        return cls(len(found), laws, *recorded_days(store), names_of_laws(store.laws()))
 
     @property
     def lists_laws(self) -> bool:
@@ -101,9 +97,9 @@ def recorded_days(store: ReadableStore) -> tuple[str | None, str | None]:
     Raises:
         StoreError: they cannot be read.
     """
-    return (
-        store.publisher.recorded_days() if isinstance(store, StatuteDocumentStore) else (None,) * 2
-    )
+    if isinstance(store, StatuteDocumentStore):
+        return store.publisher.recorded_days()
+    return None, None
 
 
 def notice(collection: Collection, language: Language) -> Markup:
@@ -158,27 +154,10 @@ except PackageNotFoundError:  # run from its sources
 View = Literal["ask", "law", "compare"]
 
 # Each view and its address in English.
-VIEWS: dict[View, str] = {
-    "ask": "/",
-    "law": "/law",
-    "compare": "/compare",
-}
+VIEWS: dict[View, str] = {"ask": "/", "law": "/law", "compare": "/compare"}
 
-# In this order: what readers come for, and what shows how it works.
-READERS: tuple[View, ...] = ("ask", "law")
-DEVELOPERS: tuple[View, ...] = ("compare",)
-
-STYLES = (
-    "frame.css",
-    "masthead.css",
-    "documents.css",
-    "page.css",
-    "results.css",
-    "answer.css",
-    "law.css",
-    "compare.css",
-    "print.css",
-)
+_SHEETS = ("frame", "masthead", "documents", "page", "results", "answer", "law", "compare", "print")
+STYLES = tuple(f"{name}.css" for name in _SHEETS)
 # In this order: the second uses what the first declares.
 SCRIPTS = ("page.js", "asked.js")
 
@@ -221,6 +200,12 @@ def _with_language(function: Callable[..., object]) -> Callable[..., object]:
 
 TEMPLATES.globals["filled"] = filled
 in_templates(address, article_link, counted, day, decimal, division_link, number, picture_link)
+in_templates(stage_texts)
+
+
+def shortened(value: str, most: int = 80) -> str:
+    """The beginning of what was asked, where it is long."""
+    return value if len(value) <= most else f"{value[:most]}…"
 
 
 def render(template: str, language: Language | None = None, **values: object) -> Markup:
@@ -302,10 +287,10 @@ def top(view: View | None, language: Language, here: str, gradio_path: str = "")
         gradio_path=gradio_path,
         # The texts of the queue's refusals, which the script recognizes.
         refusals=json.dumps([GUARD_TEXTS[language].busy, GUARD_TEXTS[language].no_question]),
-        views=[
-            (heading, [(getattr(texts, each), VIEWS[each], each == view) for each in group])
-            for heading, group in (("", READERS), (texts.developers, DEVELOPERS))
-        ],
+        # What readers come for, and what shows how it works.
+        views=[("", ("ask", "law")), (texts.developers, ("compare",))],
+        addresses=VIEWS,
+        view=view,
         languages=[(each, FRAME_TEXTS[each].language, address(here, each)) for each in LANGUAGES],
         # On the view Ask the site's name is the heading.
         name_tag="h1" if view == "ask" else "p",

@@ -29,6 +29,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pipelines.checking import LoadingError
 from pipelines.serving.limits import (
     BODY_LIMIT,
     BodyTooLongError,
@@ -93,7 +94,7 @@ def log_failure(logger: logging.Logger, what: str, error: Exception) -> None:
     logger.error("%s failed with %s:\n%s", what, type(error).__name__, place)
 
 
-class PasswordError(ValueError):
+class PasswordError(LoadingError):
     """The password file is refused."""
 
 
@@ -114,16 +115,15 @@ def read_passwords(path: Path) -> list[str]:
         raise PasswordError(f"{path} is open to other users; run: chmod 600 {path}")
     passwords: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        name, colon, password = line.partition(":")
-        if not name or not colon or len(password) < _MIN_PASSWORD_CHARS or name in passwords:
+        name, _, password = line.partition(":")
+        if line.strip() and (not name or name in passwords or len(password) < _MIN_PASSWORD_CHARS):
             # The line is not quoted: it may be a password alone.
             raise PasswordError(
                 f"{path}:{number}: write name:password, each name once, with "
                 f"{_MIN_PASSWORD_CHARS} characters or more in the password"
             )
-        passwords[name] = line
+        if line.strip():
+            passwords[name] = line
     if not passwords:
         raise PasswordError(f"{path} is empty; write name:password into it")
     return list(passwords.values())
@@ -191,9 +191,9 @@ class Guard:
             await send(message)
 
         language = language_of(scope["path"])
-        refusal = None
         try:
             await self._answer(scope, GUARD_TEXTS[language], receive, send_guarded)
+            return
         except ClientDisconnect:
             return
         except HTTPException as error:
@@ -205,7 +205,7 @@ class Guard:
                 return
             log_failure(_logger, "An answer", error)
             refusal = HTTPException(500, GUARD_TEXTS[language].failed)
-        if refusal is not None and not started:
+        if not started:
             response = self._response(refusal, scope, language)
             await response(scope, receive, send_guarded)
 

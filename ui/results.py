@@ -12,13 +12,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from components.statutes.excerpts import (
-    Provision,
-    ProvisionExcerpt,
     Span,
     best_provision,
     excerpt,
@@ -31,29 +29,25 @@ from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
-from ui.annotations import (
+from ui.article import (
+    BINARY,
+    MEDIA_TYPES,
     NO_GLOSSARY,
-    STEP_KINDS,
     Definition,
     Glossary,
     Note,
     ShownLine,
     Step,
-    shown_lines,
-    steps_in,
-)
-from ui.article import (
-    BINARY,
-    MEDIA_TYPES,
     article_title,
     citation,
-    cited_as,
     plain_law,
     result_title,
     short_law,
+    shown_lines,
     state_sentence,
+    steps_in,
 )
-from ui.frame import filled, render
+from ui.frame import TEMPLATES, filled, render, shortened
 from ui.language import (
     ABOUT_TEXTS,
     ANSWER_TEXTS,
@@ -66,7 +60,6 @@ from ui.language import (
     division_link,
     language_name,
     number,
-    stage_texts,
 )
 
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
@@ -128,18 +121,9 @@ def _translated(english: str, table: Mapping[str, str], texts: SimpleNamespace) 
     return render("translated.html", known="", english=english)
 
 
-class _Part(NamedTuple):
-    """A part of a checked sentence.
-
-    Attributes:
-        kind: "text", "link", "check", the end of one of the latter, or "uncited".
-        value: lines of text, an article's id, or the CSS class of a check.
-        verdict: what the check found; only at its end.
-    """
-
-    kind: str
-    value: Any = None
-    verdict: str = ""
+# A part of a checked sentence: "text", "link", "check", the end of one of the latter, or "uncited";
+# lines of text, an article's id, or the CSS class of a check; and at its end what the check found.
+_Part = tuple[str, Any, str]
 
 
 def _parts(statement: Mapping[str, Any], texts: SimpleNamespace) -> list[_Part]:
@@ -149,35 +133,30 @@ def _parts(statement: Mapping[str, Any], texts: SimpleNamespace) -> list[_Part]:
     """
     text, start = str(statement["text"]), int(statement["start"])
     checks = [*statement["quotations"], *statement["citations"]]
-    spans = [(each["start"], each["end"]) for each in checks]
+    spans = [(each["start"] - start, each["end"] - start) for each in checks]
     opened: dict[int, list[_Part]] = {}
     closed: dict[int, list[_Part]] = {}
-    for check, span in zip(checks, spans, strict=True):
+    for check, (first, last) in zip(checks, spans, strict=True):
         css = "verified" if check["state"] == "verified" else "doubt"
-        begin, end = _Part("check", css), _Part("end of check", css, _verdict(check, texts))
+        kind, value, verdict = "check", css, _verdict(check, texts)
         if css == "verified" and "ids" in check:
-            if len(check["ids"]) > 1 or _is_crossed(span, spans):
+            # A link must not contain another, nor a part of one.
+            crosses = any(
+                begin < last and first < end and not (begin <= first and last <= end)
+                for begin, end in spans
+            )
+            if len(check["ids"]) > 1 or crosses:
                 continue
-            begin, end = _Part("link", check["ids"][0]), _Part("end of link")
-        first, last = (place - start for place in span)
-        opened.setdefault(first, []).append(begin)
+            kind, value = "link", check["ids"][0]
+        opened.setdefault(first, []).append((kind, value, ""))
         # What begins later ends first, so that elements nest.
-        closed.setdefault(last, []).insert(0, end)
+        closed.setdefault(last, []).insert(0, (f"end of {kind}", value, verdict))
     places = sorted({0, len(text), *opened, *closed})
-    parts = []
+    parts: list[_Part] = []
     for place, after in zip(places, [*places[1:], len(text)], strict=True):
         lines = _LINE_ENDS.split(as_written(text[place:after]))
-        parts += [*closed.get(place, []), *opened.get(place, []), _Part("text", lines)]
-    return [*parts, _Part("uncited")] if statement["uncited"] else parts
-
-
-def _is_crossed(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
-    """Whether another span begins or ends within this one: a link must not contain another."""
-    start, end = span
-    return any(
-        first < end and start < last and not (first <= start and end <= last)
-        for first, last in others
-    )
+        parts += [*closed.get(place, []), *opened.get(place, []), ("text", lines, "")]
+    return [*parts, ("uncited", None, "")] if statement["uncited"] else parts
 
 
 def _verdict(check: Mapping[str, Any], texts: SimpleNamespace) -> str:
@@ -286,9 +265,8 @@ def _left_out(articles: Sequence[Mapping[str, Any]], language: Language) -> list
     hidden = []
     for each in articles:
         if each["state"] == "repealed":
-            title = texts.no_longer if each.get("valid_to") else texts.no_longer_undated
-            end = day(each.get("valid_to"), language)
-            replaced = each.get("replaced_by")
+            end, replaced = day(each.get("valid_to"), language), each.get("replaced_by")
+            title = texts.no_longer if end else texts.no_longer_undated
             instead = filled(texts.replaced, article=link(replaced)) if replaced else ""
             messages.append((filled(title, article=link(each), end=end), instead))
         elif each["state"] == "not yet in force":
@@ -314,32 +292,24 @@ def is_ambiguous(answer: Mapping[str, Any]) -> bool:
 
 def which_law(answer: Mapping[str, Any], language: Language, on: date | None = None) -> Markup:
     """Asks which law is meant, where `is_ambiguous`."""
-    documents = answer["documents"]
-    texts = ASK_TEXTS[language]
-    number_asked = article_title(documents[0]["number"])
+    documents, texts = answer["documents"], ASK_TEXTS[language]
+    title = article_title(documents[0]["number"])
+    laws = counted(len(documents), ABOUT_TEXTS[language].laws, language)
+    choices = []
+    for each in documents:
+        # The paragraph that the question names.
+        provision = provision_at(str(each["content"]), each.get("passage"))
+        fragment = f"#{provision.anchor}" if provision and provision.anchor else ""
+        name = f"{short_law(each['law'])}, {citation({**each, 'law': ''})}"
+        link = article_link(each["id"], language, on) + fragment
+        choices.append((name, link, result_title(each), each.get("language")))
     return render(
         "choice.html",
         language,
-        title=texts.which_law.format(article=number_asked),
-        text=texts.which_law_count.format(
-            laws=counted(len(documents), ABOUT_TEXTS[language].laws, language), article=number_asked
-        ),
-        choices=[
-            (
-                f"{short_law(each['law'])}, {citation({**each, 'law': ''})}",
-                article_link(each["id"], language, on) + _place_named(each),
-                result_title(each),
-                each.get("language"),
-            )
-            for each in documents
-        ],
+        title=texts.which_law.format(article=title),
+        text=texts.which_law_count.format(laws=laws, article=title),
+        choices=choices,
     )
-
-
-def _place_named(document: Mapping[str, Any]) -> str:
-    """The fragment of the paragraph that a question names of an article; "" without one."""
-    provision = provision_at(str(document["content"]), document.get("passage"))
-    return f"#{provision.anchor}" if provision and provision.anchor else ""
 
 
 def law_found(law: str, language: Language) -> Markup:
@@ -379,53 +349,40 @@ def results(
     corrections = answer.get("corrections", {})
     cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
     searched = corrected(question, corrections)
-    read = [_Read.of(document, searched) for document in documents]
+    read = [_FoundArticle(document, searched, glossary) for document in documents]
     quoted = []
     if not (cited_only or "writing" in answer):
         quoted = _quoted(read, answer.get("nearness", {}))
     written = answer.get("answer", {"state": "", "notices": []})
-    if written["state"] == "generated":
-        panel = written_answer(written, language, on)
-        places = {}
-    else:
-        places = {each.document["id"]: place for place, each in enumerate(quoted, start=1)}
-        title = texts.closest_passages if doubtful else texts.says
-        panel = _law_says(title, quoted, written["notices"], glossary, language, on)
-    not_binding = not all(each.binds for each in read)
+    panel = written_answer(written, language, on) if written["state"] == "generated" else ""
+    passages = [] if panel else _passages(quoted, glossary)
+    places = {each["document"]["id"]: place for place, each in enumerate(passages, start=1)}
     return render(
         "results.html",
         language,
         texts=texts,
-        heading=texts.closest_matches if doubtful else texts.results,
-        asked=question[:QUESTION_SHOWN] + ("…" if len(question) > QUESTION_SHOWN else ""),
-        banner=texts.not_law if not_binding else "",
+        doubtful=doubtful,
+        asked=shortened(question, QUESTION_SHOWN),
+        not_binding=not all(each.binds for each in read),
         corrections=corrections,
         as_typed=as_typed,
         narrowed=narrowed,
         on=on,
         today=date.today(),
         limit=limit,
-        ranked_in_part=_ranked_in_part(answer, language),
+        ranking=answer.get("ranking"),
         panel=panel,
+        passages=passages,
+        notices=[_notice(each, ANSWER_TEXTS[language], language) for each in written["notices"]],
         is_growing="writing" in answer,
         # What to do next by law that may not be about the question would mislead.
-        steps={} if doubtful else _steps(quoted, glossary),
+        steps=[] if doubtful else _steps(quoted, glossary),
+        stages=list(STAGE_TEXTS[language]),
+        is_open=cited_only,
         articles=[
-            (
-                each.document,
-                _shown(
-                    each,
-                    glossary,
-                    language,
-                    places.get(each.document["id"], 0),
-                    is_open=cited_only,
-                ),
-            )
-            for each in read
+            each.shown(places.get(each.document["id"], 0), is_open=cited_only) for each in read
         ],
-        laws=list(dict.fromkeys(each["law"] for each in documents)),
         kinds=[kind for kind in MEDIA_TYPES if kind not in BINARY],
-        word_link=article_link([each["id"] for each in documents], language, on, **{"as": "docx"}),
     )
 
 
@@ -437,49 +394,58 @@ _QUOTED, _PLACE = 3, 0.05
 _RESULT_WORDS = 40
 
 
-class _Read(NamedTuple):
+class _FoundArticle:
     """An article found, with its best passage.
 
     Attributes:
         document: as `pipelines.asking.found_article` makes it.
         text: of the article.
-        terms: those of the question, in the article's language.
         passage: the provision that answers best; None where the article has no text.
         marks: words that the question has too.
+        defined: words that the law defines.
+        binds: whether it is in force, or not known not to be.
     """
 
-    document: Mapping[str, Any]
-    text: str
-    terms: frozenset[str]
-    passage: Provision | None
-    marks: list[Note]
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any], question: str) -> _Read:
-        text, language = str(document["content"] or ""), document.get("language")
-        terms = frozenset(analyzer(language)(question))
-        matched = matched_words(text, [Span(0, len(text))], terms, language)
+    def __init__(self, document: Mapping[str, Any], question: str, glossary: Glossary) -> None:
+        self.document = document
+        self.text = text = str(document["content"] or "")
+        self._language = language = document.get("language")
+        self._terms = terms = frozenset(analyzer(language)(question))
         passage = provision_at(text, document.get("passage"))
-        passage = passage or best_provision(text, terms, language)
-        return cls(document, text, terms, passage, [Note(span, "mark") for span in matched])
+        self.passage = passage or best_provision(text, terms, language)
+        matched = matched_words(text, [Span(0, len(text))], terms, language)
+        self.marks = [Note(span, "mark") for span in matched]
+        self.defined = glossary.notes(text, document["law"], document["id"])
+        self.binds = document["state"] in ("in force", "unknown")
 
-    @property
-    def binds(self) -> bool:
-        """Whether it is in force, or not known not to be."""
-        return self.document["state"] in ("in force", "unknown")
-
-    def excerpt(self, words: int | None = None) -> ProvisionExcerpt | None:
+    def excerpt(self, words: int | None = None) -> tuple[Span, ...]:
         """The passage with what limits it; see `excerpts.excerpt`."""
         if self.passage is None:
-            return None
-        return excerpt(self.text, self.passage, self.document.get("language"), self.terms, words)
+            return ()
+        return excerpt(self.text, self.passage, self._language, self._terms, words)
 
-    def defined(self, glossary: Glossary, spans: Sequence[Span] | None = None) -> list[Note]:
-        """The words in some spans, or in all of the text, that the law defines."""
-        return glossary.notes(self.text, self.document["law"], self.document["id"], spans)
+    def shown(self, quoted: int, *, is_open: bool) -> dict[str, Any]:
+        """What a result shows.
+
+        Args:
+            quoted: its place among the passages above the results, from 1; 0 where it has none.
+            is_open: whether the whole article is shown at once.
+        """
+        spans = () if is_open or quoted else self.excerpt(_RESULT_WORDS)
+        # Of an article that was only looked up, the passage is the paragraph that is named.
+        named = self.passage if is_open and "passage" in self.document else None
+        anchor = named.anchor if named else ""
+        return {
+            "document": self.document,
+            "anchor": anchor,
+            # Lines of the passage that matched; none where it is quoted.
+            "passage": shown_lines(self.text, spans, self.marks, run_on=True) if spans else [],
+            "quoted": quoted,
+            "whole": _marked(shown_lines(self.text, notes=[*self.defined, *self.marks]), anchor),
+        }
 
 
-def _quoted(read: Sequence[_Read], nearness: Mapping[str, float]) -> list[_Read]:
+def _quoted(read: Sequence[_FoundArticle], nearness: Mapping[str, float]) -> list[_FoundArticle]:
     """The articles whose passages answer best: by meaning, and by their places in the list.
 
     Those whose meaning is not known keep the list's order, after the others.
@@ -492,88 +458,28 @@ def _quoted(read: Sequence[_Read], nearness: Mapping[str, float]) -> list[_Read]
     return [read[place] for place in sorted(worth, key=lambda each: -worth[each])[:_QUOTED]]
 
 
-def _law_says(
-    title: str,
-    quoted: Sequence[_Read],
-    notices: Sequence[Mapping[str, Any]],
-    glossary: Glossary,
-    language: Language,
-    on: date | None,
-) -> Markup:
-    """The passages that answer best, whole; empty without any."""
-    if not quoted:
-        return Markup()
+def _passages(quoted: Sequence[_FoundArticle], glossary: Glossary) -> list[dict[str, Any]]:
+    """The passages that answer best, whole."""
     passages = []
     explained: set[Definition] = set()
     for read in quoted:
+        document, spans = read.document, read.excerpt()
         # A word is explained at its first use.
-        part = read.excerpt()
-        spans = part.spans if part else ()
-        defined = [each for each in read.defined(glossary, spans) if each.value not in explained]
+        defined = glossary.notes(read.text, document["law"], document["id"], spans)
+        defined = [each for each in defined if each.value not in explained]
         explained.update(note.value for note in defined)
         lines = shown_lines(read.text, spans, [*defined, *read.marks])
         sought = read.passage.anchor if read.passage else ""
-        passages.append(
-            {
-                "document": read.document,
-                "lines": lines,
-                "anchor": sought if any(line.anchor == sought for line in lines) else "",
-                "title": result_title(read.document) if read.document["headings"] else "",
-            }
-        )
-    texts = ANSWER_TEXTS[language]
-    return render(
-        "passages.html",
-        language,
-        title=title,
-        passages=passages,
-        on=on,
-        notices=[_notice(each, texts, language) for each in notices],
-    )
+        anchor = sought if any(line.anchor == sought for line in lines) else ""
+        passages.append({"document": document, "lines": lines, "anchor": anchor})
+    return passages
 
 
-def _steps(quoted: Sequence[_Read], glossary: Glossary) -> dict[str, list[Step]]:
-    """What the quoted articles name, by kind: those in the passages first."""
+def _steps(quoted: Sequence[_FoundArticle], glossary: Glossary) -> list[Step]:
+    """What the quoted articles name: what stands in the passages first."""
     passages = [(each.document, each.excerpt()) for each in quoted]
-    read = [(document, shown.spans) for document, shown in passages if shown]
-    whole = [(document, [Span(0, len(document["content"]))]) for document, _ in passages]
-    steps = steps_in([*read, *whole], glossary)
-    return {kind: [each for each in steps if each.kind == kind] for kind in STEP_KINDS if steps}
-
-
-def _shown(
-    read: _Read, glossary: Glossary, language: Language, quoted: int, *, is_open: bool
-) -> dict[str, Any]:
-    """What a result shows.
-
-    Args:
-        read: the article.
-        glossary: the words that the laws define.
-        language: of the interface.
-        quoted: its place among the passages above the results, from 1; 0 where it has none.
-        is_open: whether the whole article is shown at once.
-    """
-    document, ranks = read.document, read.document["ranks"]
-    stages = [stage for stage in STAGE_TEXTS[language] if stage in ranks]
-    stages += [stage for stage in ranks if stage not in stages]
-    part = None if is_open or quoted else read.excerpt(_RESULT_WORDS)
-    # Of an article that was only looked up, the passage is the paragraph that the question names.
-    named = read.passage.anchor if is_open and read.passage and "passage" in document else ""
-    whole = shown_lines(read.text, notes=[*read.defined(glossary), *read.marks])
-    return {
-        "title": result_title(document),
-        "cited": ", ".join(filter(None, (cited_as(document, named), short_law(document["law"])))),
-        "anchor": named,
-        # Lines of the passage that matched; none where it is quoted.
-        "passage": part and shown_lines(read.text, part.spans, read.marks, run_on=True),
-        "quoted": quoted,
-        "whole": _marked(whole, named),
-        "is_open": is_open,
-        "read_in_part": _read_in_part(document, language),
-        "ranks": [
-            (stage_texts(each, language), ranks[each], _bar_width(ranks[each])) for each in stages
-        ],
-    }
+    whole = [(each.document, (Span(0, len(each.text)),)) for each in quoted]
+    return steps_in([*passages, *whole], glossary)
 
 
 def _marked(lines: Sequence[ShownLine], anchor: str) -> list[ShownLine]:
@@ -589,32 +495,9 @@ def _marked(lines: Sequence[ShownLine], anchor: str) -> list[ShownLine]:
     return marked
 
 
-def _bar_width(rank: int) -> str:
+def bar_width(rank: int) -> str:
+    """The width of the bar of a rank: full for the first, empty for the last of a list."""
     return f"{max(0.0, 1.0 - math.log(max(rank, 1)) / math.log(_DEPTH)):.0%}"
 
 
-def _read_in_part(document: Mapping[str, Any], language: Language) -> list[str]:
-    """A sentence for each model that did not read the whole article."""
-    texts = ASK_TEXTS[language]
-    text = str(document["content"])
-    words_read = {}
-    if "words_read" in document:
-        words_read[texts.read_in_part] = document["words_read"]
-    if "passages_read" in document:
-        passages = (text[each["start"] : each["end"]] for each in document["passages_read"])
-        words_read[texts.ranker_read_in_part] = sum(map(word_count, passages))
-    words = number(word_count(text), language) if words_read else ""
-    return [
-        template.format(read=number(count, language), words=words)
-        for template, count in words_read.items()
-    ]
-
-
-def _ranked_in_part(answer: Mapping[str, Any], language: Language) -> str:
-    ranking = answer.get("ranking")
-    if ranking is None or ranking["n_ranked"] == ranking["n_candidates"]:
-        return ""
-    return ASK_TEXTS[language].ranked_in_part.format(
-        ranked=number(ranking["n_ranked"], language),
-        candidates=number(ranking["n_candidates"], language),
-    )
+TEMPLATES.filters |= {"bar_width": bar_width, "word_count": word_count}

@@ -24,7 +24,6 @@ from ui.frame import (
     STYLES,
     VIEWS,
     Collection,
-    View,
     document,
     footer,
     head,
@@ -33,9 +32,8 @@ from ui.frame import (
     top,
 )
 from ui.guard import NONCE, Guard, limit_sessions
-from ui.language import FRAME_TEXTS, LANGUAGES, Language, address, language_of
-from ui.law import law_routes
-from ui.law_reader import Places
+from ui.language import FRAME_TEXTS, LANGUAGES, address, language_of
+from ui.law import Places, law_routes
 from ui.serving import Serving
 
 # How long a page that is still open may hold up the end, in seconds.
@@ -179,19 +177,17 @@ class Shell:
 
 def _complete(document: str, path: str, nonce: str) -> str:
     language = language_of(path)
-    view = _view(path, language)
+    view = next(view for view, each in VIEWS.items() if address(each, language) == path)
     title = "" if view == "ask" else str(getattr(FRAME_TEXTS[language], view))
     around = top(view, language, VIEWS[view], path)
-    document = _FOREIGN.sub("", document)
-    document = _LANG.sub(rf'<html\1 lang="{language}"', document, count=1)
-    document = document.replace("</head>", f"{head(language, title)}</head>", 1)
-    document = document.replace("<gradio-app", f"{around}<gradio-app", 1)
-    document = document.replace("</body>", f"{footer(language)}</body>", 1)
+    document = _LANG.sub(rf'<html\1 lang="{language}"', _FOREIGN.sub("", document), count=1)
+    for place, more in (
+        ("</head>", head(language, title)),
+        ("<gradio-app", around),
+        ("</body>", footer(language)),
+    ):
+        document = document.replace(place, f"{more}{place}", 1)
     return _SCRIPT.sub(f'<script nonce="{nonce}"', document)
-
-
-def _view(path: str, language: Language) -> View:
-    return next(view for view, each in VIEWS.items() if address(each, language) == path)
 
 
 ABOUT = "/about"
@@ -229,7 +225,7 @@ def build_site(
         names: host names under which the site may be asked for; None for any.
     """
     places = Places(serving.store)
-    places.prepare()
+    places.law(patience=0)
     serving.prepare()
     compared = Compared(serving.store, serving.model, serving.name)
     pages: dict[str, gr.Blocks] = {}

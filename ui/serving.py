@@ -32,9 +32,9 @@ from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import ReadableStore, readable, state_of
 from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.article import indexed_text
-from components.statutes.characters import folded
 from components.statutes.citations.laws import LawNames
 from components.statutes.excerpts import best_provision, provisions_of, word_count
+from components.statutes.languages import folded
 from components.statutes.lexical import analyzer
 from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
@@ -42,7 +42,7 @@ from pipelines.asking import Answer, ask, found_article, stream
 from pipelines.loading import load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.frame import Collection, recorded_days
-from ui.law_reader import begin
+from ui.law import begin
 
 logger = logging.getLogger(__name__)
 
@@ -120,13 +120,9 @@ class Narrowing:
             named = " ".join(laws.split())
             laws = laws_named(named, known_laws) if named else []
         laws = [] if laws is None else laws
-        known = set(known_laws)
-        if (
-            which not in WHICH
-            or not isinstance(laws, list)
-            or len(laws) > len(known_laws)
-            or any(not isinstance(law, str) or law not in known for law in laws)
-        ):
+        if which not in WHICH or not isinstance(laws, list) or len(laws) > len(known_laws):
+            raise NarrowingError("no_choice")
+        if not {*known_laws}.issuperset(law if isinstance(law, str) else "" for law in laws):
             raise NarrowingError("no_choice")
         return cls(tuple(dict.fromkeys(laws)), which, checked_day(day), named)
 
@@ -140,15 +136,6 @@ class Narrowing:
         """As `pipelines.asking.ask` takes it; None where the pipeline searches the law of today."""
         return self.day if self.which == "in force" else ANY
 
-    def as_arguments(self) -> dict[str, Any]:
-        """As arguments of `pipelines.asking.ask`."""
-        return {
-            "filters": self.filters,
-            "as_of": self.as_of,
-            "states_on": self.day,
-            "correct": not self.as_typed,
-        }
-
     @property
     def filters(self) -> dict[str, Any] | None:
         """As Haystack's filters, without those that `as_of` stands for."""
@@ -157,6 +144,11 @@ class Narrowing:
         if self.which == "not in force":
             return not_in_force_on(self.day or date.today(), filters)
         return filters
+
+    def as_arguments(self) -> dict[str, Any]:
+        """As arguments of `pipelines.asking.ask`."""
+        given = {"filters": self.filters, "as_of": self.as_of, "states_on": self.day}
+        return {**given, "correct": not self.as_typed}
 
 
 def laws_named(words: str, laws: Sequence[str]) -> list[str]:
@@ -187,11 +179,10 @@ def checked_day(given: object) -> date | None:
     Raises:
         NarrowingError: it is not an ISO day.
     """
-    if given is None or (isinstance(given, str) and not given.strip()):
-        return None
-    if isinstance(given, str) and len(given) <= _LONGEST_DAY:
+    written = "" if given is None else given
+    if isinstance(written, str) and len(written) <= _LONGEST_DAY:
         with suppress(ValueError):
-            return date.fromisoformat(given.strip())
+            return date.fromisoformat(written.strip()) if written.strip() else None
     raise NarrowingError("no_day")
 
 
@@ -210,7 +201,8 @@ class Searched:
     def __init__(self, store: ReadableStore) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._read = _read(store)
+        self._version: int | None = None
+        self._read()
 
     def __call__(self) -> Collection:
         """What is searched now, or what was before while that cannot be read or is being read."""
@@ -219,24 +211,21 @@ class Searched:
             try:
                 # Answering from the store reports that it cannot be read.
                 with suppress(Exception):
-                    self._read = self._followed()
+                    self._read()
             finally:
                 self._lock.release()
-        return self._read[1]
+        return self._collection
 
-    def _followed(self) -> tuple[int, Collection]:
-        version, collection = self._read
-        if version != self._store.content_version():
-            return _read(self._store)
-        # The day of the law can be recorded without any other change.
-        snapshot, indexed = recorded_days(self._store)
-        return version, replace(collection, snapshot=snapshot, indexed=indexed)
-
-
-def _read(store: ReadableStore) -> tuple[int, Collection]:
-    # Taken before the content is read: content newer than its version is read once more.
-    version = store.content_version()
-    return version, Collection.of(store)
+    def _read(self) -> None:
+        # Taken before the content is read: content newer than its version is read once more.
+        version = self._store.content_version()
+        if version != self._version:
+            self._collection = Collection.of(self._store)
+            self._version = version
+        else:
+            # The day of the law can be recorded without any other change.
+            snapshot, indexed = recorded_days(self._store)
+            self._collection = replace(self._collection, snapshot=snapshot, indexed=indexed)
 
 
 Recipient = Literal["engine", "generator"]
@@ -262,37 +251,6 @@ _BETWEEN_LOOKS = 0.2
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
 _RANKING_MS = 1200.0
-
-
-class _ProvisionVectors:
-    """Vectors of articles' provisions, kept from question to question. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._kept: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_ARTICLES)
-        self._lock = threading.Lock()
-
-    def of(
-        self, encoder: BiEncoder, article: Mapping[str, Any], *, only_known: bool = False
-    ) -> torch.Tensor | None:
-        """`[n_provisions, dim]`; None where they are not known, or there are none.
-
-        Args:
-            encoder: gives the vectors.
-            article: as `found_article` makes it.
-            only_known: do not encode.
-        """
-        text = str(article["content"])
-        key = (encoder.digest, text)
-        with self._lock:
-            vectors = self._kept.get(key)
-        spans = [] if vectors is not None else [each.span for each in provisions_of(text)]
-        if vectors is not None or only_known or not spans:
-            return vectors
-        heading = article["headings"][-1:]
-        vectors = encoder.encode_articles([indexed_text(heading, text[a:b]) for a, b in spans])
-        with self._lock:
-            self._kept[key] = vectors
-        return vectors
 
 
 class Serving:
@@ -332,22 +290,23 @@ class Serving:
             initializer=torch.set_num_threads,
             initargs=(torch.get_num_threads(),),
         )
-        self._vectors = _ProvisionVectors()
+        # Vectors of articles' provisions, by model and text.
+        self._kept: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_ARTICLES)
+        self._keeping = threading.Lock()
         self._pipeline = load_pipeline(pipeline, store, model, overrides)
         # Models and indexes are loaded now, so that the first reader does not wait for them.
         self._pipeline.warm_up()
         for _, part in self._pipeline.walk():
             if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
                 part.time_budget_ms = _RANKING_MS
-        self._embedder = next(self._parts(StatuteTextEmbedder), None)
+        self._embedder = self._part(StatuteTextEmbedder)
         # What finds articles by meaning.
-        self._retriever = next(self._parts(StatuteHybridRetriever), None) or next(
-            self._parts(StatuteEmbeddingRetriever), None
-        )
+        hybrid = self._part(StatuteHybridRetriever)
+        self._retriever = hybrid or self._part(StatuteEmbeddingRetriever)
         self._threshold = self._calibrated()
 
-    def _parts(self, kind: type[_Part]) -> Iterator[_Part]:
-        return (part for part in parts_of(self._pipeline) if isinstance(part, kind))
+    def _part(self, kind: type[_Part]) -> _Part | None:
+        return next((part for part in parts_of(self._pipeline) if isinstance(part, kind)), None)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -359,20 +318,22 @@ class Serving:
         """Names of the stages that find articles, as `pipelines.stages` has them."""
         return [stage.name for stage in stages_of(self._pipeline)]
 
+    def _stores(self) -> list[Any]:
+        stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
+        return [store for store in stores if store]
+
     @property
     def store(self) -> ReadableStore:
         """What the pipeline searches."""
-        stores = (getattr(part, "document_store", None) for _, part in self._pipeline.walk())
-        return readable(next(each for each in stores if each))
+        return readable(self._stores()[0])
 
     @property
     def sent_to(self) -> frozenset[Recipient]:
         """Who else gets a question, by the command line or the pipeline's file."""
-        parts = [part for _, part in self._pipeline.walk()]
-        searched = (getattr(part, "document_store", None) for part in parts)
-        engines = [each for each in searched if each and not isinstance(each, StatuteDocumentStore)]
-        found: set[Recipient] = {"engine"} if engines else set()
-        if any(getattr(part, "chat_generator", None) for part in parts):
+        found: set[Recipient] = set()
+        if not all(isinstance(store, StatuteDocumentStore) for store in self._stores()):
+            found.add("engine")
+        if any(getattr(part, "chat_generator", None) for _, part in self._pipeline.walk()):
             found.add("generator")
         return frozenset(found)
 
@@ -385,9 +346,12 @@ class Serving:
         many words that is. Where vectors went through a graph network, the rank among them is that
         of `graph`.
         """
-        if named := self._named(question, narrowing):
-            return named
-        return self._threads.submit(self._answered, question, narrowing).result()
+
+        def answered() -> PageAnswer:
+            found = ask(self._pipeline, question, **narrowing.as_arguments())
+            return self._completed(cast("PageAnswer", found))
+
+        return self._named(question, narrowing) or self._threads.submit(answered).result()
 
     def answers(self, question: str, narrowing: Narrowing = OF_TODAY) -> Iterator[PageAnswer]:
         """`answer` as it grows, if a generator writes it: articles, then words, then verdicts.
@@ -429,45 +393,32 @@ class Serving:
                 show(cast("PageAnswer", {**found, "writing": written}))
         show(found)
 
-    def _answered(self, question: str, narrowing: Narrowing) -> PageAnswer:
-        found = ask(self._pipeline, question, **narrowing.as_arguments())
-        return self._completed(cast("PageAnswer", found))
-
     def _completed(self, answer: PageAnswer) -> PageAnswer:
-        """What was found, with all that the page shows of it."""
-        documents = answer["documents"]
-        if self._embedder and documents:
-            parts = [(each["headings"], each["content"]) for each in documents]
-            shares = self._embedder.shares_read(parts)
-            for document, share in zip(documents, shares, strict=True):
-                if share < 1:
-                    document["words_read"] = round(word_count(document["content"]) * share)
-        self._add_passages(answer)
-        if GRAPH in self.stages:
-            for document in documents:
-                ranks = document["ranks"].items()
-                document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
-        return answer
+        """What was found, with all that the page shows of it.
 
-    def _add_passages(self, answer: PageAnswer) -> None:
-        """Give each article its best passage, unless a ranker has found one; and say if in doubt.
-
-        The first articles are read by meaning, the others too where their vectors are known.
+        Each article gets its best passage, unless a ranker has found one. The first articles are
+        read by meaning, the others too where their vectors are known.
         `doubtful` stands where a threshold was calibrated for the store
         (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
         or that of the answered questions, is below it; a question that names an article is not
         doubted.
         """
-        question = corrected(answer["question"], answer.get("corrections", {}))
         documents = answer["documents"]
+        question = corrected(answer["question"], answer.get("corrections", {}))
         nearness = answer["nearness"] = {}
         encoder = self._encoder()
         vector = None if encoder is None else encoder.question_vector(question)
-        for place, document in enumerate(documents):
+        shares = [1.0] * len(documents)
+        if self._embedder and documents:
+            parts = [(each["headings"], each["content"]) for each in documents]
+            shares = self._embedder.shares_read(parts)
+        for place, (document, share) in enumerate(zip(documents, shares, strict=True)):
             text, language = str(document["content"]), document.get("language")
+            if share < 1:
+                document["words_read"] = round(word_count(text) * share)
             near = None
             if vector is not None and encoder is not None and "passage" not in document:
-                vectors = self._vectors.of(encoder, document, only_known=place >= _READ)
+                vectors = self._provision_vectors(encoder, document, only_known=place >= _READ)
                 near = None if vectors is None else (vectors @ vector).tolist()
             if near is not None:
                 nearness[document["id"]] = max(near)
@@ -478,6 +429,28 @@ class Serving:
         if vector is not None and documents and not named and self._threshold is not None:
             score = self._nearness(self._threshold.stage, question, vector)
             answer["doubtful"] = score < self._threshold.threshold
+        if GRAPH in self.stages:
+            for document in documents:
+                ranks = document["ranks"].items()
+                document["ranks"] = {GRAPH if each == DENSE else each: rank for each, rank in ranks}
+        return answer
+
+    def _provision_vectors(
+        self, encoder: BiEncoder, article: Mapping[str, Any], *, only_known: bool = False
+    ) -> torch.Tensor | None:
+        """`[n_provisions, dim]`; None where they are not known and not to be encoded, or none."""
+        text = str(article["content"])
+        key = (encoder.digest, text)
+        with self._keeping:
+            vectors = self._kept.get(key)
+        spans = [] if vectors is not None else [each.span for each in provisions_of(text)]
+        if vectors is not None or only_known or not spans:
+            return vectors
+        heading = article["headings"][-1:]
+        vectors = encoder.encode_articles([indexed_text(heading, text[a:b]) for a, b in spans])
+        with self._keeping:
+            self._kept[key] = vectors
+        return vectors
 
     def calibrate(self, choose: Callable[[], object]) -> None:
         """Choose the store's threshold in the background, and doubt by it from then on.
@@ -499,27 +472,22 @@ class Serving:
     def prepare(self) -> None:
         """Read the passages of a small law in the background, so that no reader waits for it."""
         encoder, store = self._encoder(), self.store
-        if encoder is None:
-            return
         keys = store.keys_matching(None)
-        if len(keys) > _MOST_PREPARED:
+        if encoder is None or len(keys) > _MOST_PREPARED:
             return
 
         def read(stop: threading.Event) -> None:
             for key in keys:
-                if stop.is_set():
-                    return
-                for document in store.fetch([key]):
-                    self._vectors.of(encoder, found_article(document, date.today()))
-                # Questions come first.
-                time.sleep(_PAUSE)
+                for document in [] if stop.is_set() else store.fetch([key]):
+                    self._provision_vectors(encoder, found_article(document, date.today()))
+                    # Questions come first.
+                    time.sleep(_PAUSE)
 
         begin(read, "passages")
 
     def _named(self, question: str, narrowing: Narrowing) -> PageAnswer | None:
         """The answer to a question of only citations, if all the articles may be shown."""
-        retriever = next(self._parts(CitationRetriever), None)
-        start = time.perf_counter()
+        retriever, start = self._part(CitationRetriever), time.perf_counter()
         if retriever is None or not retriever.is_citation(question):
             return None
         day = narrowing.as_of
@@ -538,11 +506,8 @@ class Serving:
                 for rank, document in enumerate(found["pinned"], start=1)
             ],
         )
-        if found["missing"]:
-            answer["missing"] = found["missing"]
-        if found["not_followed"]:
-            answer["not_followed"] = found["not_followed"]
-        return answer
+        kept = {name: found[name] for name in ("missing", "not_followed") if found[name]}
+        return cast("PageAnswer", {**answer, **kept})
 
     def _encoder(self) -> BiEncoder | None:
         """The bi-encoder that embeds the pipeline's questions; None where there is none."""
@@ -576,6 +541,7 @@ class Serving:
 _LAW_AND_NUMBER = re.compile(
     r"(?P<before>\d[\w.-]*)?[\s,]*(?P<name>[^\d].*?)[\s,]*(?P<after>\d[\w.-]*)?"
 )
+_SMALL_WORDS = {"the", "le", "la", "du", "des"}
 
 
 class NamedLaw(NamedTuple):
@@ -599,17 +565,11 @@ def named_law(question: str, names: LawNames) -> NamedLaw | None:
         names: of the laws that are searched.
     """
     match = _LAW_AND_NUMBER.fullmatch(question.strip().rstrip("?."))
-    if match is None or (match["before"] and match["after"]):
-        return None
-    laws = names.anywhere(match["name"])
-    if len(laws) != 1:
+    laws = names.anywhere(match["name"]) if match else ()
+    if match is None or (match["before"] and match["after"]) or len(laws) != 1:
         return None
     (law,) = laws
-    known = {*_words(law), "the", "le", "la", "du", "des"}
-    if not known.issuperset(_words(match["name"])):
+    named, known = (set(re.findall(r"[^\W_]+", _folded(text))) for text in (match["name"], law))
+    if not named <= known | _SMALL_WORDS:
         return None
     return NamedLaw(law, match["before"] or match["after"])
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", _folded(text))

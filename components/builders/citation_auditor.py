@@ -1,8 +1,8 @@
 """CitationAuditor: the citations of any text, checked against the laws of a store."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 from haystack import Document, component
@@ -23,8 +23,12 @@ from components.retrievers.validity import TODAY, InForce, Validity, asked_day, 
 from components.statutes.article import Article, indexed_text
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.lexical import coverage, in_another_language, question_terms
-from components.statutes.replies.auditing import LawCollection, audit
-from components.statutes.replies.checked import AuditedCitation, verdict_counts
+from components.statutes.replies.auditing import (
+    AuditedCitation,
+    LawCollection,
+    audit,
+    verdict_counts,
+)
 
 # A statement has another article's words where that one has most of its terms and many more of them
 # than the article cited, and twice its BM25 score. tests/benchmarks/audit.py measures the rule.
@@ -34,26 +38,19 @@ _MORE_COVERED = 0.4
 _SHARE = 0.5
 
 
-class _Articles(Mapping[str, Article]):
+class _Articles(dict[str, Article]):
     """The articles of a store, each read at its first use."""
 
     def __init__(self, store: ReadableStore) -> None:
+        super().__init__()
         self._store = store
-        self._articles: dict[str, Article] = {}
         self.documents: dict[str, Document] = {}
 
-    def __getitem__(self, id_: str) -> Article:
-        if id_ not in self._articles:
-            for document in self._store.fetch(self._store.keys_of([id_])):
-                self.documents[id_] = document
-            self._articles[id_] = article_of(self.documents[id_])
-        return self._articles[id_]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.documents)
-
-    def __len__(self) -> int:
-        return len(self.documents)
+    def __missing__(self, id_: str) -> Article:
+        for document in self._store.fetch(self._store.keys_of([id_])):
+            self.documents[id_] = document
+        self[id_] = article_of(self.documents[id_])
+        return self[id_]
 
 
 @component
@@ -126,17 +123,11 @@ class CitationAuditor(IndexReader[CitationResolver]):
         resolver = self.current_index(state)
         validity = validity_of(self._store, state)
         articles = _Articles(self._store)
-        subjects = _Subjects(self._store, self._by_words().current(self._store, state), articles)
-        allowed = validity.on(day)
-
-        def of_the_day(resolved: ResolvedCitation) -> ResolvedCitation:
-            return _one_wording(resolved, validity, day or date.today())
-
-        def nearer(statement: str, id_: str, n_articles: int) -> Article | None:
-            return subjects.nearer(statement, id_, n_articles, allowed)
-
+        words = self._by_words().current(self._store, state)
+        subjects = _Subjects(self._store, words, articles, validity.on(day))
+        of_the_day = partial(_one_wording, validity=validity, day=day or date.today())
         given = None if documents is None else {document.id for document in documents}
-        laws = LawCollection(resolver, articles, of_the_day, nearer)
+        laws = LawCollection(resolver, articles, of_the_day, subjects.nearer)
         citations = audit(text, laws, day, given)
         cited = dict.fromkeys(id_ for each in citations for id_ in each.ids)
         for id_ in cited:
@@ -178,34 +169,33 @@ def _one_wording(resolved: ResolvedCitation, validity: Validity, day: date) -> R
 class _Subjects:
     """Compares statements with articles by their words."""
 
-    def __init__(self, store: ReadableStore, words: LexicalIndex, articles: _Articles) -> None:
+    def __init__(
+        self, store: ReadableStore, words: LexicalIndex, articles: _Articles, allowed: InForce
+    ) -> None:
         self._store, self._words, self._articles = store, words, articles
+        self._allowed = allowed
 
-    def nearer(self, statement: str, id_: str, n_articles: int, allowed: InForce) -> Article | None:
-        """The article whose words a statement has rather than those of one; None if in doubt.
+    def nearer(self, statement: str, id_: str, n_articles: int) -> Article | None:
+        """The article in force whose words a statement has rather than those of one, if any.
 
         Args:
             statement: what is said, without its citations.
             id_: the article cited for it.
             n_articles: how many articles are cited for it together.
-            allowed: the articles in force.
         """
         language = self._articles[id_].language
-        if len(question_terms(statement, [language])) < _FEWEST_TERMS:
+        few = len(question_terms(statement, [language])) < _FEWEST_TERMS
+        if few or in_another_language(statement, [language]):
             return None
-        if in_another_language(statement, [language]):
-            return None
-        keys, scores = self._words.search(statement, len(self._words.keys), allowed.keys)
+        keys, scores = self._words.search(statement, len(self._words.keys), self._allowed.keys)
         (own,) = self._store.keys_of([id_])
-        if not len(keys) or own == keys[0]:
-            return None
         score = float(scores[keys == own].sum())
-        if score >= _SHARE / n_articles * float(scores[0]):
+        if not len(keys) or own == keys[0] or score >= _SHARE / n_articles * float(scores[0]):
             return None
-        (best,) = self._store.fetch(keys[:1]) or (None,)
-        if best is None:
+        best = self._store.fetch(keys[:1])
+        if not best:
             return None
-        article = article_of(best)
+        article = article_of(best[0])
         covered = self._covered(statement, article)
         more = covered - self._covered(statement, self._articles[id_])
         return article if covered >= _COVERED and more >= _MORE_COVERED else None

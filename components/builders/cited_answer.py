@@ -15,14 +15,13 @@ from components.parameters import StatuteComponent, check_count
 from components.retrievers.validity import ANY, TODAY, asked_day, state_on
 from components.statutes.excerpts import Excerpt, bearing_excerpts
 from components.statutes.question import clean_question
-from components.statutes.replies.checked import (
-    CheckedCitation,
+from components.statutes.replies.citations import CheckedCitation
+from components.statutes.replies.quotations import (
+    TOO_SHORT,
     CheckedQuotation,
     CheckedReply,
     CheckedStatement,
-    CheckState,
 )
-from components.statutes.replies.checking import TOO_SHORT
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
@@ -215,36 +214,32 @@ def _notice(code: str, text: str, **facts: Any) -> dict[str, Any]:
     return {"code": code, "text": text, **facts}
 
 
+def _counted(code: str, count: int, one: str, many: str) -> list[dict[str, Any]]:
+    """A notice of how many of something there are; none of nothing."""
+    text = f"{count} {one if count == 1 else many}."
+    return [_notice(code, text, count=count)] if count else []
+
+
 def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
     """Notices about the reply as a whole, from its check."""
-    notices = []
-    states = [each.state for each in reply.citations]
     # A word between quotation marks is rarely a quotation.
-    states += [each.state for each in reply.quotations if each.why != TOO_SHORT]
-    kinds: tuple[tuple[CheckState, str, str, str], ...] = (
-        ("not found", "not_found", "was not found", "were not found"),
-        ("not checked", "not_checked", "could not be checked", "could not be checked"),
-    )
-    for state, code, one, many in kinds:
-        if count := states.count(state):
-            what = (
-                f"citation or quotation {one}" if count == 1 else f"citations or quotations {many}"
-            )
-            notices.append(_notice(code, f"{count} {what}.", count=count))
+    quotations = [each.state for each in reply.quotations if each.why != TOO_SHORT]
+    states = [each.state for each in reply.citations] + quotations
+    one, many = "citation or quotation", "citations or quotations"
+    failed, unsure = states.count("not found"), states.count("not checked")
+    unchecked = "could not be checked"
     uncited = sum(each.uncited for each in reply.statements)
-    if uncited:
-        noun = "sentence names" if uncited == 1 else "sentences name"
-        notices.append(_notice("uncited", f"{uncited} {noun} no article.", count=uncited))
-    return notices
+    return [
+        *_counted("not_found", failed, f"{one} was not found", f"{many} were not found"),
+        *_counted("not_checked", unsure, f"{one} {unchecked}", f"{many} {unchecked}"),
+        *_counted("uncited", uncited, "sentence names no article", "sentences name no article"),
+    ]
 
 
 def _cuts(documents: list[Document]) -> list[dict[str, Any]]:
     cut = sum(type(each.meta.get("shown_chars")) is int for each in documents)
-    if not cut:
-        return []
-    noun = "article was" if cut == 1 else "articles were"
-    text = f"{cut} {noun} longer than what the generator was given of it."
-    return [_notice("cut", text, count=cut)]
+    longer = "longer than what the generator was given of it"
+    return _counted("cut", cut, f"article was {longer}", f"articles were {longer}")
 
 
 def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> list[dict[str, Any]]:

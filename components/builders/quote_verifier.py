@@ -5,8 +5,7 @@ from haystack.dataclasses import ChatMessage
 
 from components.converters.articles import article_of
 from components.parameters import StatuteComponent
-from components.statutes.replies.checked import CheckedReply
-from components.statutes.replies.checking import check_reply
+from components.statutes.replies.quotations import CheckedReply, check_reply
 
 
 @component
@@ -25,7 +24,7 @@ class QuoteVerifier(StatuteComponent):
     checked[0].quotations[0].state  # "verified"
     ```
 
-    `components.statutes.replies.checking.check_reply` says what is verified, not found and not
+    `components.statutes.replies.quotations.check_reply` says what is verified, not found and not
     checked. To resume a snapshot that contains checked replies, use `with
     pipelines.loading.allow_replies()`.
     """

@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 
 from lazy_imports import LazyImporter
 
-_import_structure = {
-    "statutes": ["StatuteConverter"],
-}
+_import_structure = {"statutes": ["StatuteConverter"]}
 
 if TYPE_CHECKING:
     from components.converters.statutes import StatuteConverter as StatuteConverter

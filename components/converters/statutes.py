@@ -78,10 +78,7 @@ class StatuteConverter(StatuteComponent):
         """
         # A string would be read as a list of its letters.
         if not isinstance(sources, list | tuple):
-            raise TypeError(
-                "StatuteConverter.sources must be a list of paths, names and ByteStreams, got "
-                f"{sources!r:.60}. Put brackets around a single one."
-            )
+            raise TypeError("StatuteConverter.sources must be a list. Put brackets around one.")
         articles: dict[str, tuple[Article, dict[str, Any]]] = {}
         laws = DistinctLaws()
         for source, added in zip(sources, normalize_metadata(meta, len(sources)), strict=True):
@@ -91,21 +88,18 @@ class StatuteConverter(StatuteComponent):
             taken = sorted(_OF_ARTICLE & added.keys())
             if taken:
                 raise ValueError(
-                    f"StatuteConverter.meta for {name} holds {taken[0]!r}, which the articles say "
-                    "themselves. Give it another name."
+                    f"StatuteConverter.meta for {name} holds the articles' {taken[0]!r}."
                 )
             corpus = StatuteCorpus.read(
                 _opened(source, name), skip_bad=self.skip_bad, format=self.format, laws=laws
             )
             for problem in corpus.problems:
                 logger.warning("{problem}", problem=str(problem))
-            repeated = next((each.id for each in corpus if each.id in articles), None)
-            if repeated is not None:
-                message = f"{repeated!r} is already the id of an article of an earlier source"
-                raise CorpusError(
-                    [Problem(name, None, "id", message, "Give each source once, and its own ids.")]
-                )
             for article in corpus:
+                if article.id in articles:
+                    message = f"{article.id!r} is already the id of an article of an earlier source"
+                    repair = "Give each source once, and its own ids."
+                    raise CorpusError([Problem(name, None, "id", message, repair)])
                 articles[article.id] = (article, added)
         sizes = Counter(article.law for article, _ in articles.values())
         return {

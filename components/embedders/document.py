@@ -8,15 +8,14 @@ from haystack.utils import ComponentDevice
 from tqdm import tqdm
 
 from components.converters.articles import headings_of
-from components.embedders.text import load_encoder
-from components.models.biencoder import BiEncoder
+from components.embedders.text import BiEncoderComponent
 from components.models.devices import DtypeName
-from components.parameters import AsyncWarmUp, StatuteComponent, check_documents, checked_device
+from components.parameters import check_documents, checked_device
 from components.statutes.article import indexed_text
 
 
 @component
-class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
+class StatuteDocumentEmbedder(BiEncoderComponent):
     """Embeds articles with the passage tower of a bi-encoder and its head for long articles.
 
     ```python
@@ -56,15 +55,6 @@ class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
         self.device = checked_device("StatuteDocumentEmbedder", device)
         self.dtype = dtype
         self.progress_bar = progress_bar
-        self._encoder: BiEncoder | None = None
-
-    def warm_up(self) -> None:
-        """Load the model, once.
-
-        Raises:
-            ModelError: no model is named, or it cannot be loaded.
-        """
-        self._loaded()
 
     @component.output_types(documents=list[Document], meta=dict[str, Any])
     def run(self, documents: list[Document]) -> dict[str, Any]:
@@ -83,7 +73,7 @@ class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
             ModelError: no model is named, or it cannot be loaded.
         """
         check_documents("StatuteDocumentEmbedder", documents)
-        encoder = self._loaded()
+        encoder = self.loaded()
         texts = [
             indexed_text(headings_of(each.meta), each.content or "", encoder.text_rule)
             for each in documents
@@ -99,10 +89,3 @@ class StatuteDocumentEmbedder(AsyncWarmUp, StatuteComponent):
             ],
             "meta": asdict(report),
         }
-
-    def _loaded(self) -> BiEncoder:
-        if self._encoder is None:
-            self._encoder = load_encoder(
-                "StatuteDocumentEmbedder", self.model, self.device, self.dtype
-            )
-        return self._encoder

@@ -10,21 +10,19 @@ from torch import Tensor
 from tqdm import tqdm
 
 from components.converters.articles import LAW_ARTICLES, article_of
-from components.embedders.text import load_encoder
-from components.models.biencoder import BiEncoder
+from components.embedders.text import BiEncoderComponent
 from components.models.devices import DtypeName
 from components.models.encoding import EncodingReport
 from components.models.graph import LegislativeGraphEncoder, Nodes, enriched, graph_for, node_texts
 from components.models.registry import shared_graph
-from components.parameters import AsyncWarmUp, StatuteComponent, check_documents, checked_device
-from components.statutes.article import counted
+from components.parameters import check_documents, checked_device
 from components.statutes.corpus import StatuteCorpus
-from components.stores.rows import position_of
+from components.stores.database import position_of
 from components.stores.sqlite import StatuteDocumentStore
 
 
 @component
-class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
+class LegislativeGraphEmbedder(BiEncoderComponent):
     """Embeds the articles of whole laws with a bi-encoder and the graph network over it (G-DSR).
 
     ```python
@@ -73,7 +71,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
         self.dtype = dtype
         self.store = store
         self.progress_bar = progress_bar
-        self._models: tuple[BiEncoder, LegislativeGraphEncoder] | None = None
+        self._network: LegislativeGraphEncoder | None = None
 
     def warm_up(self) -> None:
         """Load the bi-encoder and the graph network, once.
@@ -81,7 +79,8 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
         Raises:
             ModelError: no model is named, it cannot be loaded, or it has no graph network.
         """
-        self._loaded()
+        self.loaded()
+        self._loaded_network()
 
     def close(self) -> None:
         """Close the store; the next documents open it again."""
@@ -117,7 +116,7 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
         check_documents("LegislativeGraphEmbedder", documents)
         laws = _by_law(documents)
         _check_whole(laws, self.store)
-        encoder, network = self._loaded()
+        encoder, network = self.loaded(), self._loaded_network()
         report = EncodingReport()
         if not documents:
             return {"documents": [], "meta": {**asdict(report), "unresolved_citations": 0}}
@@ -163,12 +162,11 @@ class LegislativeGraphEmbedder(AsyncWarmUp, StatuteComponent):
             and document.id not in given
         ]
 
-    def _loaded(self) -> tuple[BiEncoder, LegislativeGraphEncoder]:
-        if self._models is None:
-            encoder = load_encoder("LegislativeGraphEmbedder", self.model, self.device, self.dtype)
+    def _loaded_network(self) -> LegislativeGraphEncoder:
+        if self._network is None:
             device = self.device.to_torch_str() if self.device else None
-            self._models = (encoder, shared_graph(str(self.model), device))
-        return self._models
+            self._network = shared_graph(str(self.model), device)
+        return self._network
 
 
 def _by_law(documents: Sequence[Document]) -> dict[str, list[Document]]:
@@ -178,9 +176,7 @@ def _by_law(documents: Sequence[Document]) -> dict[str, list[Document]]:
     for document in documents:
         law = document.meta.get("law")
         if not isinstance(law, str) or not law:
-            raise ValueError(
-                f"document '{document.id}': meta.law is {law!r}; name the law that it stands in."
-            )
+            raise ValueError(f"document '{document.id}': meta.law is {law!r}; name its law.")
         if document.id in ids:
             raise ValueError(f"document '{document.id}' is given twice. Give each article once.")
         ids.add(document.id)
@@ -204,24 +200,17 @@ def _check_whole(
     given = {document.id for documents in laws.values() for document in documents}
     for law, documents in laws.items():
         sizes = {document.meta.get(LAW_ARTICLES) for document in documents}
-        reason = ""
         if missing := stored.get(law, set()) - given:
-            reason = (
-                f"the store has {counted(len(missing), 'more article')} of it, such as "
-                f"{min(missing)!r}; delete from the store what the law no longer has"
-            )
+            reason = f"the store has {len(missing)} more of its articles, such as {min(missing)!r}"
         elif sizes == {None} and law not in stored:
-            reason = (
-                "nothing says how many articles it has: its documents have no meta.law_articles "
-                "(StatuteConverter writes it), and no store that holds it is given"
-            )
+            reason = "neither meta.law_articles nor a store says how many articles it has"
         elif len(sizes) > 1:
-            listed = ", ".join(sorted(map(str, sizes)))
-            reason = f"its documents do not agree on meta.law_articles ({listed})"
+            reason = "its documents do not agree on meta.law_articles"
         elif sizes not in ({None}, {len(documents)}):
             reason = f"{len(documents):,} of its {sizes.pop():,} articles are given"
-        if reason:
-            raise ValueError(
-                f"the law {law!r} is not known to be whole: {reason}. A graph network needs whole "
-                "laws: give all articles of a law in one call."
-            )
+        else:
+            continue
+        raise ValueError(
+            f"the law {law!r} is not known to be whole: {reason}. Give all articles of a law in "
+            "one call."
+        )

@@ -8,7 +8,7 @@ from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
 
 from components.converters.articles import headings_of, language_of
-from components.parameters import StatuteComponent, check_documents, is_number
+from components.parameters import StatuteComponent, check_documents, check_number
 from components.statutes.article import indexed_text
 from components.statutes.lexical import saturated, term_counts
 
@@ -46,15 +46,15 @@ class StatuteSparseDocumentEmbedder(StatuteComponent):
         Raises:
             ValueError: `average_length` is not above 0, or `weighting` is unknown.
         """
-        if not (is_number(average_length) and 0 < average_length < math.inf):
-            raise ValueError(
-                "StatuteSparseDocumentEmbedder.average_length must be above 0, got "
-                f"{average_length!r}."
-            )
+        check_number(
+            "StatuteSparseDocumentEmbedder.average_length",
+            average_length,
+            lambda length: 0 < length < math.inf,
+            "above 0",
+        )
         if weighting not in get_args(_Weighting):
             raise ValueError(
-                "StatuteSparseDocumentEmbedder.weighting must be 'bm25' or 'count', got "
-                f"{weighting!r}."
+                f"StatuteSparseDocumentEmbedder.weighting is not 'bm25' or 'count': {weighting!r}."
             )
         self.average_length = average_length
         self.weighting = weighting

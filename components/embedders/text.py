@@ -13,31 +13,54 @@ from components.parameters import AsyncWarmUp, StatuteComponent, checked_device
 from components.statutes.question import clean_question
 
 
-def load_encoder(
-    component: str, model: str | None, device: ComponentDevice | None, dtype: DtypeName
-) -> BiEncoder:
-    """The process's shared instance of a model on a device.
+class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
+    """A component with the parameters of a bi-encoder, which it loads once."""
 
-    Args:
-        component: name of the embedder, for the message.
-        model: folder or name.
-        device: None takes the best available.
-        dtype: number format.
+    model: str | None
+    device: ComponentDevice | None
+    dtype: DtypeName
+    _encoder: BiEncoder | None = None
+    _expected: str | None = None
 
-    Raises:
-        ModelError: no model is named, or it cannot be loaded.
-    """
-    if model is None:
-        raise ModelError(
-            f"{component}.model is null. Name a model folder or a sentence-transformers model, as "
-            f"{component}(model=...); load_pipeline fills in the model that its store was "
-            "indexed with."
-        )
-    return shared_model(model, device.to_torch_str() if device else None, dtype)
+    def warm_up(self) -> None:
+        """Load the model, once.
+
+        Raises:
+            ModelError: no model is named, it cannot be loaded, or is not the one expected.
+        """
+        self.loaded()
+
+    def expect_model(self, digest: str) -> None:
+        """Refuse any other model than this, in case its folder changes before it is loaded.
+
+        Args:
+            digest: of the model whose vectors are searched.
+        """
+        self._expected = digest
+
+    def loaded(self) -> BiEncoder:
+        """The process's shared instance of the model, loaded once.
+
+        Raises:
+            ModelError: no model is named, it cannot be loaded, or is not the one expected.
+        """
+        if self._encoder is None:
+            place = f"{type(self).__name__}.model"
+            if self.model is None:
+                raise ModelError(f"{place} is null. Name a model folder or a model of the Hub.")
+            device = self.device.to_torch_str() if self.device else None
+            encoder = shared_model(self.model, device, self.dtype)
+            if self._expected not in (None, encoder.digest):
+                raise ModelError(
+                    f"{place} {self.model} changed since the law was indexed. Index again with it, "
+                    "or put the old one back."
+                )
+            self._encoder = encoder
+        return self._encoder
 
 
 @component
-class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
+class StatuteTextEmbedder(BiEncoderComponent):
     """Embeds a question with the query tower of a bi-encoder.
 
     ```python
@@ -71,16 +94,6 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         self.model = model
         self.device = checked_device("StatuteTextEmbedder", device)
         self.dtype = dtype
-        self._encoder: BiEncoder | None = None
-        self._expected: str | None = None
-
-    def warm_up(self) -> None:
-        """Load the model, once.
-
-        Raises:
-            ModelError: no model is named, it cannot be loaded, or is not the one expected.
-        """
-        self.loaded()
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, list[float]]:
@@ -113,28 +126,3 @@ class StatuteTextEmbedder(AsyncWarmUp, StatuteComponent):
         """
         encoder = self.loaded()
         return encoder.article_encoder.shares_read(articles, encoder.text_rule)
-
-    def expect_model(self, digest: str) -> None:
-        """Refuse any other model than this, in case its folder changes before it is loaded.
-
-        Args:
-            digest: of the model whose vectors are searched.
-        """
-        self._expected = digest
-
-    def loaded(self) -> BiEncoder:
-        """The model, loaded once.
-
-        Raises:
-            ModelError: no model is named, it cannot be loaded, or is not the one expected.
-        """
-        if self._encoder is None:
-            encoder = load_encoder("StatuteTextEmbedder", self.model, self.device, self.dtype)
-            if self._expected is not None and encoder.digest != self._expected:
-                raise ModelError(
-                    f"StatuteTextEmbedder.model {self.model} changed since the law was indexed "
-                    f"(digest {encoder.digest[:12]}, not {self._expected[:12]}). Index again with "
-                    "it and load the pipeline again, or put the old one back."
-                )
-            self._encoder = encoder
-        return self._encoder

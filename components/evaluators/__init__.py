@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 
 from lazy_imports import LazyImporter
 
-_import_structure = {
-    "retrieval": ["RetrievalEvaluator"],
-}
+_import_structure = {"retrieval": ["RetrievalEvaluator"]}
 
 if TYPE_CHECKING:
     from components.evaluators.retrieval import RetrievalEvaluator as RetrievalEvaluator

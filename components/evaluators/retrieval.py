@@ -5,7 +5,7 @@ from typing import Any
 
 from haystack import Document, component
 
-from components.parameters import StatuteComponent
+from components.parameters import StatuteComponent, check_count
 from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
 
 
@@ -41,19 +41,13 @@ class RetrievalEvaluator(StatuteComponent):
                 is not a whole number from 1.
         """
         if metrics is not None and (isinstance(metrics, str) or not metrics):
-            raise ValueError(
-                "RetrievalEvaluator.metrics must be a list of at least one name, or None for the "
-                f"usual set, got {metrics!r}."
-            )
+            raise ValueError("RetrievalEvaluator.metrics must be a list of names, or None.")
         for metric in metrics or ():
             try:
                 metric_depth(metric)
             except ValueError as error:
                 raise ValueError(f"RetrievalEvaluator.metrics: {error}.") from error
-        if type(depth) is not int or depth < 1:
-            raise ValueError(
-                f"RetrievalEvaluator.depth must be a whole number from 1, got {depth!r}."
-            )
+        check_count("RetrievalEvaluator.depth", depth, 1)
         self.metrics = metrics
         self.depth = depth
 
@@ -95,17 +89,12 @@ class RetrievalEvaluator(StatuteComponent):
             for place, given in enumerate(lists):
                 # A text would be taken for the list of its letters.
                 if isinstance(given, str) or not isinstance(given, Collection):
-                    raise TypeError(
-                        f"RetrievalEvaluator: {name}[{place}] must be a list, one for each "
-                        f"question, got {given!r:.60}. Put brackets around what belongs to one "
-                        "question."
+                    raise TypeError(f"RetrievalEvaluator: {name}[{place}] must be a list.")
+                if name == "ground_truth_ids" and not given:
+                    raise ValueError(
+                        f"RetrievalEvaluator: {name}[{place}] is empty. Leave out questions that "
+                        "no article answers: no ranking metric is defined for them."
                     )
-        for place, relevant in enumerate(ground_truth_ids):
-            if not relevant:
-                raise ValueError(
-                    f"RetrievalEvaluator: ground_truth_ids[{place}] is empty. Leave questions that "
-                    "no article answers out: no ranking metric is defined for them."
-                )
         names = [str(place) for place in range(len(ground_truth_ids))]
         values = evaluate(
             {

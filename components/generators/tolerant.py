@@ -5,8 +5,9 @@ import math
 import re
 import ssl
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from contextvars import copy_context
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -44,9 +45,8 @@ _REASON = re.compile(r"[A-Za-z_-]{1,40}")
 _OPENED_THOUGHTS = r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>\s*|\Z)"
 _THOUGHTS = re.compile(rf"{_OPENED_THOUGHTS}|\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
 _STREAMED_THOUGHTS = re.compile(_OPENED_THOUGHTS, re.DOTALL)
-_AT_ONCE = 8
-# Threads that exceed their time cannot be stopped; this bounds their number.
-_free_threads = threading.BoundedSemaphore(_AT_ONCE)
+# Threads of other generators cannot be stopped when their time is over; this bounds their number.
+_free_threads = threading.BoundedSemaphore(8)
 
 
 @component
@@ -67,8 +67,9 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
 
     The response to an `OpenAIChatGenerator` is bounded as it arrives: a response of more than 1 MB
         or 25,000 JSON objects, a compressed one and a redirect are failures, and the server is not
-        asked again. It is read and parsed in an event loop of its own, in a daemon thread. Other
-        generators must bound what they receive themselves.
+        asked again. Each reply is read and parsed in a daemon thread with a client of its own,
+        which is closed when its time is over. Other generators must bound what they receive
+        themselves.
     """
 
     def __init__(
@@ -111,14 +112,6 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
         if hasattr(generator, "close"):
             generator.close()
 
-    async def close_async(self) -> None:
-        """`close` for the connections that belong to the running event loop."""
-        generator: Any = self.chat_generator
-        if hasattr(generator, "close_async"):
-            await generator.close_async()
-        else:
-            self.close()
-
     @component.output_types(replies=list[ChatMessage], failure=str)
     def run(
         self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
@@ -140,177 +133,129 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             ValueError: `streaming_callback` is a coroutine function; `run_async` takes those.
         """
         callback = select_streaming_callback(None, streaming_callback, requires_async=False)
-        replying = self._replying(messages, _Relay(callback))
-        try:
-            return replying.result()
-        finally:
-            replying.cancel()
+        over = threading.Event()
+        with self._asked(messages, callback, over) as outcome:
+            try:
+                return outcome.result(self.time_limit)
+            except TimeoutError:
+                return self._given_up()
 
     @component.output_types(replies=list[ChatMessage], failure=str)
     async def run_async(
         self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
     ) -> Outcome:
         """`run` without blocking the event loop; the callback is called in this loop."""
-        relay = _Relay(streaming_callback, asyncio.get_running_loop())
-        return await asyncio.wrap_future(self._replying(messages, relay))
+        loop, over = asyncio.get_running_loop(), threading.Event()
 
-    def _replying(self, messages: list[ChatMessage], relay: "_Relay") -> "Future[Outcome]":
-        """The future outcome; cancelling it closes the connection to OpenAI's kind of server."""
-        return asyncio.run_coroutine_threadsafe(self._reply(messages, relay), _loop())
+        async def call(chunk: StreamingChunk) -> None:
+            called = streaming_callback(chunk) if streaming_callback and not over.is_set() else None
+            if isawaitable(called):
+                await called
 
-    async def _reply(self, messages: list[ChatMessage], relay: "_Relay") -> Outcome:
-        generator = self.chat_generator
+        def forward(chunk: StreamingChunk) -> None:
+            asyncio.run_coroutine_threadsafe(call(chunk), loop).result()
+
+        with self._asked(messages, forward if streaming_callback else None, over) as outcome:
+            try:
+                async with asyncio.timeout(self.time_limit):
+                    return await asyncio.wrap_future(outcome)
+            except TimeoutError:
+                return self._given_up()
+
+    @contextmanager
+    def _asked(
+        self,
+        messages: list[ChatMessage],
+        callback: Callable[[StreamingChunk], Any] | None,
+        over: threading.Event,
+    ) -> Iterator["Future[Outcome]"]:
+        """The future outcome; on leaving, `over` is set and the connection closed."""
+        outcome: Future[Outcome] = Future()
+        generator: Any = self.chat_generator
+        bounded = isinstance(generator, OpenAIChatGenerator)
+        refused: Outcome | None = None
         if generator is None or not messages:
-            return _outcome()
-        limit = asyncio.timeout(self.time_limit)
+            refused = _outcome()
+        elif not bounded and not _free_threads.acquire(blocking=False):
+            refused = _outcome(failure="the generator still has earlier questions to answer")
+        if refused is not None:
+            outcome.set_result(refused)
+            yield outcome
+            return
+        generator = _bounded(generator, over) if bounded else generator
+        options: dict[str, Any] = {}
+        if callback is not None and "streaming_callback" in signature(generator.run).parameters:
+            options["streaming_callback"] = _without_thoughts(callback, over)
+
+        def work() -> None:
+            try:
+                outcome.set_result(_checked(generator.run(messages=messages, **options)))
+            except BaseException as error:  # noqa: BLE001 - a traceback might quote the prompt
+                outcome.set_result(_outcome() if over.is_set() else _failed(error))
+            finally:
+                if not bounded:
+                    _free_threads.release()
+
+        # A daemon thread does not delay the end of the process. Its traces are this question's.
+        outcome.set_running_or_notify_cancel()
+        run = copy_context().run
+        threading.Thread(target=run, args=(work,), daemon=True, name="chat-generator").start()
         try:
-            async with limit:
-                if isinstance(generator, OpenAIChatGenerator):
-                    return await _ask_bounded(generator, messages, relay)
-                return await _ask_in_thread(generator, messages, relay)
-        except Exception as error:  # noqa: BLE001 - no generator's fault may cost the articles
-            if not limit.expired():
-                return _failed(error)
-            logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
-            return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
+            yield outcome
         finally:
-            relay.callback = None
+            over.set()
+            if bounded:
+                generator.close()
+
+    def _given_up(self) -> Outcome:
+        logger.warning("The chat generator was given up after {n:g} s.", n=self.time_limit)
+        return _outcome(failure=f"the generator did not reply in time ({self.time_limit:g} s)")
 
 
-async def _ask_bounded(
-    generator: OpenAIChatGenerator, messages: list[ChatMessage], relay: "_Relay"
-) -> Outcome:
-    # The copy has its own client, because an application may use the generator in its own loop.
+def _without_thoughts(
+    callback: Callable[[StreamingChunk], Any], over: threading.Event
+) -> Callable[[StreamingChunk], None]:
+    begin: str | None = ""  # None: the reply has begun
+
+    def forward(chunk: StreamingChunk) -> None:
+        nonlocal begin
+        if over.is_set():
+            raise _ResponseError("nobody waits for the reply any more")
+        if begin is not None:
+            begin = (begin + chunk.content).lstrip()
+            text = _STREAMED_THOUGHTS.sub("", begin)
+            if not text or any(tag.startswith(begin) for tag in ("<think>", "<thinking>")):
+                return
+            begin, chunk = None, replace(chunk, content=text)
+        if chunk.content:
+            callback(chunk)
+
+    return forward
+
+
+def _bounded(generator: OpenAIChatGenerator, over: threading.Event) -> OpenAIChatGenerator:
+    """A copy with a client of its own, which is closed when the time of the reply is over."""
+
+    def check_request(request: httpx.Request) -> None:
+        if over.is_set():
+            raise _ResponseError("nobody waits for the reply any more")
+        request.headers["Accept-Encoding"] = "identity"
+
+    def check_response(response: httpx.Response) -> None:
+        # httpx decompresses each piece in one go: 64 kB could become gigabytes before we count.
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise _ResponseError("the generator's response is compressed, which was not asked for")
+        assert isinstance(response.stream, httpx.SyncByteStream)
+        response.stream = _BoundedStream(response.stream, over)
+
     bounded = copy(generator)
-    bounded.async_client = None
-    own = generator.http_client_kwargs or {"verify": _certificates()}
-    bounded.http_client_kwargs = {**own, **_BOUNDS}
-    forward = None if relay.callback is None else relay.forward
-    try:
-        return _checked(await bounded.run_async(messages, streaming_callback=forward))
-    finally:
-        await bounded.close_async()
-
-
-async def _ask_in_thread(
-    generator: ChatGenerator, messages: list[ChatMessage], relay: "_Relay"
-) -> Outcome:
-    if not _free_threads.acquire(blocking=False):
-        return _outcome(failure="the generator still has earlier questions to answer")
-    options: dict[str, Any] = {}
-    if relay.callback is not None and "streaming_callback" in signature(generator.run).parameters:
-        options["streaming_callback"] = relay.forward_from_thread
-    outcome: Future[Outcome] = Future()
-
-    def work() -> None:
-        try:
-            outcome.set_result(_checked(generator.run(messages=messages, **options)))
-        except BaseException as error:  # noqa: BLE001 - a traceback might quote the prompt
-            outcome.set_result(_failed(error))
-        finally:
-            _free_threads.release()
-
-    # A generator cannot be interrupted; a daemon thread does not delay the end of the process.
-    # Its traces belong to this question.
-    thread = threading.Thread(
-        target=copy_context().run, args=(work,), daemon=True, name="chat-generator"
-    )
-    outcome.set_running_or_notify_cancel()
-    thread.start()
-    return await asyncio.wrap_future(outcome)
-
-
-class _Relay:
-    """Hands the chunks of a reply on while it is written, without its thoughts.
-
-    Args:
-        callback: takes them; None for nobody. Set to None when the reply is whole or its time over.
-        loop: of the caller, in which the callback is called; None calls it in the generators' loop.
-    """
-
-    def __init__(
-        self, callback: StreamingCallbackT | None, loop: asyncio.AbstractEventLoop | None = None
-    ) -> None:
-        self.callback = callback
-        self._loop = loop or _loop()
-        self._begin: str | None = ""  # None: the reply has begun
-
-    def forward_from_thread(self, chunk: StreamingChunk) -> None:
-        """Hand a chunk on from a worker thread."""
-        asyncio.run_coroutine_threadsafe(self.forward(chunk), _loop()).result()
-
-    async def forward(self, chunk: StreamingChunk) -> None:
-        """Hand a chunk on from the generators' loop."""
-        spoken = self._spoken(chunk)
-        if spoken is not None:
-            calling = asyncio.run_coroutine_threadsafe(self._call(spoken), self._loop)
-            await asyncio.wrap_future(calling)
-
-    async def _call(self, chunk: StreamingChunk) -> None:
-        called = self.callback(chunk) if self.callback is not None else None
-        if isawaitable(called):
-            await called
-
-    def _spoken(self, chunk: StreamingChunk) -> StreamingChunk | None:
-        """The chunk without thoughts; None while there is nothing else in it."""
-        if self._begin is None:
-            return chunk if chunk.content else None
-        self._begin = (self._begin + chunk.content).lstrip()
-        may_be_thoughts = any(tag.startswith(self._begin) for tag in ("<think>", "<thinking>"))
-        text = _STREAMED_THOUGHTS.sub("", self._begin)
-        if may_be_thoughts or not text:
-            return None
-        self._begin = None
-        return replace(chunk, content=text)
-
-
-def _failed(error: BaseException) -> Outcome:
-    # The error's message may contain the question, or a key.
-    logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
-    return _outcome(failure=_described(error))
-
-
-class _ResponseError(openai.OpenAIError):
-    """A response that is refused; after an OpenAIError the client does not retry."""
-
-
-class _BoundedStream(httpx.AsyncByteStream):
-    """The body of a response, up to a limit."""
-
-    def __init__(self, stream: httpx.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = parts = 0
-        async for piece in self._stream:
-            size += len(piece)
-            parts += sum(map(piece.count, _PART_SIGNS))
-            if size > _LONGEST_RESPONSE or parts > _MOST_PARTS:
-                raise _ResponseError(
-                    f"the generator's response is longer than 1 MB or {_MOST_PARTS:,} parts"
-                )
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-async def _ask_uncompressed(request: httpx.Request) -> None:
-    request.headers["Accept-Encoding"] = "identity"
-
-
-async def _bound(response: httpx.Response) -> None:
-    # httpx decompresses each piece in one go: 64 kB could become gigabytes before we count them.
-    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise _ResponseError("the generator's response is compressed, which was not asked for")
-    assert isinstance(response.stream, httpx.AsyncByteStream)
-    response.stream = _BoundedStream(response.stream)
-
-
-_BOUNDS = {
-    "follow_redirects": False,  # the prompt is for the server that was named
-    "event_hooks": {"request": [_ask_uncompressed], "response": [_bound]},
-}
+    bounded.client = None
+    bounded.http_client_kwargs = {
+        **(generator.http_client_kwargs or {"verify": _certificates()}),
+        "follow_redirects": False,  # the prompt is for the server that was named
+        "event_hooks": {"request": [check_request], "response": [check_response]},
+    }
+    return bounded
 
 
 @cache
@@ -321,31 +266,45 @@ def _certificates() -> ssl.SSLContext:
     return context
 
 
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop in which generators are asked, in a daemon thread.
-
-    A task can be cancelled at any point, even while a server sends endless headers; a thread
-    cannot. Parsing a response does not block the caller's loop either.
-    """
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="chat-generators").start()
-    return loop
+class _ResponseError(openai.OpenAIError):
+    """A response that is refused; after an OpenAIError the client does not retry."""
 
 
-def _described(error: BaseException) -> str:
+class _BoundedStream(httpx.SyncByteStream):
+    """The body of a response, up to a limit."""
+
+    def __init__(self, stream: httpx.SyncByteStream, over: threading.Event) -> None:
+        self._stream, self._over = stream, over
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = parts = 0
+        for piece in self._stream:
+            size += len(piece)
+            parts += sum(map(piece.count, _PART_SIGNS))
+            if size > _LONGEST_RESPONSE or parts > _MOST_PARTS or self._over.is_set():
+                raise _ResponseError(
+                    f"the generator's response is longer than 1 MB or {_MOST_PARTS:,} parts"
+                )
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _failed(error: BaseException) -> Outcome:
+    # The error's message may contain the question, or a key.
+    logger.warning("The chat generator failed with {kind}.", kind=type(error).__name__)
     if isinstance(error, (TimeoutError, openai.APITimeoutError)):
-        return "the generator did not reply in time"
+        return _outcome(failure="the generator did not reply in time")
     if isinstance(error, _ResponseError):
-        return str(error)
+        return _outcome(failure=str(error))
     if isinstance(error, openai.APIStatusError):
-        status = f"(HTTP status {error.status_code})"
-        if error.status_code < 400:
-            return f"the generator redirects to another address {status}, which is not followed"
-        return f"the generator refused or failed {status}"
+        redirects = error.status_code < 400
+        what = "redirects, which is not followed" if redirects else "refused or failed"
+        return _outcome(failure=f"the generator {what} (HTTP status {error.status_code})")
     if isinstance(error, openai.APIConnectionError):
-        return "the generator cannot be reached"
-    return f"the generator failed ({type(error).__name__})"
+        return _outcome(failure="the generator cannot be reached")
+    return _outcome(failure=f"the generator failed ({type(error).__name__})")
 
 
 def _checked(given: dict[str, Any]) -> Outcome:

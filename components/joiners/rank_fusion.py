@@ -128,12 +128,8 @@ class StatuteRankFuser(StatuteComponent):
         top_k = 0 if unanswerable else top_k
         factors = {stage: lists.pop(_factor(stage), 1.0) for stage in self._stages}
         listed = cast("dict[str, list[Document]]", lists)
-        unknown = sorted(listed.keys() - set(self._stages))
-        if unknown:
-            raise ValueError(
-                f"StatuteRankFuser has no stage {unknown[0]!r}; its stages are "
-                f"{', '.join(self._stages)}. Name it in StatuteRankFuser.stages."
-            )
+        if unknown := sorted(listed.keys() - set(self._stages)):
+            raise ValueError(f"StatuteRankFuser.stages does not name {unknown[0]!r}.")
         weights = self._weights_for(query, listed)
         for stage, factor in factors.items():
             name = f"StatuteRankFuser.{_factor(stage)}"
@@ -175,10 +171,7 @@ class StatuteRankFuser(StatuteComponent):
         weights = {stage: (self.weights or {}).get(stage, 1.0) for stage in self._stages}
         for stage, full in (self.full_coverage or {}).items():
             if query is None:
-                raise ValueError(
-                    f"StatuteRankFuser.full_coverage needs the question to weigh {stage}: give "
-                    "the fuser its `query` too."
-                )
+                raise ValueError(f"StatuteRankFuser.full_coverage of {stage} needs the `query`.")
             covered = 0.0
             if found := lists.get(stage):
                 text = indexed_text(headings_of(found[0].meta), found[0].content or "")
@@ -194,12 +187,8 @@ def _factor(stage: str) -> str:
 
 def _checked_stages(stages: list[str] | None) -> list[str]:
     names = [CITATION, "bm25", "dense"] if stages is None else stages
-    if (
-        isinstance(names, str)
-        or not names
-        or len(set(names)) != len(names)
-        or _OTHER_INPUTS & set(names)
-    ):
+    distinct = len({*names, *_OTHER_INPUTS}) - len(_OTHER_INPUTS)
+    if isinstance(names, str) or not names or distinct < len(names):
         raise ValueError(
             "StatuteRankFuser.stages must be names, each once and none of "
             f"{sorted(_OTHER_INPUTS)}, got {names!r}."

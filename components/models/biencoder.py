@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from components.models.devices import DtypeName, resolve_device, resolve_dtype, single_thread
 from components.models.encoding import (
     EncodingReport,
+    HierarchicalArticleHead,
     TextEncoder,
     Tower,
     checked_segmentation,
     encode,
-    open_towers,
+    open_tower,
 )
 from components.models.errors import ModelError
 from components.models.folder import (
@@ -32,7 +33,6 @@ from components.models.folder import (
     model_digest,
     write_model_folder,
 )
-from components.models.head import HierarchicalArticleHead
 from components.models.similarity import Similarity
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
@@ -42,11 +42,7 @@ Progress = Callable[[int], object]
 _KEPT_QUESTIONS = 64
 
 # As sentence-transformers names them, so that a saved tower agrees.
-_NAMES: Mapping[Similarity, Literal["cosine", "dot", "euclidean"]] = {
-    "cosine": "cosine",
-    "dot": "dot",
-    "l2": "euclidean",
-}
+_NAMES: Mapping[Similarity, Literal["dot", "euclidean"]] = {"dot": "dot", "l2": "euclidean"}
 
 
 class BiEncoder(nn.Module):
@@ -103,16 +99,13 @@ class BiEncoder(nn.Module):
         self.head = head
         if self.passage.dim != query.dim:
             raise ModelError(
-                f"the query tower gives {query.dim} dimensions and the passage tower "
-                f"{self.passage.dim}. Towers of one model must agree."
+                f"the towers give {query.dim} and {self.passage.dim} dimensions: they must agree."
             )
         if head is not None and head.dim != query.dim:
             raise ModelError(f"the head takes {head.dim} dimensions, the towers give {query.dim}.")
         if head is not None and head.passage_tokens > self.passage.max_tokens:
-            raise ModelError(
-                f"head.passage_tokens is {head.passage_tokens}; the passage tower reads at most "
-                f"{self.passage.max_tokens} tokens."
-            )
+            most = self.passage.max_tokens
+            raise ModelError(f"head.passage_tokens is {head.passage_tokens}; at most {most} fit.")
         self.prompts = dict(prompts or {}) or {
             "query": query.prompt("query"),
             "passage": self.passage.prompt("document", "passage", "corpus"),
@@ -121,10 +114,8 @@ class BiEncoder(nn.Module):
             if similarity != "cosine":
                 tower.encoder.similarity_fn_name = _NAMES[similarity]
             # Under the names that sentence-transformers uses, so that a saved tower agrees.
-            tower.encoder.prompts |= {
-                "query": self.prompts["query"],
-                "document": self.prompts["passage"],
-            }
+            names = {"query": self.prompts["query"], "document": self.prompts["passage"]}
+            tower.encoder.prompts |= names
         self.text_rule: TextRule = text_rule
         self.segmentation = checked_segmentation(segmentation)
         self.similarity: Similarity = similarity
@@ -133,7 +124,7 @@ class BiEncoder(nn.Module):
         self._digest: str | None = None
         self.dense_weight: float | None = None
         self._held_out: tuple[str, ...] = ()
-        self._asked: dict[str, Tensor] = {}
+        self._question_vectors: dict[str, Tensor] = {}
 
     @property
     def siamese(self) -> bool:
@@ -171,18 +162,18 @@ class BiEncoder(nn.Module):
     @property
     def query_encoder(self) -> TextEncoder:
         """How questions are encoded; trainers tokenise and embed with it."""
-        tower, prompt = self.query, self.prompts["query"]
-        return TextEncoder(
-            tower, tower.max_tokens, prompt, None, self.segmentation, self.similarity
-        )
+        return self._encoder(self.query, self.query.max_tokens, "query", None)
 
     @property
     def article_encoder(self) -> TextEncoder:
         """How articles are encoded; trainers tokenise and embed with it."""
-        tokens, prompt = self.passage_tokens, self.prompts["passage"]
-        return TextEncoder(
-            self.passage, tokens, prompt, self.head, self.segmentation, self.similarity
-        )
+        return self._encoder(self.passage, self.passage_tokens, "passage", self.head)
+
+    def _encoder(
+        self, tower: Tower, tokens: int, side: str, head: HierarchicalArticleHead | None
+    ) -> TextEncoder:
+        prompt = self.prompts[side]
+        return TextEncoder(tower, tokens, prompt, head, self.segmentation, self.similarity)
 
     def encode_queries(self, texts: Sequence[str]) -> Tensor:
         """Vectors of questions.
@@ -204,12 +195,12 @@ class BiEncoder(nn.Module):
         Returns:
             float32 `[dim]` on the CPU, shared: not to be written to.
         """
-        vector = self._asked.get(question)
+        vector = self._question_vectors.get(question)
         if vector is None:
             vector = self.encode_queries([question])[0]
-            if len(self._asked) >= _KEPT_QUESTIONS:
-                self._asked = {}
-            self._asked[question] = vector
+            if len(self._question_vectors) >= _KEPT_QUESTIONS:
+                self._question_vectors = {}
+            self._question_vectors[question] = vector
         return vector
 
     def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
@@ -239,11 +230,7 @@ class BiEncoder(nn.Module):
 
     @classmethod
     def load(
-        cls,
-        name_or_path: str | Path,
-        *,
-        device: str | None = None,
-        dtype: DtypeName = "auto",
+        cls, name_or_path: str | Path, *, device: str | None = None, dtype: DtypeName = "auto"
     ) -> BiEncoder:
         """Open a Lexarbor model folder, or any sentence-transformers or Hugging Face text encoder.
 
@@ -257,15 +244,13 @@ class BiEncoder(nn.Module):
                 opened by running code that came with it.
         """
         target = resolve_device(device)
-        resolve_dtype(
-            dtype, torch.device("cpu")
-        )  # refuse a wrong name before loading, which takes minutes
+        resolve_dtype(dtype, target)  # refuse a wrong name before loading, which takes minutes
         folder = find_model(name_or_path)
         manifest = manifest_of(folder)
         if manifest is not None:
             model = cls._from_model_folder(folder, manifest)
         else:
-            model = cls(*open_towers(folder))
+            model = cls(open_tower(folder))
             model._digest = model_digest(folder)
         model.name = str(name_or_path)
         model.dtype = dtype
@@ -276,14 +261,12 @@ class BiEncoder(nn.Module):
     @classmethod
     def _from_model_folder(cls, folder: Path, manifest: Manifest) -> BiEncoder:
         if "biencoder" not in manifest.kind or not manifest.towers:
-            raise ModelError(
-                f"{folder}: holds {', '.join(manifest.kind)}, but no bi-encoder. Give one with it."
-            )
+            raise ModelError(f"{folder}: holds no bi-encoder. Give a model with one.")
         query, passage = manifest.towers["query"], manifest.towers["passage"]
         headed = HEAD_PART in manifest.parts
         model = cls(
-            open_towers(folder / query)[0],
-            None if passage == query else open_towers(folder / passage)[0],
+            open_tower(folder / query),
+            None if passage == query else open_tower(folder / passage),
             HierarchicalArticleHead.load(folder / HEAD_PART) if headed else None,
             prompts=manifest.prompts,
             text_rule=manifest.text_rule,
@@ -291,10 +274,7 @@ class BiEncoder(nn.Module):
             similarity=manifest.similarity,
         )
         if model.dim != manifest.dim:
-            raise ModelError(
-                f"{folder / MANIFEST_FILE}: field 'dim' is {manifest.dim}, and the towers give "
-                f"{model.dim}. Copy the model folder again."
-            )
+            raise ModelError(f"{folder / MANIFEST_FILE}: field 'dim' is not {model.dim}.")
         model._digest = manifest_digest(manifest)
         model._held_out = manifest.held_out
         model.dense_weight = manifest.dense_weight

@@ -5,20 +5,19 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast, get_args
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
 from cachetools import LRUCache
-from numpy import int64
 from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat
 from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 from torch.nn import functional
@@ -32,18 +31,12 @@ from components.models.encoding import (
     TokenBudget,
     checked_segmentation,
     in_batches,
+    place_of,
     text_reader,
     token_limit,
 )
 from components.models.errors import ModelError, parsed_record
-from components.models.folder import (
-    MANIFEST_FILE,
-    RANKER_PART,
-    Manifest,
-    find_model,
-    manifest_of,
-    model_digest,
-)
+from components.models.folder import RANKER_PART, Manifest, find_model, manifest_of, model_digest
 from components.models.similarity import queries_to_multiply, rows_to_multiply
 from components.models.weights import OPENED_SAFELY, check_finite, check_loaded, opening
 from components.statutes.article import TextRule
@@ -68,10 +61,6 @@ class BoundedCache(Generic[Value]):
     def __reduce__(self) -> tuple[type[BoundedCache[Value]], tuple[int, Callable[[Value], int]]]:
         """A copy starts empty."""
         return type(self), self._arguments
-
-    def __len__(self) -> int:
-        """Number of values."""
-        return len(self._values)
 
     def __contains__(self, text: str) -> bool:
         """Whether a text's value is kept."""
@@ -105,87 +94,11 @@ def _key(text: str) -> bytes:
 Ids = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class PairFormat:
-    """What a model puts around the two texts of a pair, and how it distinguishes them.
+class PairRow(NamedTuple):
+    """A pair as the model reads it: its ids, and where among them the passage begins."""
 
-    Attributes:
-        opening: Ids before the question.
-        between: Ids between question and passage.
-        closing: Ids after the passage.
-        types: Token type before the passage, and from there on; None in models without types.
-        pad_id: What fills up a shorter row of a batch.
-        max_tokens: Tokens of a row at most, special tokens included.
-    """
-
-    opening: tuple[int, ...]
-    between: tuple[int, ...]
-    closing: tuple[int, ...]
-    types: tuple[int, int] | None
-    pad_id: int
-    max_tokens: int
-
-    @property
-    def room(self) -> int:
-        """Tokens for question and passage together."""
-        return self.max_tokens - len(self.opening) - len(self.between) - len(self.closing)
-
-
-@dataclass(frozen=True)
-class PairRows:
-    """Pairs as the model reads them.
-
-    Attributes:
-        rows: The ids of each pair, special tokens included.
-        second: int64 `[n_pairs]`, where in its row each passage begins.
-        format: What made the rows.
-    """
-
-    rows: Sequence[Ids]
-    second: NDArray[np.int64]
-    format: PairFormat
-
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[Ids, Ids]], layout: PairFormat) -> PairRows:
-        """Join the ids of questions and passages, each without special tokens."""
-        opening, between, closing = (
-            np.array(ids, np.int32) for ids in (layout.opening, layout.between, layout.closing)
-        )
-        rows = []
-        second = np.empty(len(pairs), np.int64)
-        for place, (question, passage) in enumerate(pairs):
-            kept, kept_passage = truncated(len(question), len(passage), layout.room)
-            parts = (opening, question[:kept], between, passage[:kept_passage], closing)
-            rows.append(np.concatenate(parts))
-            second[place] = len(opening) + kept + len(between)
-        return cls(rows, second, layout)
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """int64 `[n_pairs]`, tokens of each row."""
-        return np.fromiter(map(len, self.rows), np.int64, len(self.rows))
-
-    def batch(self, pairs: NDArray[np.int64]) -> dict[str, Tensor]:
-        """Some pairs as the model's inputs, padded on the right.
-
-        Returns:
-            int64 `[n, longest]` under `input_ids`, under `token_type_ids` in models that have
-            them, and under `attention_mask` (1 where a token is real) where something is padded.
-        """
-        rows = [self.rows[pair] for pair in pairs]
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        columns = np.arange(int(lengths.max()))
-        real = columns < lengths[:, None]
-        ids = np.full(real.shape, self.format.pad_id, np.int64)
-        ids[real] = np.concatenate(rows)
-        features = {"input_ids": torch.from_numpy(ids)}
-        if not real.all():
-            features["attention_mask"] = torch.from_numpy(real.astype(np.int64))
-        if self.format.types is not None:
-            first, then = self.format.types
-            types = np.where(columns < self.second[pairs][:, None], first, then)
-            features["token_type_ids"] = torch.from_numpy(types.astype(np.int64))
-        return features
+    ids: Ids
+    second: int
 
 
 def truncated(question: int, passage: int, room: int) -> tuple[int, int]:
@@ -217,17 +130,63 @@ class PairTokenizer:
         tokenizer: The model's tokenizer.
         max_tokens: Longest pair that the model reads, special tokens included.
 
+    Attributes:
+        room: Tokens for question and passage together.
+
     Raises:
         ModelError: It joins two texts in an unknown way.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> None:
         self._texts = PassageTokenizer(tokenizer)
-        self.format = _pair_format(tokenizer, self._texts.pad_id, max_tokens)
+        first, second = (tokenizer.encode(probe, add_special_tokens=False) for probe in _PROBES)
+        encoded = tokenizer(*_PROBES)
+        whole = list(encoded["input_ids"])
+        start = place_of(first, whole)
+        then = place_of(second, whole, start + len(first))
+        # Before the question, between the two, and after the passage.
+        special = whole[:start], whole[start + len(first) : then], whole[then + len(second) :]
+        self._opening, self._between, self._closing = (np.array(ids, np.int32) for ids in special)
+        types = list(encoded.get("token_type_ids", ()))
+        if len(set(types[:then])) > 1 or len(set(types[then:])) > 1:
+            raise ModelError("its tokenizer marks pairs in an unknown way. Choose another model.")
+        # Of what stands before the passage, and from there on; None in models without types.
+        self._types = (types[0], types[then]) if types else None
+        self.room = max_tokens - sum(map(len, special))
+        if self.room < 2:
+            raise ModelError(f"{max_tokens} tokens leave no room for a question and a passage.")
 
     def token_ids(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text, uncut, without special tokens."""
         return [np.array(ids, np.int32) for ids in self._texts.token_ids(texts)]
+
+    def row(self, question: Ids, passage: Ids) -> PairRow:
+        """Join the ids of a question and a passage, each without special tokens."""
+        kept, kept_passage = truncated(len(question), len(passage), self.room)
+        before = (self._opening, question[:kept], self._between)
+        ids = np.concatenate([*before, passage[:kept_passage], self._closing])
+        return PairRow(ids, sum(map(len, before)))
+
+    def batch(self, rows: Sequence[PairRow]) -> dict[str, Tensor]:
+        """Pairs as the model's inputs, padded on the right.
+
+        Returns:
+            int64 `[n, longest]` under `input_ids`, under `token_type_ids` in models that have
+            them, and under `attention_mask` (1 where a token is real) where something is padded.
+        """
+        lengths = np.array([len(row.ids) for row in rows])
+        columns = np.arange(int(lengths.max()))
+        real = columns < lengths[:, None]
+        ids = np.full(real.shape, self._texts.pad_id, np.int64)
+        ids[real] = np.concatenate([row.ids for row in rows])
+        features = {"input_ids": torch.from_numpy(ids)}
+        if not real.all():
+            features["attention_mask"] = torch.from_numpy(real.astype(np.int64))
+        if self._types is not None:
+            second = np.array([row.second for row in rows])
+            types = np.where(columns < second[:, None], *self._types)
+            features["token_type_ids"] = torch.from_numpy(types.astype(np.int64))
+        return features
 
     def passages(self, text: str, passage_tokens: int) -> list[Span]:
         """Cut a text into passages of at most `passage_tokens` tokens, between words.
@@ -281,44 +240,9 @@ def _between_words(pieces: Sequence[_Piece], first: int, last: int) -> int:
     return last
 
 
-def _pair_format(tokenizer: PreTrainedTokenizerBase, pad_id: int, max_tokens: int) -> PairFormat:
-    name = type(tokenizer).__name__
-    first, second = (tokenizer.encode(probe, add_special_tokens=False) for probe in _PROBES)
-    encoded = tokenizer(*_PROBES)
-    whole = list(encoded["input_ids"])
-    start = _place(first, whole, 0)
-    then = _place(second, whole, start + len(first))
-    types = list(encoded.get("token_type_ids", ()))
-    if types and (len(set(types[:then])) > 1 or len(set(types[then:])) > 1):
-        raise ModelError(f"{name} marks pairs in a way that is not known here. Choose another.")
-    layout = PairFormat(
-        opening=tuple(whole[:start]),
-        between=tuple(whole[start + len(first) : then]),
-        closing=tuple(whole[then + len(second) :]),
-        types=(types[0], types[then]) if types else None,
-        pad_id=pad_id,
-        max_tokens=max_tokens,
-    )
-    if layout.room < 2:
-        raise ModelError(f"{max_tokens} tokens leave no room for a question and a passage.")
-    return layout
-
-
-def _place(part: list[int], whole: list[int], start: int) -> int:
-    for place in range(start, len(whole) - len(part) + 1):
-        if whole[place : place + len(part)] == part:
-            return place
-    raise ModelError(
-        "its tokenizer does more to a pair of texts than to put special tokens around them. "
-        "Choose another model."
-    )
-
-
 SETTINGS_FILE = "ranker.json"
-
-
-# An order learnt by boosted trees, and Platt's scaling: the weight does as well where it counts.
-_NO_LONGER_READ = ("calibration", "learned_order")
+# Fields that older releases wrote.
+_NO_LONGER_READ = {"calibration", "learned_order"}
 
 
 @dataclass(frozen=True)
@@ -331,29 +255,14 @@ class RankerSettings:
         fusion_weight: Weight of the first stage's rank, relative to weight 1 for the ranker's.
         segmentation: Language whose words are joined by "_" before a question or passage is read;
             None for texts as they are, and in older folders.
-
-    Raises:
-        ModelError: A value is out of its range, or the word segmenter is not installed.
     """
 
-    __pydantic_config__: ClassVar = {"extra": "forbid"}
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
 
-    passages: int = 2
-    passage_tokens: int = 128
-    fusion_weight: float | None = None
+    passages: Annotated[int, Field(ge=1)] = 2
+    passage_tokens: Annotated[int, Field(ge=1)] = 128
+    fusion_weight: Annotated[FiniteFloat, Field(ge=0)] | None = None
     segmentation: Segmentation | None = None
-
-    def __post_init__(self) -> None:
-        if self.segmentation not in (None, *get_args(Segmentation)):
-            known = ", ".join(get_args(Segmentation))
-            raise ModelError(f"segmentation is {known} or null, not {self.segmentation!r}.")
-        checked_segmentation(self.segmentation)
-        for name in ("passages", "passage_tokens"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ModelError(f"{name} must be a whole number from 1, not {value!r}.")
-        if self.fusion_weight is not None and not 0 <= self.fusion_weight < math.inf:
-            raise ModelError(f"fusion_weight must be 0 or more, not {self.fusion_weight!r}.")
 
     def save(self, folder: Path) -> None:
         """Write `ranker.json` into the part's folder."""
@@ -365,18 +274,16 @@ class RankerSettings:
         """Read `ranker.json` of the part's folder; what older releases wrote besides is ignored.
 
         Raises:
-            ModelError: It is missing, not JSON, or a field is missing, unknown or ill-typed.
+            ModelError: It is missing, not JSON, or a field is unknown, ill-typed or out of range.
         """
         path = folder / SETTINGS_FILE
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(fields, dict):
-                fields = {name: fields[name] for name in fields if name not in _NO_LONGER_READ}
+                fields = {name: fields[name] for name in fields.keys() - _NO_LONGER_READ}
             return parsed_record(cls, json.dumps(fields))
         except (OSError, ValueError) as error:
-            raise ModelError(
-                f"{path}: {error} Copy the model folder again, or train the ranker again."
-            ) from error
+            raise ModelError(f"{path}: {error}. Train the ranker again.") from error
 
 
 def ranker_manifest(folder: Path) -> Manifest | None:
@@ -386,17 +293,10 @@ def ranker_manifest(folder: Path) -> Manifest | None:
         ModelError: The folder is one of Lexarbor and has no ranker, or is broken.
     """
     manifest = manifest_of(folder)
-    if manifest is None:
-        if (folder / SETTINGS_FILE).exists():
-            raise ModelError(
-                f"{folder}: is the part of a model folder, whose {MANIFEST_FILE} says what the "
-                f"ranker reads of an article. Give that folder, {folder.parent}."
-            )
-    elif RANKER_PART not in manifest.parts:
-        raise ModelError(
-            f"{folder}: holds {', '.join(manifest.kind)}, but no ranker. Train one over it (python "
-            f"-m training.ranker --model {folder} ...) and give the folder that this writes."
-        )
+    if manifest is None and (folder / SETTINGS_FILE).exists():
+        raise ModelError(f"{folder}: is a part of a model folder. Give that, {folder.parent}.")
+    if manifest is not None and RANKER_PART not in manifest.parts:
+        raise ModelError(f"{folder}: has no ranker. Train one with python -m training.ranker.")
     return manifest
 
 
@@ -413,21 +313,13 @@ def ranker_digest(folder: Path) -> str:
     return hashlib.sha256(files.encode()).hexdigest()
 
 
-def open_cross_encoder(folder: Path) -> CrossEncoder:
-    """Open a sentence-transformers or Hugging Face folder on the CPU, in float32.
-
-    Raises:
-        ModelError: It holds no cross-encoder that can be opened without running foreign code, or
-            its files do not hold exactly the model's weights, its head's included.
-    """
+def _opened(folder: Path) -> CrossEncoder:
+    """Open a sentence-transformers or Hugging Face folder on the CPU, in float32."""
     with opening(folder, "cross-encoder"):
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         kinds = config.get("architectures") or []
         if kinds and not any(kind.endswith("ForSequenceClassification") for kind in kinds):
-            raise ModelError(
-                f"holds {kinds[0]}, which scores no pairs. Give a cross-encoder, or train one from "
-                "it (python -m training.ranker)."
-            )
+            raise ModelError(f"holds {kinds[0]}, which scores no pairs. Give a cross-encoder.")
         encoder: CrossEncoder = CrossEncoder(
             str(folder), activation_fn=nn.Identity(), **OPENED_SAFELY
         )
@@ -435,25 +327,15 @@ def open_cross_encoder(folder: Path) -> CrossEncoder:
         return encoder
 
 
-def prepare(encoder: CrossEncoder) -> tuple[PreTrainedTokenizerBase, int]:
-    """Check that an encoder scores pairs of texts, and make it do so in float32.
-
-    Returns:
-        Its tokenizer, and how many tokens of a pair it reads at most.
-
-    Raises:
-        ModelError: It reads something else, gives more than one score, or is not finite.
-    """
+def _pair_tokenizer(encoder: CrossEncoder) -> PairTokenizer:
+    """The tokenizer of an encoder, after checking that it scores pairs of texts."""
     reader, tokenizer = text_reader(encoder)
     if encoder.num_labels != 1:
-        raise ModelError(
-            f"it gives {encoder.num_labels} scores per pair. Choose a cross-encoder with one."
-        )
+        raise ModelError(f"it gives {encoder.num_labels} scores per pair. Choose one with one.")
     if encoder.default_prompt_name is not None:
         raise ModelError("it writes a prompt before its texts. Choose a cross-encoder without.")
     check_finite(encoder)
-    _score_in_float32(encoder)
-    return tokenizer, token_limit(reader)
+    return PairTokenizer(tokenizer, token_limit(reader))
 
 
 def _score_in_float32(encoder: CrossEncoder) -> None:
@@ -516,8 +398,8 @@ class PassageChooser:
             (passage for passages in long for passage in passages), self._encoded
         )
         similarity = self.biencoder.similarity
-        asked = self.biencoder.question_vector(question).numpy()[None]
-        (query,) = queries_to_multiply(asked, similarity)
+        vector = self.biencoder.question_vector(question).numpy()
+        (query,) = queries_to_multiply(vector[None], similarity)
         chosen = []
         for passages in articles:
             indices = np.arange(len(passages))
@@ -586,7 +468,7 @@ class CrossEncoderRanker:
 
     Raises:
         ModelError: The model is of a kind that does not read pairs of texts, or gives more than one
-            score, or holds weights that are not finite.
+            score, or holds weights that are not finite; or the word segmenter is not installed.
     """
 
     def __init__(
@@ -599,8 +481,10 @@ class CrossEncoderRanker:
         name: str = "",
     ) -> None:
         self.encoder = encoder
-        self.tokenizer = PairTokenizer(*prepare(encoder))
+        self.tokenizer = _pair_tokenizer(encoder)
+        _score_in_float32(encoder)
         self.settings = settings or RankerSettings()
+        checked_segmentation(self.settings.segmentation)
         self.text_rule: TextRule = text_rule
         self.dtype: DtypeName = dtype
         self.name = name
@@ -615,7 +499,7 @@ class CrossEncoderRanker:
     @property
     def passage_tokens(self) -> int:
         """Longest passage in tokens: as set, or what leaves a quarter for the question."""
-        room = self.tokenizer.format.room
+        room = self.tokenizer.room
         return min(self.settings.passage_tokens, room - room // 4)
 
     def passages(self, text: str) -> list[Span]:
@@ -625,10 +509,11 @@ class CrossEncoderRanker:
             At least one, in order; beyond `MOST_PASSAGES` the rest of a very long article is left
             out.
         """
-        return self._cuts.get([text], self._cut)[text]
 
-    def _cut(self, texts: list[str]) -> list[list[Span]]:
-        return [self.tokenizer.passages(text, self.passage_tokens) for text in texts]
+        def cut(texts: list[str]) -> list[list[Span]]:
+            return [self.tokenizer.passages(text, self.passage_tokens) for text in texts]
+
+        return self._cuts.get([text], cut)[text]
 
     def chosen_passages(
         self, question: str, texts: Sequence[str], chooser: PassageChooser | None = None
@@ -675,20 +560,21 @@ class CrossEncoderRanker:
         if not pairs:
             return torch.empty(0)
         ids = self._token_ids([text for pair in pairs for text in pair])
-        rows = PairRows.of([(ids[a], ids[b]) for a, b in pairs], self.tokenizer.format)
+        rows = [self.tokenizer.row(ids[question], ids[passage]) for question, passage in pairs]
+        lengths = np.array([len(row.ids) for row in rows])
         device = self.device
 
-        def score(batch: NDArray[int64]) -> Tensor:
+        def score(batch: NDArray[np.int64]) -> Tensor:
             features: dict[str, Any] = {
                 name: tensor.to(device, non_blocking=True)
-                for name, tensor in rows.batch(batch).items()
+                for name, tensor in self.tokenizer.batch([rows[pair] for pair in batch]).items()
             }
             scores: Tensor = self.encoder({**features, "modality": "text"})["scores"]
             return scores.float().reshape(len(batch))
 
         with inference([self.encoder], device, resolve_dtype(self.dtype, device)):
             budget = TokenBudget.for_device(device)
-            return in_batches(score, rows.lengths, budget, device).cpu()
+            return in_batches(score, lengths, budget, device).cpu()
 
     def score_articles(
         self, question: str, texts: Sequence[str], passages: Sequence[list[Span]]
@@ -725,7 +611,7 @@ class CrossEncoderRanker:
         """The part of each text's passages that fits next to the question, in whole words."""
         words = [text[start:end] for text, spans in given.items() for start, end in spans]
         ids = self._token_ids([question, *words])
-        room = self.tokenizer.format.room
+        room = self.tokenizer.room
 
         def read(text: str, span: Span) -> Span:
             passage = text[span.start : span.end]
@@ -744,11 +630,7 @@ class CrossEncoderRanker:
 
     @classmethod
     def load(
-        cls,
-        name_or_path: str | Path,
-        *,
-        device: str | None = None,
-        dtype: DtypeName = "auto",
+        cls, name_or_path: str | Path, *, device: str | None = None, dtype: DtypeName = "auto"
     ) -> CrossEncoderRanker:
         """Open a Lexarbor model folder with a ranker, or any sentence-transformers cross-encoder.
 
@@ -762,7 +644,7 @@ class CrossEncoderRanker:
                 be opened by running code that came with it.
         """
         target = resolve_device(device)
-        resolve_dtype(dtype, torch.device("cpu"))  # refuse a wrong name before loading
+        resolve_dtype(dtype, target)  # refuse a wrong name before loading
         folder = find_model(name_or_path)
         manifest = ranker_manifest(folder)
         settings = RankerSettings()
@@ -770,7 +652,7 @@ class CrossEncoderRanker:
         if manifest is not None:
             folder = folder / RANKER_PART
             settings, text_rule = RankerSettings.load(folder), manifest.text_rule
-        encoder = open_cross_encoder(folder)
+        encoder = _opened(folder)
         try:
             name = str(name_or_path)
             ranker = cls(encoder, settings, text_rule=text_rule, dtype=dtype, name=name)

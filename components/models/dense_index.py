@@ -117,9 +117,9 @@ class DenseIndex:
         else:
             self._matrix, self._scale = _short_rows(_finite(rows, "row"), similarity)
         self._error = rounding_error(self._matrix.shape[1])
+        self._rows: Tensor | None = None
         target = resolve_device(device)
         # Apple's MPS lacks float64 and gains little: there the CPU searches.
-        self._rows: Tensor | None = None
         if target.type == "cuda":
             self._multiply_on(torch.from_numpy(self._matrix).to(target))
 
@@ -143,7 +143,7 @@ class DenseIndex:
 
         Args:
             queries: `[n_queries, dim]`; for cosine normalised if necessary.
-            k: How many rows to find, at least 1.
+            k: How many rows to find.
             allowed: bool `[n]`, the rows that may be found; by default all.
 
         Returns:
@@ -152,19 +152,11 @@ class DenseIndex:
 
         Raises:
             VectorError: A query holds NaN or infinity, or has length zero or another width.
-            ValueError: `k` is below 1, or `allowed` is not a mask of the rows.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}; ask for at least 1 row.")
-        if allowed is not None and (allowed.dtype != np.bool_ or allowed.shape != (len(self),)):
-            raise ValueError(
-                f"allowed is {allowed.dtype} {list(allowed.shape)}; it must be bool [{len(self)}]."
-            )
         wanted = _as_matrix(queries, "queries")
         if wanted.shape[1] != self.dim:
             raise VectorError(
-                f"the queries have {wanted.shape[1]} dimensions and the index has {self.dim}. "
-                "Encode them with the model that made the index."
+                f"the queries have {wanted.shape[1]} dimensions and the index has {self.dim}."
             )
         k = min(k, len(self) if allowed is None else int(allowed.sum()))
         if k == 0 or not len(wanted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -14,12 +14,10 @@ from components.models.errors import ModelError
 from components.models.onednn import LINEAR, FasterWay, fast_linear, gain, pack_weights
 
 DtypeName = Literal["auto", "float32", "bfloat16"]
-DTYPE_NAMES: tuple[str, ...] = ("auto", "float32", "bfloat16")
 
 # For a matrix product of a small encoder's feed-forward size; a smaller gain is lost to the casts.
 _PROBE_SHAPE = (512, 384, 1536)
 _WORTHWHILE_GAIN = 1.3
-_DEVICES = "Use 'cpu', 'cuda', 'cuda:1' or 'mps'."
 # For each thread that is in a `single_thread` block, its number of cores outside it.
 _outside: list[int] = []
 _counting = threading.Lock()
@@ -39,16 +37,12 @@ def resolve_device(device: str | None) -> torch.device:
     try:
         resolved = torch.device(device)
     except RuntimeError as error:
-        raise ModelError(f"device {device!r} is not a device name. {_DEVICES}") from error
-    if resolved.type not in ("cpu", "cuda", "mps"):
-        raise ModelError(f"device {device!r} is not supported. {_DEVICES}")
-    if resolved.type == "cuda" and (resolved.index or 0) >= torch.cuda.device_count():
+        raise ModelError(f"device {device!r} is not a device name such as 'cuda:1'.") from error
+    here = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.backends.mps.is_available()}
+    if (resolved.index or 0) >= here.get(resolved.type, 0):
         raise ModelError(
-            f"device {device!r}: this machine shows {torch.cuda.device_count()} CUDA devices. "
-            "Use 'cpu', or leave the device out to take the best one there is."
+            f"device {device!r} is not on this machine. Leave it out to take the best."
         )
-    if resolved.type == "mps" and not torch.backends.mps.is_available():
-        raise ModelError("device 'mps' is not on this machine. Use 'cpu', or leave the device out.")
     return resolved
 
 
@@ -58,8 +52,8 @@ def resolve_dtype(dtype: DtypeName, device: torch.device) -> torch.dtype:
     Raises:
         ModelError: `dtype` is not "auto", "float32" or "bfloat16".
     """
-    if dtype not in DTYPE_NAMES:
-        raise ModelError(f"dtype {dtype!r} is not one of {', '.join(DTYPE_NAMES)}.")
+    if dtype not in get_args(DtypeName):
+        raise ModelError(f"dtype {dtype!r} is not one of {', '.join(get_args(DtypeName))}.")
     if dtype == "auto":
         return torch.bfloat16 if fast_bf16(device) else torch.float32
     return torch.bfloat16 if dtype == "bfloat16" else torch.float32

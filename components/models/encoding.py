@@ -9,30 +9,30 @@ parts through `TextEncoder`.
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 import torch
 from numpy import int64
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.base.modules import Router, Transformer
+from sentence_transformers.base.modules import Transformer
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from components.models.devices import inference
 from components.models.errors import ModelError
-from components.models.head import HierarchicalArticleHead
 from components.models.similarity import Similarity
 from components.models.weights import (
     OPENED_SAFELY,
+    SavedModule,
+    check_arguments,
     check_finite,
     check_loaded,
     no_progress_bars,
@@ -198,10 +198,7 @@ class PassageTokenizer:
         opening = [*self.prefix, *prompt_ids]
         room = passage_tokens - len(opening) - len(self.suffix)
         if room < 1:
-            raise ModelError(
-                f"passages of {passage_tokens} tokens leave no room next to the prompt {prompt!r} "
-                f"and {self.special_tokens} special tokens. Take longer passages."
-            )
+            raise ModelError(f"passages of {passage_tokens} tokens leave no room for a text.")
         ids: list[int] = []
         starts = [0]
         per_text, text_tokens, kept_tokens = [], [], []
@@ -258,18 +255,22 @@ def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list
     body = tokenizer.encode(_PROBE, add_special_tokens=False)
     encoded = tokenizer(_PROBE, return_token_type_ids=True)
     whole = list(encoded["input_ids"])
-    if any(encoded.get("token_type_ids", ())):
-        raise ModelError(
-            f"{type(tokenizer).__name__} marks a single text with token types, which this encoder "
-            "does not pass on. Choose a model of another kind (BERT, RoBERTa, MPNet, ...)."
-        )
-    for start in range(len(whole) - len(body) + 1):
-        if whole[start : start + len(body)] == body:
-            return whole[:start], whole[start + len(body) :]
-    raise ModelError(
-        f"{type(tokenizer).__name__} does more to a text than to put special tokens around it. "
-        "Choose another model."
-    )
+    if not any(encoded.get("token_type_ids", ())):
+        start = place_of(body, whole)
+        return whole[:start], whole[start + len(body) :]
+    raise ModelError("its tokenizer marks a single text with token types. Choose another model.")
+
+
+def place_of(part: Sequence[int], whole: Sequence[int], start: int = 0) -> int:
+    """Where a text's ids stand among those with special tokens.
+
+    Raises:
+        ModelError: They are not there.
+    """
+    for place in range(start, len(whole) - len(part) + 1):
+        if whole[place : place + len(part)] == part:
+            return place
+    raise ModelError("its tokenizer does more than put special tokens around texts.")
 
 
 # For a model that states no limit (relative positions, no tokenizer limit).
@@ -296,16 +297,10 @@ class Tower(nn.Module):
         reader, tokenizer = text_reader(encoder)
         if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
             # Without its files a tokenizer still opens, but every word is unknown to it.
-            raise ModelError(
-                "its tokenizer knows no words: its files (tokenizer.json, vocab.txt or the like) "
-                "are missing. Copy the model whole."
-            )
+            raise ModelError("its tokenizer's files are missing. Copy the model whole.")
         self.encoder = encoder
         self.tokenizer = PassageTokenizer(tokenizer)
-        dim = encoder.get_embedding_dimension()
-        if dim is None:
-            raise ModelError("it does not say how wide its vectors are. Choose another model.")
-        self.dim = int(dim)
+        self.dim = int(encoder.get_embedding_dimension() or 0)
         self.max_tokens = token_limit(reader)
         check_finite(self)
 
@@ -328,10 +323,7 @@ class Tower(nn.Module):
             ModelError: The model cannot read that many.
         """
         if max_tokens > self.max_tokens:
-            raise ModelError(
-                f"max_tokens is {max_tokens}, but the model reads at most {self.max_tokens}. "
-                "Give fewer, or a head that joins passages."
-            )
+            raise ModelError(f"max_tokens is {max_tokens}; the model reads {self.max_tokens}.")
         self.encoder.max_seq_length = max_tokens
         self.max_tokens = max_tokens
 
@@ -364,13 +356,8 @@ class Tower(nn.Module):
             self.encoder.save_pretrained(str(folder), create_model_card=False)
 
 
-def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
+def open_tower(folder: Path) -> Tower:
     """Open a Hugging Face or sentence-transformers folder on the CPU, in float32, to encode.
-
-    A model that routes queries and documents to different modules becomes two towers.
-
-    Returns:
-        The query tower, and the passage tower or None where one serves for both.
 
     Raises:
         ModelError: The folder holds no model that can be opened without running foreign code, or
@@ -379,9 +366,7 @@ def open_towers(folder: Path) -> tuple[Tower, Tower | None]:
     with opening(folder, "model"):
         encoder = SentenceTransformer(str(folder), **OPENED_SAFELY)
         check_loaded(encoder, folder)
-        if isinstance(encoder[0], Router):
-            return _route(encoder, "query"), _route(encoder, "document")
-        return Tower(encoder).eval(), None
+        return Tower(encoder).eval()
 
 
 def text_reader(encoder: nn.Sequential) -> tuple[Transformer, PreTrainedTokenizerBase]:
@@ -392,25 +377,11 @@ def text_reader(encoder: nn.Sequential) -> tuple[Transformer, PreTrainedTokenize
     """
     reader = encoder[0]
     if not isinstance(reader, Transformer) or (tokenizer := reader.tokenizer) is None:
-        raise ModelError(
-            f"its first module, {type(reader).__name__}, is not a text Transformer. Choose a model "
-            "that is built on one."
-        )
+        raise ModelError(f"its first module, {type(reader).__name__}, is not a text Transformer.")
     if "text" not in reader.modality_config or "message" in reader.modality_config:
         kinds = ", ".join(map(str, reader.modality_config))
         raise ModelError(f"it reads {kinds}, not plain text. Choose a model for text.")
     return reader, tokenizer
-
-
-def _route(encoder: SentenceTransformer, name: str) -> Tower:
-    modules = cast(nn.ModuleDict, encoder[0].sub_modules)
-    if name not in modules:
-        raise ModelError(f"it routes to {', '.join(modules)}, but has no route {name!r}.")
-    # A copy of what follows the router: two towers train apart.
-    rest = copy.deepcopy(list(encoder)[1:])
-    route = [*cast(nn.Sequential, modules[name]), *rest]
-    prompts = {key: prompt or "" for key, prompt in encoder.prompts.items()}
-    return Tower(SentenceTransformer(modules=route, prompts=prompts, device="cpu")).eval()
 
 
 def token_limit(reader: Transformer) -> int:
@@ -544,6 +515,119 @@ def scaled(vectors: Tensor, similarity: Similarity) -> Tensor:
     return torch.nn.functional.normalize(vectors, dim=-1) if similarity == "cosine" else vectors
 
 
+Init = Literal["identity", "paper"]
+Pooling = Literal["mean", "max"]
+
+
+class HierarchicalArticleHead(SavedModule):
+    """Passage vectors of an article to the article's vector.
+
+    h_i = p_i + e_i with position embeddings e, then `layers` Transformer layers over the real
+    passages only (a padding mask: an article does not depend on its batch-mates), then the mean or
+    maximum over them. Feed-forward width 4 x dim, GELU, dropout on the branches.
+
+    `init="paper"` is post-LN with random weights, as published. `init="identity"` is pre-LN without
+    a final LayerNorm, with the position embeddings and each branch's last projection at zero: at
+    step 0 it *is* the pooled passages, bit for bit, in training mode too, while every zero receives
+    a gradient at the first step.
+
+    Args:
+        dim: Width of passage and article vectors.
+        heads: Attention heads; must divide `dim`.
+        passage_tokens: Longest passage in tokens, special tokens included.
+        max_passages: Passages an article may have; what lies beyond is cut off and reported.
+        layers: Transformer layers.
+        dropout: Probability, on attention weights and branches.
+        pooling: How passages become one article.
+        init: How a fresh head is initialised.
+
+    Raises:
+        ModelError: A value is out of its range.
+    """
+
+    description = "article head"
+
+    def __init__(
+        self,
+        dim: int,
+        heads: int,
+        *,
+        passage_tokens: int = 128,
+        max_passages: int = 8,
+        layers: int = 2,
+        dropout: float = 0.1,
+        pooling: Pooling = "mean",
+        init: Init = "identity",
+    ) -> None:
+        super().__init__()
+        counts = {
+            "dim": dim,
+            "heads": heads,
+            "passage_tokens": passage_tokens,
+            "max_passages": max_passages,
+            "layers": layers,
+        }
+        choices = {"pooling": (pooling, get_args(Pooling)), "init": (init, get_args(Init))}
+        check_arguments("head", counts, dropout, choices)
+        self.dim = dim
+        self.passage_tokens = passage_tokens
+        self.max_passages = max_passages
+        self.pooling = pooling
+        self.arguments = {**counts, "dropout": dropout, "pooling": pooling, "init": init}
+        self.positions = nn.Embedding(max_passages, dim)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                dim,
+                heads,
+                dim_feedforward=4 * dim,
+                dropout=dropout,
+                activation="gelu",
+                batch_first=True,
+                norm_first=init == "identity",
+            )
+            for _ in range(layers)
+        )
+        nn.init.normal_(self.positions.weight, std=0.02)
+        if init == "identity":
+            self._start_as_identity()
+
+    def _start_as_identity(self) -> None:
+        nn.init.zeros_(self.positions.weight)
+        for layer in self.layers:
+            assert isinstance(layer, nn.TransformerEncoderLayer)
+            for projection in (layer.self_attn.out_proj, layer.linear2):
+                nn.init.zeros_(projection.weight)
+                nn.init.zeros_(projection.bias)
+
+    def forward(self, passages: Tensor, mask: Tensor) -> Tensor:
+        """Vectors of articles.
+
+        Always float32, autocast or not: the head is a thousandth of the work, and an identity has
+        to stay one.
+
+        Args:
+            passages: `[n_articles, n_passages, dim]`; what stands in padding places is ignored.
+            mask: bool `[n_articles, n_passages]`, True where a passage is real; at least one per
+                row.
+
+        Returns:
+            float32 `[n_articles, dim]`.
+        """
+        real = mask.unsqueeze(-1)
+        with torch.autocast(passages.device.type, enabled=False):
+            # Zeros, not whatever padding holds: 0 * NaN would leak out of attention and mean.
+            states = passages.float().masked_fill(~real, 0.0)
+            states = states + self.positions.weight[: states.shape[1]]
+            for layer in self.layers:
+                states = layer(states, src_key_padding_mask=~mask)
+            return self._pooled(states, real)
+
+    def _pooled(self, states: Tensor, real: Tensor) -> Tensor:
+        if self.pooling == "max":
+            return states.masked_fill(~real, float("-inf")).amax(dim=1)
+        return states.masked_fill(~real, 0.0).sum(dim=1) / real.sum(dim=1)
+
+
 @dataclass(frozen=True)
 class TextEncoder:
     """One way from texts to vectors: a tower, how texts are cut, and what joins passages.
@@ -609,16 +693,6 @@ class TextEncoder:
             vectors = self.head(*_padded(vectors, passages.per_text))
         return scaled(vectors, self.similarity)
 
-    def head_change(self, passages: Passages) -> float:
-        """Mean of the head's |out - in| / |in| over some texts; 0 without a head."""
-        if self.head is None or not len(passages):
-            return 0.0
-        with torch.no_grad():
-            budget = TokenBudget.for_device(self.tower.device)
-            vectors = embed_passages(self.tower, passages, budget)
-            change = self.head.relative_change(*_padded(vectors, passages.per_text))
-        return float(change.mean())
-
 
 def checked_segmentation(segmentation: Segmentation | None) -> Segmentation | None:
     """The argument unchanged; loads the word segmenter, so that no question waits for it.
@@ -664,10 +738,6 @@ class EncodingReport:
     n_cut: int = 0
     tokens_cut: int = 0
 
-    def __add__(self, other: EncodingReport) -> EncodingReport:
-        pairs = zip(astuple(self), astuple(other), strict=True)
-        return EncodingReport(*(mine + theirs for mine, theirs in pairs))
-
 
 def encode(
     encoder: TextEncoder,
@@ -691,39 +761,40 @@ def encode(
         float32 `[n, dim]` on the tower's device, and the report.
 
     Raises:
-        TypeError: `texts` is one string, or holds anything but strings.
+        TypeError: `texts` is one string.
         torch.OutOfMemoryError: One passage alone does not fit.
     """
     if isinstance(texts, str):
         raise TypeError("texts is one string. Give a list: encode([text]).")
-    for index, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"texts[{index}] is a {type(text).__name__}, not a string.")
     distinct = list(dict.fromkeys(texts))
     place = {text: index for index, text in enumerate(distinct)}
     source = np.array([place[text] for text in texts], np.int64)
     repeats = np.bincount(source, minlength=len(distinct))
-    report = EncodingReport()
-
-    def done(start: int, passages: Passages) -> None:
-        nonlocal report
-        own = repeats[start : start + len(passages.per_text)]
-        report += _report(passages, own)
-        if progress is not None:
-            progress(int(own.sum()))
-
-    blocks = _tokenized_blocks(encoder, distinct)
-    vectors = _encoded(encoder, blocks, len(distinct), dtype, done)
+    tokens, kept = np.zeros((2, len(distinct)), np.int64)
+    tower = encoder.tower
+    budget = TokenBudget.for_device(tower.device)
+    vectors = torch.empty(len(distinct), tower.dim, device=tower.device)
+    with inference([tower, encoder.head], tower.device, dtype):
+        for start, passages in _tokenized_blocks(encoder, distinct):
+            block = slice(start, start + len(passages.per_text))
+            vectors[block] = encoder.embed(passages, budget)
+            tokens[block], kept[block] = passages.text_tokens, passages.kept_tokens
+            if progress is not None:
+                progress(int(repeats[block].sum()))
+    cut = tokens - kept
+    report = EncodingReport(
+        n_texts=len(texts),
+        n_tokens=int(tokens @ repeats),
+        n_cut=int(repeats[cut > 0].sum()),
+        tokens_cut=int(cut @ repeats),
+    )
     if len(distinct) == len(texts):
         return vectors, report
     return vectors[torch.from_numpy(source).to(vectors.device)], report
 
 
 def encode_tokenized(
-    encoder: TextEncoder,
-    passages: Passages,
-    *,
-    dtype: torch.dtype = torch.float32,
+    encoder: TextEncoder, passages: Passages, *, dtype: torch.dtype = torch.float32
 ) -> Tensor:
     """As `encode`, for tokenised texts: the same vectors, without tokenising again.
 
@@ -738,31 +809,13 @@ def encode_tokenized(
     Raises:
         torch.OutOfMemoryError: One passage alone does not fit.
     """
-    n_texts = len(passages.per_text)
-    size = _texts_a_block(encoder.tower.device)
-    blocks = (
-        (start, passages.take(np.arange(start, min(start + size, n_texts))))
-        for start in range(0, n_texts, size)
-    )
-    return _encoded(encoder, blocks, n_texts, dtype)
-
-
-def _encoded(
-    encoder: TextEncoder,
-    blocks: Iterable[tuple[int, Passages]],
-    n_texts: int,
-    dtype: torch.dtype,
-    done: Callable[[int, Passages], None] | None = None,
-) -> Tensor:
-    """Vectors of blocks of texts, each with the position of its first text."""
-    tower = encoder.tower
-    budget = TokenBudget.for_device(tower.device)
-    vectors = torch.empty(n_texts, tower.dim, dtype=torch.float32, device=tower.device)
+    tower, n_texts = encoder.tower, len(passages.per_text)
+    budget, size = TokenBudget.for_device(tower.device), _texts_a_block(tower.device)
+    vectors = torch.empty(n_texts, tower.dim, device=tower.device)
     with inference([tower, encoder.head], tower.device, dtype):
-        for start, passages in blocks:
-            vectors[start : start + len(passages.per_text)] = encoder.embed(passages, budget)
-            if done is not None:
-                done(start, passages)
+        for start in range(0, n_texts, size):
+            block = np.arange(start, min(start + size, n_texts))
+            vectors[start : start + size] = encoder.embed(passages.take(block), budget)
     return vectors
 
 
@@ -773,25 +826,15 @@ def _texts_a_block(device: torch.device) -> int:
 def _tokenized_blocks(encoder: TextEncoder, texts: Sequence[str]) -> Iterator[tuple[int, Passages]]:
     """Blocks of texts as passages; the next block is tokenised while the caller uses this one."""
     size = _texts_a_block(encoder.tower.device)
-    starts = range(0, len(texts), size)
-    if len(starts) <= 1:
-        if texts:
-            yield 0, encoder.tokenize(texts)
+    blocks = [texts[start : start + size] for start in range(0, len(texts), size)]
+    if len(blocks) == 1:  # one question is not worth a thread
+        yield 0, encoder.tokenize(texts)
         return
     with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as thread:
-        ahead = thread.submit(encoder.tokenize, texts[:size])
-        for start in starts:
-            passages = ahead.result()
-            if start + size < len(texts):
-                ahead = thread.submit(encoder.tokenize, texts[start + size : start + 2 * size])
-            yield start, passages
-
-
-def _report(passages: Passages, repeats: NDArray[np.int64]) -> EncodingReport:
-    cut = (passages.text_tokens - passages.kept_tokens) * repeats
-    return EncodingReport(
-        n_texts=int(repeats.sum()),
-        n_tokens=int((passages.text_tokens * repeats).sum()),
-        n_cut=int(repeats[cut > 0].sum()),
-        tokens_cut=int(cut.sum()),
-    )
+        ahead = [thread.submit(encoder.tokenize, block) for block in blocks[:1]]
+        for number in range(len(blocks)):
+            passages = ahead.pop().result()
+            ahead += [
+                thread.submit(encoder.tokenize, block) for block in blocks[number + 1 : number + 2]
+            ]
+            yield number * size, passages

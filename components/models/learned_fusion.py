@@ -19,12 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat
 
 from components.models.errors import ModelError, parsed_record
-from components.models.folder import (
-    FUSION_PART,
-    MANIFEST_FILE,
-    find_model,
-    read_manifest,
-)
+from components.models.folder import FUSION_PART, find_model, manifest_of
 from components.statutes.article import Article
 from components.statutes.fusion import FUSION_K, rank_scores
 from components.statutes.lexical import trust
@@ -53,8 +48,8 @@ class RankedList(NamedTuple):
     @classmethod
     def of(cls, rows: NDArray[Any], scores: NDArray[Any]) -> RankedList:
         """A list in which every article has a rank of its own."""
-        found = rows.astype(np.int64)
-        return cls(found, scores.astype(np.float32), np.arange(1, len(found) + 1))
+        ranks = np.arange(1, len(rows) + 1)
+        return cls(rows.astype(np.int64), scores.astype(np.float32), ranks)
 
 
 def fused_by_rank(
@@ -117,11 +112,11 @@ class Group(NamedTuple):
     """Which articles stand together.
 
     Attributes:
-        of: Group of each article, from 0, int64 `[n]`.
+        number: Group of each article, from 0, int64 `[n]`.
         size: How many groups there are.
     """
 
-    of: Rows
+    number: Rows
     size: int
 
 
@@ -224,8 +219,8 @@ class LawArrays:
         steps = self.depth[rows] + self.depth[to] + 2 - 2 * shared
         steps[self.law[rows] != self.law[to]] += self._longest_in_law
         steps[rows == to] = 0
-        result: Scores = steps.astype(np.float32)
-        return result
+        distance: Scores = steps.astype(np.float32)
+        return distance
 
     def sequence_distance(self, rows: Rows, to: int) -> Scores:
         """Articles from one to the other in the law; of another law, the number of all articles."""
@@ -345,11 +340,11 @@ def _list_columns(law: LawArrays, found: RankedList, candidates: Rows) -> list[N
         rank_of[candidates],
         own / best if best > 0 else np.full_like(own, np.nan),
         best - own,
-        *(_best(group, rows, scores)[group.of[candidates]] for group in law.groups),
+        *(_best(group, rows, scores)[group.number[candidates]] for group in law.groups),
         np.fmax(neighbours[0], neighbours[1]),
         np.fmax(neighbours[2], neighbours[3]),
         *(
-            _counts(group, rows[:_FIRST])[group.of[candidates]]
+            _counts(group, rows[:_FIRST])[group.number[candidates]]
             for group in (law.groups[0], law.groups[2])
         ),
         law.tree_distance(candidates, first),
@@ -361,12 +356,12 @@ def _best(group: Group, rows: Rows, scores: Scores) -> Scores:
     """Highest score in each group, NaN where the list has none."""
     best = np.full(group.size, np.nan, dtype=np.float32)
     # Of repeated indices NumPy keeps the last value; read from its end, the list's best comes last.
-    best[group.of[rows[::-1]]] = scores[::-1]
+    best[group.number[rows[::-1]]] = scores[::-1]
     return best
 
 
 def _counts(group: Group, rows: Rows) -> NDArray[np.intp]:
-    return np.bincount(group.of[rows], minlength=group.size)
+    return np.bincount(group.number[rows], minlength=group.size)
 
 
 # Boosted trees: LambdaMART (Burges, 2010), which is LightGBM's `lambdarank`
@@ -409,189 +404,6 @@ class Example:
     relevant: NDArray[np.bool_]
 
 
-class BoostedTrees:
-    """Boosted trees that score candidates by the columns of a table.
-
-    Args:
-        booster: The LightGBM model.
-        columns: Names of the table's columns.
-    """
-
-    def __init__(self, booster: Booster, columns: Sequence[str]) -> None:
-        self.columns = list(columns)
-        self._booster = booster
-
-    @classmethod
-    def learn(
-        cls,
-        examples: Sequence[Example],
-        columns: Sequence[str],
-        *,
-        seed: int = 0,
-    ) -> BoostedTrees:
-        """Learn from questions; the same ones and the same seed give the same trees.
-
-        A random sixth of the questions is held out, and learning stops when their nDCG@10 no longer
-        rises. The trees are small if there are fewer than `FEW_QUESTIONS` questions.
-
-        Questions without a candidate that answers them are left out.
-
-        Args:
-            examples: At least two with a candidate that answers.
-            columns: Names of the columns of their tables.
-            seed: Of what is drawn.
-
-        Raises:
-            ModelError: Fewer than two questions have a candidate that answers; or LightGBM cannot
-                be loaded.
-        """
-        lightgbm = _load_lightgbm()
-        useful = [each for each in examples if each.relevant.any()]
-        if len(useful) < 2:
-            raise ModelError(
-                f"Questions with a candidate that answers them: {len(useful)}. Learning needs at "
-                "least 2. Give more questions."
-            )
-        order = np.random.default_rng(seed).permutation(len(useful)).tolist()
-        n_stopping = max(1, len(useful) // _VALIDATION)
-
-        def dataset(places: Sequence[int], reference: Any = None) -> Any:
-            chosen = [useful[place] for place in sorted(places)]
-            return lightgbm.Dataset(
-                np.concatenate([each.table for each in chosen]),
-                label=np.concatenate([each.relevant for each in chosen]).astype(np.float32),
-                group=[len(each.relevant) for each in chosen],
-                feature_name=list(columns),
-                reference=reference,
-                params={"verbosity": -1},
-            )
-
-        parameters = {**_PARAMETERS, "seed": seed}
-        if len(useful) < FEW_QUESTIONS:
-            parameters["num_leaves"] = _LEAVES_OF_FEW
-        learnt = dataset(order[n_stopping:])
-        booster = lightgbm.train(
-            parameters,
-            learnt,
-            _MOST_ROUNDS,
-            valid_sets=[dataset(order[:n_stopping], learnt)],
-            callbacks=[lightgbm.early_stopping(_PATIENCE, verbose=False)],
-        )
-        # Read back from its text: what is measured now is what will be loaded.
-        text = booster.model_to_string(num_iteration=booster.best_iteration)
-        return cls(lightgbm.Booster(model_str=text), columns)
-
-    def scores(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The score of each candidate, float64 `[n]`: higher is better, within one question."""
-        # A question's table is too small for a second thread to pay.
-        return np.asarray(self._booster.predict(table, num_threads=1), dtype=np.float64)
-
-    def importance(self) -> dict[str, float]:
-        """Share of all gain that each column brought, highest first."""
-        gains = self._booster.feature_importance("gain")
-        shares = (gains / max(gains.sum(), 1e-12)).tolist()
-        by_name = dict(zip(self.columns, shares, strict=True))
-        return dict(sorted(by_name.items(), key=lambda item: -item[1]))
-
-    def save(self, path: Path) -> str:
-        """Write the trees as text; returns its sha256."""
-        text = self._booster.model_to_string().encode()
-        path.write_bytes(text)
-        return hashlib.sha256(text).hexdigest()
-
-    @classmethod
-    def load(cls, path: Path, columns: Sequence[str], sha256: str) -> BoostedTrees:
-        """Read what `save` wrote.
-
-        Args:
-            path: The file.
-            columns: Names of the columns that it must have.
-            sha256: What `save` returned.
-
-        Raises:
-            ModelError: The file is missing, broken, changed or of other columns; or LightGBM cannot
-                be loaded.
-        """
-        repair = "Copy the model folder again, or learn this part again."
-        try:
-            text = path.read_bytes()
-        except OSError as error:
-            raise ModelError(f"{path}: cannot be read ({error}). {repair}") from error
-        # What a copy damaged is refused here, before anything reads it.
-        if hashlib.sha256(text).hexdigest() != sha256:
-            raise ModelError(f"{path}: is not what was saved (digest differs). {repair}")
-        lightgbm = _load_lightgbm()
-        try:
-            written = text.decode()
-            _check_trees(written, len(columns))
-            booster = lightgbm.Booster(model_str=written)
-        except (lightgbm.basic.LightGBMError, KeyError, ValueError) as error:
-            raise ModelError(f"{path}: is not a booster ({error}). {repair}") from error
-        if booster.feature_name() != list(columns):
-            raise ModelError(f"{path}: its columns are not the expected ones. {repair}")
-        return cls(booster, columns)
-
-
-def _check_trees(text: str, n_features: int) -> None:
-    """Refuse trees that LightGBM, which trusts what it reads, would follow in a circle or too far.
-
-    Raises:
-        KeyError, ValueError: the text does not describe such trees.
-    """
-    header, _, _ = text.partition("\n\n")
-    sizes = dict(line.split("=", 1) for line in header.splitlines() if "=" in line)["tree_sizes"]
-    start = len(header) + 2
-    blocks = []
-    for number, size in enumerate(map(int, sizes.split())):
-        blocks.append(text[start : start + size])
-        if size < 1 or not blocks[-1].startswith(f"Tree={number}\n"):
-            raise ValueError(f"the length of tree {number} does not match tree_sizes")
-        start += size
-    if not text.startswith("end of trees", start):
-        raise ValueError("the trees do not end where tree_sizes says")
-    for block in blocks:
-        fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        n_leaves = int(fields["num_leaves"])
-        if n_leaves < 1 or int(fields["num_cat"]):
-            raise ValueError("a tree has no leaf, or splits by category")
-        if n_leaves == 1:
-            continue
-        # A node's children come after it; -1 - n stands for the n-th leaf.
-        for side in ("left_child", "right_child"):
-            children = [int(each) for each in fields[side].split()]
-            if len(children) != n_leaves - 1 or not all(
-                node < child < n_leaves - 1 or -n_leaves <= child < 0
-                for node, child in enumerate(children)
-            ):
-                raise ValueError(f"the nodes of a tree do not fit together ({side})")
-        columns = [int(each) for each in fields["split_feature"].split()]
-        counts = [len(fields[each].split()) for each in ("threshold", "leaf_value")]
-        if len(columns) != n_leaves - 1 or counts != [n_leaves - 1, n_leaves]:
-            raise ValueError("a tree has too few or too many numbers")
-        if not all(0 <= column < n_features for column in columns):
-            raise ValueError("a tree reads a column that is not there")
-
-
-def _load_lightgbm() -> Any:
-    """LightGBM, imported when it is first needed.
-
-    Raises:
-        ModelError: It cannot be loaded; names the package to install.
-    """
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise ModelError("boosted trees need LightGBM: pip install lightgbm.") from error
-    except OSError as error:
-        raise ModelError(
-            f"LightGBM cannot be loaded ({error}). Install OpenMP's library: apt install libgomp1 "
-            "(Debian, Ubuntu), dnf install libgomp (Fedora), brew install libomp (macOS)."
-        ) from error
-    return lightgbm
-
-
-# The ranker
-
 CANDIDATES = 200
 """How many of the articles that rank fusion puts first are ranked again."""
 
@@ -624,16 +436,16 @@ class FusionRecord:
 
 
 class LearnedFusion:
-    """A ranker over the candidates of several lists.
+    """A ranker over the candidates of several lists: boosted trees over `features`.
 
     Args:
-        trees: Over the columns of `feature_names(lists)`.
+        booster: The LightGBM model, over the columns of `feature_names(weights)`.
         weights: Of the lists, in the order of the columns, in the rank fusion that chooses the
             candidates.
     """
 
-    def __init__(self, trees: BoostedTrees, weights: Mapping[str, float]) -> None:
-        self.trees = trees
+    def __init__(self, booster: Booster, weights: Mapping[str, float]) -> None:
+        self._booster = booster
         self.weights = dict(weights)
         self.lists = tuple(weights)
 
@@ -641,7 +453,12 @@ class LearnedFusion:
     def learn(
         cls, examples: Sequence[Example], weights: Mapping[str, float], *, seed: int = 0
     ) -> LearnedFusion:
-        """Learn from questions, as `BoostedTrees.learn`.
+        """Learn from questions; the same ones and the same seed give the same trees.
+
+        A random sixth of the questions is held out, and learning stops when their nDCG@10 no longer
+        rises. The trees are small if there are fewer than `FEW_QUESTIONS` questions.
+
+        Questions without a candidate that answers them are left out.
 
         Args:
             examples: At least two with a candidate that answers, each with the table that
@@ -650,9 +467,49 @@ class LearnedFusion:
             seed: Of what is drawn.
 
         Raises:
-            ModelError: As `BoostedTrees.learn`.
+            ModelError: Fewer than two questions have a candidate that answers; or LightGBM cannot
+                be loaded.
         """
-        return cls(BoostedTrees.learn(examples, feature_names(tuple(weights)), seed=seed), weights)
+        lightgbm = _load_lightgbm()
+        useful = [each for each in examples if each.relevant.any()]
+        if len(useful) < 2:
+            raise ModelError(
+                f"Questions with a candidate that answers them: {len(useful)}. Learning needs at "
+                "least 2. Give more questions."
+            )
+        order = np.random.default_rng(seed).permutation(len(useful)).tolist()
+        n_stopping = max(1, len(useful) // _VALIDATION)
+
+        def dataset(places: Sequence[int], reference: Any = None) -> Any:
+            chosen = [useful[place] for place in sorted(places)]
+            return lightgbm.Dataset(
+                np.concatenate([each.table for each in chosen]),
+                label=np.concatenate([each.relevant for each in chosen]).astype(np.float32),
+                group=[len(each.relevant) for each in chosen],
+                feature_name=feature_names(tuple(weights)),
+                reference=reference,
+                params={"verbosity": -1},
+            )
+
+        parameters = {**_PARAMETERS, "seed": seed}
+        if len(useful) < FEW_QUESTIONS:
+            parameters["num_leaves"] = _LEAVES_OF_FEW
+        learnt = dataset(order[n_stopping:])
+        booster = lightgbm.train(
+            parameters,
+            learnt,
+            _MOST_ROUNDS,
+            valid_sets=[dataset(order[:n_stopping], learnt)],
+            callbacks=[lightgbm.early_stopping(_PATIENCE, verbose=False)],
+        )
+        # Read back from its text: what is measured now is what will be loaded.
+        text = booster.model_to_string(num_iteration=booster.best_iteration)
+        return cls(lightgbm.Booster(model_str=text), weights)
+
+    def scores(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The score of each candidate, float64 `[n]`: higher is better, within one question."""
+        # A question's table is too small for a second thread to pay.
+        return np.asarray(self._booster.predict(table, num_threads=1), dtype=np.float64)
 
     def ranked(
         self,
@@ -680,8 +537,7 @@ class LearnedFusion:
         if not len(first):
             return first, np.empty(0)
         own = {name: lists[name] for name in self.lists}
-        table = features(law, own, first, question=question, coverage=coverage)
-        scores = self.trees.scores(table)
+        scores = self.scores(features(law, own, first, question=question, coverage=coverage))
         order = np.argsort(-scores, kind="stable")
         return first[order], scores[order]
 
@@ -692,8 +548,11 @@ class LearnedFusion:
             folder: Where to.
             model: Digest of the bi-encoder whose vectors were searched.
         """
-        digest = self.trees.save(folder / _BOOSTER_FILE)
-        record = FusionRecord(self.lists, tuple(self.trees.columns), self.weights, model, digest)
+        text = self._booster.model_to_string().encode()
+        (folder / _BOOSTER_FILE).write_bytes(text)
+        columns = tuple(feature_names(self.lists))
+        digest = hashlib.sha256(text).hexdigest()
+        record = FusionRecord(self.lists, columns, self.weights, model, digest)
         written = json.dumps({"format": _FORMAT, **asdict(record)}, indent=2) + "\n"
         (folder / _RECORD_FILE).write_text(written, encoding="utf-8")
 
@@ -711,29 +570,92 @@ class LearnedFusion:
                 features, from a list that there is not, or over another model; or LightGBM cannot
                 be loaded.
         """
-        repair = "Learn the fusion again: python -m training.fusion."
+        lightgbm = _load_lightgbm()
         place = folder / _RECORD_FILE
         try:
             record = parsed_record(FusionRecord, place.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ModelError(f"{place}: cannot be read ({error}). {repair}") from error
-        if missing := [name for name in record.lists if name not in lists]:
+            if missing := [name for name in record.lists if name not in lists]:
+                raise ValueError(f"field 'lists' names {missing[0]!r}, which is not searched here")
+            known = feature_names(record.lists)
+            if list(record.features) != known:
+                wrong = min(set(record.features) ^ set(known), default="another order")
+                raise ValueError(f"field 'features' differs from ours ({wrong})")
+            if missing := [name for name in record.lists if name not in record.weights]:
+                raise ValueError(f"field 'weights' lacks {missing[0]!r}")
+            if record.model != model:
+                raise ValueError("field 'model': the fusion was learnt over another model")
+            place = folder / _BOOSTER_FILE
+            content = place.read_bytes()
+            # What a copy damaged is refused here, before anything reads it.
+            if hashlib.sha256(content).hexdigest() != record.booster_sha256:
+                raise ValueError("is not what was saved (digest differs)")
+            _check_trees(content.decode(), len(known))
+            booster = lightgbm.Booster(model_str=content.decode())
+            if booster.feature_name() != known:
+                raise ValueError("its columns are not the expected ones")
+        except (OSError, KeyError, ValueError, lightgbm.basic.LightGBMError) as error:
             raise ModelError(
-                f"{place}: field 'lists' names {missing[0]!r}, and the lists here are "
-                f"{', '.join(lists)}. {repair}"
-            )
-        if list(record.features) != (known := feature_names(record.lists)):
-            wrong = next(iter(set(record.features) ^ set(known)), "another order")
-            raise ModelError(f"{place}: field 'features' differs from ours ({wrong}). {repair}")
-        if missing := [name for name in record.lists if name not in record.weights]:
-            raise ModelError(f"{place}: field 'weights' lacks {missing[0]!r}. {repair}")
-        if record.model != model:
-            raise ModelError(
-                f"{place}: field 'model' is {record.model[:12]}, and the vectors are of "
-                f"{model[:12]}: the fusion was learnt over another model. {repair}"
-            )
-        trees = BoostedTrees.load(folder / _BOOSTER_FILE, known, record.booster_sha256)
-        return cls(trees, {name: record.weights[name] for name in record.lists})
+                f"{place}: cannot be used ({error}). Learn the fusion again (training.fusion)."
+            ) from error
+        return cls(booster, {name: record.weights[name] for name in record.lists})
+
+
+def _check_trees(text: str, n_features: int) -> None:
+    """Refuse trees that LightGBM, which trusts what it reads, would follow in a circle or too far.
+
+    Raises:
+        KeyError, ValueError: the text does not describe such trees.
+    """
+    header, _, _ = text.partition("\n\n")
+    start = len(header) + 2
+    blocks = []
+    for number, size in enumerate(map(int, _fields_of(header)["tree_sizes"].split())):
+        blocks.append(text[start : start + size])
+        if size < 1 or not blocks[-1].startswith(f"Tree={number}\n"):
+            raise ValueError(f"the length of tree {number} does not match tree_sizes")
+        start += size
+    if not text.startswith("end of trees", start):
+        raise ValueError("the trees do not end where tree_sizes says")
+    for fields in map(_fields_of, blocks):
+        n_leaves = int(fields["num_leaves"])
+        if n_leaves < 1 or int(fields["num_cat"]):
+            raise ValueError("a tree has no leaf, or splits by category")
+        if n_leaves == 1:
+            continue
+        # A node's children come after it; -1 - n stands for the n-th leaf.
+        for side in ("left_child", "right_child"):
+            children = [int(child) for child in fields[side].split()]
+            if len(children) != n_leaves - 1 or not all(
+                node < child < n_leaves - 1 or -n_leaves <= child < 0
+                for node, child in enumerate(children)
+            ):
+                raise ValueError(f"the nodes of a tree do not fit together ({side})")
+        columns = [int(column) for column in fields["split_feature"].split()]
+        counts = [len(fields[name].split()) for name in ("threshold", "leaf_value")]
+        if len(columns) != n_leaves - 1 or counts != [n_leaves - 1, n_leaves]:
+            raise ValueError("a tree has too few or too many numbers")
+        if not all(0 <= column < n_features for column in columns):
+            raise ValueError("a tree reads a column that is not there")
+
+
+def _fields_of(block: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+
+
+def _load_lightgbm() -> Any:
+    """LightGBM, imported when it is first needed.
+
+    Raises:
+        ModelError: It cannot be loaded; names the packages to install.
+    """
+    try:
+        import lightgbm
+    except (ImportError, OSError) as error:
+        raise ModelError(
+            f"boosted trees need LightGBM ({error}): pip install lightgbm, and OpenMP's library "
+            "(Debian: apt install libgomp1, Fedora: libgomp, macOS: brew install libomp)."
+        ) from error
+    return lightgbm
 
 
 def learned_fusion_of(
@@ -750,9 +672,7 @@ def learned_fusion_of(
         ModelError: The model cannot be found, or it or its fusion is broken or does not fit.
     """
     folder = find_model(name_or_path)
-    if not (folder / MANIFEST_FILE).exists():
-        return None
-    manifest = read_manifest(folder)
-    if FUSION_PART not in manifest.parts:
+    manifest = manifest_of(folder)
+    if manifest is None or FUSION_PART not in manifest.parts:
         return None
     return LearnedFusion.load(folder / FUSION_PART, lists=lists, model=model)

@@ -26,10 +26,7 @@ class RowMask:
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
         self._keys = keys
-        self._last: tuple[NDArray[np.int64] | None, NDArray[np.bool_]] = (
-            None,
-            np.ones(len(keys), dtype=np.bool_),
-        )
+        self._last = np.empty(0, np.int64), np.zeros(len(keys), np.bool_)
 
     def of(self, allowed: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
         """Bool `[n]`: the rows whose keys are allowed; None where all are."""

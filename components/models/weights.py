@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -17,7 +17,6 @@ from torch import nn
 from components.models.errors import ModelError
 
 if TYPE_CHECKING:
-    from sentence_transformers.base.modules import Transformer
     from transformers import PreTrainedModel
 
 CONFIG_FILE = "config.json"
@@ -59,12 +58,11 @@ class SavedModule(nn.Module):
             module.load_state_dict(load_file(folder / WEIGHTS_FILE))
             check_finite(module)
         except ModelError as error:
-            message = f"{folder}: the {cls.description} cannot be read: {error}"
-            raise ModelError(message) from error
+            raise ModelError(f"{folder}: the {cls.description} cannot be read: {error}") from error
         except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
             reason = " ".join(str(error).split())  # torch lists what does not fit line by line
             raise ModelError(
-                f"{folder}: the {cls.description} cannot be read ({reason}). Copy the model again."
+                f"{folder}: the {cls.description} cannot be read: {reason}. Copy the model again."
             ) from error
         return module.eval()
 
@@ -90,16 +88,13 @@ def check_arguments(
         if value < 1:
             raise ModelError(f"{module}.{name} is {value}; it must be at least 1.")
     if counts["dim"] % counts["heads"]:
-        raise ModelError(
-            f"{module}.heads is {counts['heads']}; it must divide the width {counts['dim']}."
-        )
+        raise ModelError(f"{module}.heads is {counts['heads']}; it must divide {counts['dim']}.")
     if not 0 <= dropout < 1:
         raise ModelError(f"{module}.dropout is {dropout}; it must lie in [0, 1).")
     for name, (choice, known) in choices.items():
         if choice not in known:
-            raise ModelError(
-                f"{module}.{name} is {choice!r}; it must be one of {', '.join(known)}."
-            )
+            listed = ", ".join(known)
+            raise ModelError(f"{module}.{name} is {choice!r}; it must be one of {listed}.")
 
 
 def check_finite(module: nn.Module) -> None:
@@ -110,12 +105,9 @@ def check_finite(module: nn.Module) -> None:
     """
     for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
         # The extremes show NaN and infinity without a second tensor: embeddings are large.
-        if not tensor.is_floating_point() or not tensor.numel():
-            continue
-        if not all(map(torch.isfinite, torch.aminmax(tensor))):
-            raise ModelError(
-                f"its weights {name!r} hold NaN or infinity. Use an earlier copy, or train again."
-            )
+        numbers = tensor.is_floating_point() and tensor.numel() > 0
+        if numbers and not all(map(torch.isfinite, torch.aminmax(tensor))):
+            raise ModelError(f"its weights {name!r} hold NaN or infinity. Use an earlier copy.")
 
 
 def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = False) -> None:
@@ -135,33 +127,16 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
     Raises:
         ModelError: Says how many weights are at fault and names the first.
     """
-    paths = [""]
+    # Imported here: it takes seconds, which a command that only reads its settings should not pay.
+    from sentence_transformers.base.modules import Transformer
+
+    reader = encoder[0]
+    if not isinstance(reader, Transformer):
+        return  # which is refused for what it is
+    part = folder
     if (folder / "modules.json").exists():
         modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        paths = [each["path"] for each in modules]
-    for module, path in zip(encoder, paths, strict=False):  # a CrossEncoder takes the first alone
-        for reader, part in _readers(module, folder / path):
-            _check_reader(reader, part, fresh_head)
-
-
-def _readers(module: nn.Module, part: Path) -> Iterator[tuple[Transformer, Path]]:
-    """The Transformers in a module, each with the folder that it was opened from."""
-    # Imported here: it takes seconds, which a command that only reads its settings should not pay.
-    from sentence_transformers.base.modules import Router, Transformer
-
-    if isinstance(module, Router):
-        path = part / "router_config.json"
-        path = path if path.exists() else part / "config.json"  # as older versions saved it
-        config = json.loads(path.read_text(encoding="utf-8"))
-        for route, names in config["structure"].items():
-            steps = cast(nn.Sequential, module.sub_modules[route])
-            for each, name in zip(steps, names, strict=True):
-                yield from _readers(each, part / name)
-    elif isinstance(module, Transformer):
-        yield module, part
-
-
-def _check_reader(reader: Transformer, part: Path, fresh_head: bool) -> None:
+        part = folder / modules[0]["path"]
     model = reader.model
     # Opened a second time, because sentence-transformers does not pass the report on: without its
     # weights, of which names and shapes are enough, and without the random numbers that would
@@ -193,7 +168,16 @@ def _check_reader(reader: Transformer, part: Path, fresh_head: bool) -> None:
             pooler_is_read = False  # it is trained along with the head
     if not pooler_is_read:
         missing = _without_pooler(missing)
-    _refuse(missing, unexpected, report["mismatched_keys"], model)
+    faults = []
+    if missing:
+        first = next(name for name in model.state_dict() if name in missing)
+        faults.append(f"{len(missing)} of its weights are missing from its files (first {first!r})")
+    if unexpected:
+        faults.append(f"{len(unexpected)} in its files are not its own (first {min(unexpected)!r})")
+    if mismatched := report["mismatched_keys"]:
+        faults.append(f"{min(mismatched)[0]!r} has another shape than its configuration says")
+    if faults:
+        raise ModelError(f"{'; '.join(faults)}. Copy the model again.")
 
 
 def _empty_weights(part: Path) -> dict[str, torch.Tensor]:
@@ -223,31 +207,6 @@ def _of_base_model(names: Collection[str], model: PreTrainedModel) -> set[str]:
 
 def _without_pooler(names: Collection[str]) -> set[str]:
     return {name for name in names if "pooler" not in name.split(".")}
-
-
-def _refuse(
-    missing: Collection[str],
-    unexpected: Collection[str],
-    mismatched: Collection[tuple[str, Any, Any]],
-    model: PreTrainedModel,
-) -> None:
-    faults = []
-    if missing:
-        first = next(name for name in model.state_dict() if name in missing)
-        faults.append(f"{len(missing)} of its weights are missing from its files (first {first!r})")
-    if unexpected:
-        first = min(unexpected)
-        faults.append(f"{len(unexpected)} in its files are not its own (first {first!r})")
-    if mismatched:
-        name, found, expected = min(mismatched)
-        faults.append(
-            f"{len(mismatched)} have another shape than its configuration says (first {name!r}: "
-            f"{list(found)}, not {list(expected)})"
-        )
-    if faults:
-        raise ModelError(
-            f"{'; '.join(faults)}. Copy the model again, or save it again with save_pretrained."
-        )
 
 
 # How sentence-transformers opens a folder: nothing is fetched, no foreign code runs.
@@ -281,14 +240,10 @@ def check_weight_files(folder: Path) -> None:
         for name in _files_named_in(index):
             if not name.endswith(".safetensors") or name != Path(name).name:
                 raise ModelError(
-                    f"{index}: names the file {name!r:.80}; weights are *.safetensors files next "
-                    "to it. Give a copy of the model with those."
+                    f"{index}: names the file {name!r:.80}, not a *.safetensors file next to it."
                 )
     if not any(folder.rglob("*.safetensors")):
-        raise ModelError(
-            f"{folder}: holds no weights (model.safetensors). Give a complete Hugging Face, "
-            "sentence-transformers or Lexarbor model folder."
-        )
+        raise ModelError(f"{folder}: holds no weights (model.safetensors). Copy the model again.")
 
 
 def _files_named_in(index: Path) -> set[str]:
@@ -315,22 +270,12 @@ def opening(folder: Path, what: str) -> Iterator[None]:
             yield
     except ModelError as error:
         raise ModelError(f"{folder}: {error}") from error
-    except (
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        ImportError,
-        RuntimeError,
-        SafetensorError,
-    ) as error:
+    except Exception as error:  # each of the libraries below raises errors of its own
         # The second line of torch's errors names the first weight that does not fit.
         lines = (str(error).strip() or type(error).__name__).splitlines()[:2]
         reason = " ".join(line.strip() for line in lines)
         raise ModelError(
-            f"{folder}: cannot be opened as a {what}: {reason} "
-            "Give a complete Hugging Face, sentence-transformers or Lexarbor model folder."
+            f"{folder}: cannot be opened as a {what}: {reason} Copy the model again."
         ) from error
 
 

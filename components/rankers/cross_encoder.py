@@ -97,37 +97,14 @@ def candidates_of(
 def unranked(document: Document) -> Document:
     """A document without metadata that an earlier ranker, or another question, left in it."""
     meta = {key: each for key, each in document.meta.items() if key not in _WRITTEN}
-    ranks = ranks_of(meta)
-    if "reranker" in ranks:
-        del ranks["reranker"]
-        meta["ranks"] = ranks
-        if not ranks:
-            del meta["ranks"]
+    if "reranker" in (ranks := ranks_of(meta)):
+        others = {stage: rank for stage, rank in ranks.items() if stage != "reranker"}
+        meta.pop("ranks")
+        meta |= {"ranks": others} if others else {}
     return document if meta == document.meta else replace(document, meta=meta)
 
 
 # Pace: which candidates can be ranked in the time that is left.
-
-
-def work_of(
-    ranker: CrossEncoderRanker, chooser: PassageChooser | None, question: str, text: str
-) -> int:
-    """Characters that the models have to read for one candidate.
-
-    Args:
-        ranker: Cuts the text, and caches the cuts.
-        chooser: Knows which passages it has encoded already.
-        question: In plain words.
-        text: The candidate's.
-    """
-    spans = ranker.passages(text)
-    most = ranker.settings.passages
-    # Which will be chosen is not known yet: assume the longest.
-    lengths = sorted((end - start for start, end in spans), reverse=True)[:most]
-    encoded = 0
-    if chooser is not None and len(spans) > most:
-        encoded = chooser.unread([text[start:end] for start, end in spans])
-    return encoded + sum(lengths) + len(question) * len(lengths)
 
 
 # A new portion counts twice as much as all earlier work of the same size.
@@ -136,16 +113,8 @@ _KEPT = 0.5
 _A_PORTION = 0.5
 
 
-class Portion(NamedTuple):
-    """Candidates that are ranked together.
-
-    Attributes:
-        places: Their positions, ascending.
-        work: The characters to read for all of them.
-    """
-
-    places: list[int]
-    work: int
+Portion = tuple[list[int], int]
+"""Places of candidates that are ranked together, ascending, and the characters to read for them."""
 
 
 class Pace:
@@ -178,7 +147,7 @@ class Pace:
         """
         if seconds is None:
             if n:
-                yield Portion(list(range(n)), sum(work_of(place) for place in range(n)))
+                yield list(range(n)), sum(map(work_of, range(n)))
             return
         end = time.perf_counter() + seconds
         left_out: list[Portion] = []
@@ -192,16 +161,16 @@ class Pace:
                 if places and not self._fits(total + work, room):
                     break
                 if self._work and not self._fits(work, room):
-                    left_out.append(Portion([place], work))
+                    left_out.append(([place], work))
                 else:
                     places.append(place)
                     total += work
                 place += 1
             if places:
                 n_ranked += len(places)
-                yield Portion(places, total)
+                yield places, total
         if left_out and not n_ranked:
-            yield min(left_out, key=lambda portion: portion.work)
+            yield min(left_out, key=lambda portion: portion[1])
 
     def took(self, work: int, seconds: float) -> None:
         """Learn from a portion."""
@@ -236,9 +205,7 @@ def load_ranker(
     """
     if model is None:
         raise ModelError(
-            "StatuteRanker.model is null. Name a model folder with a ranker or a "
-            "sentence-transformers cross-encoder, as StatuteRanker(model=...); load_pipeline fills "
-            "in the model that its store was indexed with."
+            "StatuteRanker.model is null. Name a folder with a ranker or a cross-encoder."
         )
     place = device.to_torch_str() if device else None
     ranker = shared_ranker(model, place, dtype)
@@ -288,29 +255,36 @@ def score_in_time(
     Returns:
         Those with a finite logit; others are left out with a warning.
     """
+    most = ranker.settings.passages
 
-    def work(place: int) -> int:
-        return work_of(ranker, chooser, question, candidates[place].text)
+    def work_of(place: int) -> int:
+        """Characters that the models have to read for one candidate."""
+        text = candidates[place].text
+        spans = ranker.passages(text)
+        # Which will be chosen is not known yet: assume the longest.
+        lengths = sorted((end - start for start, end in spans), reverse=True)[:most]
+        encoded = 0
+        if chooser is not None and len(spans) > most:
+            encoded = chooser.unread([text[start:end] for start, end in spans])
+        return encoded + sum(lengths) + len(question) * len(lengths)
 
     scored: dict[int, Scored] = {}
-    for portion in pace.portions(len(candidates), work, seconds):
-        part = [candidates[place] for place in portion.places]
+    for places, work in pace.portions(len(candidates), work_of, seconds):
+        part = [candidates[place] for place in places]
         texts = [each.text for each in part]
         started = time.perf_counter()
         passages = ranker.chosen_passages(question, texts, chooser)
         scores = ranker.score_articles(question, texts, passages)
-        pace.took(portion.work, time.perf_counter() - started)
+        pace.took(work, time.perf_counter() - started)
         given = zip(part, scores.logits.tolist(), scores.best, scores.read, strict=True)
-        scored |= zip(portion.places, (Scored(*each) for each in given), strict=True)
+        scored |= zip(places, (Scored(*each) for each in given), strict=True)
     found = [scored[place] for place in sorted(scored)]
     finite = [scored for scored in found if math.isfinite(scored.logit)]
     if len(finite) < len(found):
         logger.warning(
-            "{model} gave {count} of {all} candidates a score that is not finite; they come "
-            "after the others.",
+            "{model} gave {count} candidates a score that is not finite; they come last.",
             model=ranker.name,
             count=len(found) - len(finite),
-            all=len(found),
         )
     return finite
 
@@ -392,20 +366,11 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         _check_limits(score_threshold, time_budget_ms)
         check_count("StatuteRanker.candidates", candidates, 1)
         if not isinstance(fuse_with_first_stage, bool | None):
-            raise ValueError(
-                "StatuteRanker.fuse_with_first_stage must be true, false or null, got "
-                f"{fuse_with_first_stage!r}."
-            )
+            raise ValueError("StatuteRanker.fuse_with_first_stage must be true, false or null.")
         # A text would be read letter by letter.
-        if not (
-            meta_fields is None
-            or (
-                isinstance(meta_fields, list) and all(isinstance(name, str) for name in meta_fields)
-            )
-        ):
-            raise ValueError(
-                f"StatuteRanker.meta_fields must be a list of names, got {meta_fields!r}."
-            )
+        fields = [] if meta_fields is None else meta_fields
+        if not isinstance(fields, list) or not all(isinstance(name, str) for name in fields):
+            raise ValueError("StatuteRanker.meta_fields must be a list of names.")
 
     def warm_up(self) -> None:
         """Load the models, once.
@@ -463,17 +428,15 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         candidates = candidates_of(others[: self.candidates], ranker.text_rule, self.meta_fields)
         seconds = None if budget is None else budget / 1000
         scored = score_in_time(ranker, chooser, self._pace, question, candidates, seconds)
-        found = [
-            replace(listed.get(id_, document), score=1.0, embedding=None)
-            for id_, document in above.items()
-        ]
         in_order = self._in_order(scored)
-        found += in_order
-        read = {document.id for document in found}
-        found += [
-            replace(document, score=0.0, embedding=None)
-            for document in others
-            if document.id not in read
+        read = above.keys() | {each.id for each in in_order}
+        found = [
+            *(
+                replace(listed.get(id_, document), score=1.0, embedding=None)
+                for id_, document in above.items()
+            ),
+            *in_order,
+            *(replace(each, score=0.0, embedding=None) for each in others if each.id not in read),
         ]
         if least is not None:
             found = [each for each in found if each.id in above or (each.score or 0.0) >= least]
@@ -488,19 +451,13 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         logits = [each.logit for each in scored]
         scores = torch.sigmoid(torch.tensor(logits)).tolist()
         ranks = np.argsort(rank_candidates(logits)) + 1
-        weight = None
-        if self.fuse_with_first_stage is not False:
-            weight = ranker.settings.fusion_weight
+        weight = None if self.fuse_with_first_stage is False else ranker.settings.fusion_weight
         places = [each.candidate.place for each in scored]
         found = []
         for row in rank_candidates(logits, weight, places).tolist():
             candidate, _, passage, read = scored[row]
-            meta = candidate.document.meta
-            meta = {
-                **meta,
-                "ranks": {**ranks_of(meta), "reranker": int(ranks[row])},
-                "passage": candidate.in_content(passage),
-            }
+            meta = {**candidate.document.meta, "passage": candidate.in_content(passage)}
+            meta["ranks"] = {**ranks_of(meta), "reranker": int(ranks[row])}
             if not candidate.is_whole(read):
                 meta["passages_read"] = [candidate.in_content(each) for each in read]
             found.append(replace(candidate.document, meta=meta, score=scores[row], embedding=None))
@@ -512,8 +469,7 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
             if self.fuse_with_first_stage and models[0].settings.fusion_weight is None:
                 raise ModelError(
                     f"StatuteRanker.fuse_with_first_stage is true, and {self.model} has no weight "
-                    "for it: training (python -m training.ranker) chooses it on dev questions. Set "
-                    "it to false, or train with questions of the split dev."
+                    "for it. Set it to false, or train with questions of the split dev."
                 )
             self._models = models
         return self._models

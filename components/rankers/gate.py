@@ -24,11 +24,6 @@ Unanswerable = Literal["marked", "taken out", "both"]
 _FORMAT = "1"
 
 
-def _checked_day(text: str) -> str:
-    date.fromisoformat(text)
-    return text
-
-
 _Text = Annotated[str, Field(min_length=1)]
 _Count = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -82,7 +77,7 @@ class AnswerThreshold:
     nothing_precision: _Share
     nothing_recall: _Share
     auc: _Share
-    date: Annotated[str, AfterValidator(_checked_day)]
+    date: Annotated[str, AfterValidator(lambda day: date.fromisoformat(day).isoformat())]
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain values."""
@@ -121,29 +116,24 @@ def load_threshold(
     kept = store.load_blob(_name(stage, model_digest))
     if kept is None:
         return None
-    version, content = kept
-    again = "Choose it again with python -m pipelines.calibrate."
+    threshold: AnswerThreshold | None = None
+    fault = ""
     try:
-        if version != _FORMAT:
-            raise ValueError(f"its format is {version!r}, and {_FORMAT!r} is read here.")
-        threshold = AnswerThreshold(**json.loads(content))
-        if (threshold.stage, threshold.model_digest) != (stage, model_digest):
-            raise ValueError("it is that of another stage or model.")
+        threshold = AnswerThreshold(**json.loads(kept[1]))
     except (TypeError, ValueError, RecursionError) as error:
+        fault = f"cannot be read ({error})"
+    else:
+        if (kept[0], threshold.stage, threshold.model_digest) != (_FORMAT, stage, model_digest):
+            threshold, fault = None, "is of another format, stage or model"
+        elif threshold.corpus_sha256 != store.publisher.recorded_corpus():
+            fault = f"was chosen on {threshold.date}, and the law has changed since"
+    if fault:
         logger.warning(
-            "{store}: the threshold of the stage {stage} cannot be used: {error} " + again,
+            "{store}: the threshold of the stage {stage} {fault}. Choose it again with "
+            "python -m pipelines.calibrate.",
             store=store.path,
             stage=stage,
-            error=str(error),
-        )
-        return None
-    if threshold.corpus_sha256 != store.publisher.recorded_corpus():
-        logger.warning(
-            "{store}: its law has changed since the threshold of the stage {stage} was chosen, on "
-            "{date}. " + again,
-            store=store.path,
-            stage=stage,
-            date=threshold.date,
+            fault=fault,
         )
     return threshold
 
@@ -217,20 +207,21 @@ class AnswerabilityGate(StatuteComponent):
             `threshold`, whether it was `enough`, and `unread`, how many candidates were not read.
             Without any, {}.
         """
-        read = [each for each in scored if each.score is not None and math.isfinite(each.score)]
-        if self.stage == "reranker":
-            read = [each for each in read if "reranker" in ranks_of(each.meta)]
-        else:  # a retriever's own list has no ranks yet, a hybrid one's evidence has
-            ranks = [ranks_of(each.meta) for each in read]
-            read = [
-                each for each, own in zip(read, ranks, strict=True) if not own or self.stage in own
-            ]
+        # A retriever's own list has no ranks yet, a hybrid one's evidence and a ranker's have.
+        unnamed = {} if self.stage == "reranker" else {self.stage: 0}
+        read = [
+            each
+            for each in scored
+            if each.score is not None
+            and math.isfinite(each.score)
+            and self.stage in (ranks_of(each.meta) or unnamed)
+        ]
         best = max(read, key=lambda each: each.score or 0.0, default=None)
-        if best is None:
+        if best is None or self.threshold is None:
             # No answered question is about the articles searched, which proves nothing.
             enough = self.threshold is None or self.stage == "answered"
         else:
-            enough = self.threshold is None or (best.score or 0.0) >= self.threshold
+            enough = (best.score or 0.0) >= self.threshold
         unread = ranking["n_candidates"] - ranking["n_ranked"] if ranking else 0
         closest = {}
         if best is not None:

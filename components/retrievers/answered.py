@@ -4,7 +4,7 @@ import copy
 import hashlib
 import io
 import json
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from components.statutes.article import normalised
-from components.stores.rows import StoreError, damaged
+from components.stores.database import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
 # Chosen on training questions of Aldermere that were left out, and on its dev questions. The ranks
@@ -92,7 +92,7 @@ class AnsweredQuestions:
         )
         voting = (
             (row, ids)
-            for row in _best_first(alike, 2 * _NEAREST)
+            for row in np.argsort(-alike, kind="stable").tolist()
             if (ids := [each for each in self.relevant[row] if searched(each)])
             or not self.relevant[row]
         )
@@ -187,18 +187,6 @@ class AnsweredQuestions:
         except (TypeError, ValueError) as error:
             what = f"its answered questions cannot be read: {error}"
             raise StoreError(damaged(store.database.path, what)) from error
-
-
-def _best_first(scores: NDArray[np.float32], n: int) -> Iterator[int]:
-    """Rows, best first; all are sorted only if more than the first n are read."""
-    if n < len(scores):
-        least = np.partition(scores, -n)[-n]
-        above = np.flatnonzero(scores >= least)
-        yield from above[np.argsort(-scores[above], kind="stable")].tolist()
-        n = len(above)
-    else:
-        n = 0
-    yield from np.argsort(-scores, kind="stable")[n:].tolist()
 
 
 def recorded_questions(store: StatuteDocumentStore, model: str | None = None) -> str | None:

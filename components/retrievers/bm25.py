@@ -25,7 +25,7 @@ from components.statutes.corpus import read_questions
 from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
 from components.statutes.sources.reading import CorpusError, Problem
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)

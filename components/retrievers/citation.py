@@ -149,10 +149,19 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         cited, unread = self.current_index(state).resolve_question(question)
         validity = validity_of(self._store, state)
         citations = by_wording(cited, validity, day or date.today())
-        keys = self._keys(citations)
-        allowed = self._allowed(keys, filters, validity.on(day).left_out)
+        keys, left_out = self._keys(citations), validity.on(day).left_out
+        matching = set(matching_keys(self._store, filters).tolist()) if filters and keys else None
+        allowed = {
+            id_
+            for id_, key in keys.items()
+            if id_ not in left_out and (matching is None or key in matching)
+        }
         scores = scores_of(question, citations, keys, allowed)
-        found = [validity.with_wordings(self._fetch(keys, each, k)) for each in scores]
+        found = []
+        for score in scores:
+            ids = list(score)[:k]
+            articles = self._store.fetch([keys[id_] for id_ in ids], [score[id_] for id_ in ids])
+            found.append(validity.with_wordings(articles))
         whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
         given = outputs(question, citations, unread, found, k)
         for document in given["left_out"]:
@@ -179,23 +188,6 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             return dict(zip(ids, keys, strict=True))
         return {id_: key for id_ in ids for key in self._store.keys_of([id_])}
 
-    def _allowed(
-        self, keys: dict[str, int], filters: dict[str, Any] | None, left_out: Container[str]
-    ) -> dict[str, int]:
-        """The articles that match and are not left out."""
-        if not keys:
-            return keys
-        matching = set(matching_keys(self._store, filters).tolist()) if filters else None
-        return {
-            id_: key
-            for id_, key in keys.items()
-            if id_ not in left_out and (matching is None or key in matching)
-        }
-
-    def _fetch(self, keys: dict[str, int], scores: dict[str, float], k: int) -> list[Document]:
-        ids = list(scores)[:k]
-        return self._store.fetch([keys[id_] for id_ in ids], [scores[id_] for id_ in ids])
-
     def _replacement(
         self, document: Document, filters: dict[str, Any] | None
     ) -> dict[str, str] | None:
@@ -207,20 +199,16 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         last, number = day_of(document.meta.get("valid_to")), parse_number(number_of(document.meta))
         if last is None or last == date.max or number is None:
             return None
-        begins = {
-            "law": law_of(document.meta),
-            "valid_from": (last + timedelta(days=1)).isoformat(),
-        }
-        conditions: list[dict[str, Any]] = [
-            {"field": f"meta.{field}", "operator": "==", "value": value}
-            for field, value in begins.items()
-        ]
-        narrowed = {"operator": "AND", "conditions": [*conditions, *([filters] if filters else [])]}
-        for each in self._store.fetch(matching_keys(self._store, narrowed)):
+        law, begins = law_of(document.meta), (last + timedelta(days=1)).isoformat()
+        from_then = {"field": "meta.valid_from", "operator": "==", "value": begins}
+        same_law = {"field": "meta.law", "operator": "==", "value": law}
+        conditions = [same_law, from_then, *([filters] if filters else [])]
+        keys = matching_keys(self._store, {"operator": "AND", "conditions": conditions})
+        for each in self._store.fetch(keys):
             other = parse_number(number_of(each.meta))
             goes_on = other and re.match(rf"{re.escape(number.core)}(?!\d)", other.core)
             if goes_on and headings_of(each.meta) == headings_of(document.meta):
-                return {"id": each.id, "law": law_of(each.meta), "number": number_of(each.meta)}
+                return {"id": each.id, "law": law, "number": number_of(each.meta)}
         return None
 
     def _shared_index(self) -> ResidentIndex[CitationResolver]:
@@ -306,11 +294,11 @@ def left_out_of(barred: list[Document], given: list[Document]) -> list[Document]
     Each wording of an amended article is a document. If one wording is returned, the others are not
     reported; if several are left out, only the first is.
     """
-    places = {_place(each) for each in given}
     others: dict[Hashable, Document] = {}
     for document in barred:
-        if _place(document) not in places:
-            others.setdefault(_place(document), document)
+        others.setdefault(_place(document), document)
+    for document in given:
+        others.pop(_place(document), None)
     return list(others.values())[:_MOST_LEFT_OUT]
 
 

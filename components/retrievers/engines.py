@@ -1,12 +1,13 @@
 """The retrievers over Qdrant and Milvus: by citation, by meaning and by words."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
 
 from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
+from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import identity_of
 from components.retrievers.citation import CITED, by_wording, outputs, scores_of
@@ -23,8 +24,9 @@ from components.statutes.citations.resolver import (
 )
 from components.statutes.identity import names_of_laws
 from components.statutes.question import clean_question
-from components.stores.engines import engine_of
-from components.stores.engines.base import (
+from components.stores.database import StoreError
+from components.stores.engines import (
+    ASKING,
     LAW,
     ArticleEngine,
     Condition,
@@ -33,7 +35,34 @@ from components.stores.engines.base import (
     compared,
     engine_filters,
 )
-from components.stores.rows import StoreError
+
+
+def engine_of(document_store: DocumentStore, pauses: Sequence[float] = ASKING) -> ArticleEngine:
+    """The engine under one of Haystack's document stores; nothing is connected yet.
+
+    Args:
+        document_store: a QdrantDocumentStore or a MilvusDocumentStore.
+        pauses: seconds between tries.
+
+    Raises:
+        TypeError: it is another store.
+    """
+    package = type(document_store).__module__
+    store: Any = document_store
+    if package.startswith("haystack_integrations.document_stores.qdrant"):
+        # Imported here: each needs its own client library.
+        from components.stores.qdrant import QdrantEngine
+
+        return QdrantEngine(store, pauses)
+    if package.startswith("milvus_haystack"):
+        from components.stores.milvus import MilvusEngine
+
+        return MilvusEngine(store, pauses)
+    raise TypeError(
+        "document_store must be a QdrantDocumentStore or a MilvusDocumentStore, got "
+        f"{type(document_store).__name__}."
+    )
+
 
 _MOST_FITTING = 10_000  # articles with one number, if the question names no law
 _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one

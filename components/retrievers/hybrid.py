@@ -179,10 +179,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         check_number(f"{name}.b", b, lambda b: 0 <= b <= 1, "from 0 to 1")
         checked_device(name, device)
         if full_coverage is not None:
-            requirement = "above 0 and up to 1, or null"
-            check_number(
-                f"{name}.full_coverage", full_coverage, lambda share: 0 < share <= 1, requirement
-            )
+            where = f"{name}.full_coverage"
+            check_number(where, full_coverage, lambda share: 0 < share <= 1, "above 0 and up to 1")
+        check_numbers(f"{name}.weights", weights, _LISTS, lambda x: 0 <= x < math.inf, "0 or more")
         self.model = model
         self.depth = depth
         self.weights = weights
@@ -194,14 +193,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.device = device
         self.dtype = dtype
         self.refresh_seconds = refresh_seconds
-        check_numbers(
-            f"{name}.weights", weights, _LISTS, lambda weight: 0 <= weight < math.inf, "0 or more"
-        )
-        same: dict[str, Any] = {
-            "filters": filters,
-            "as_of": as_of,
-            "refresh_seconds": refresh_seconds,
-        }
+        same: dict[str, Any] = {"filters": filters, "as_of": as_of}
+        same["refresh_seconds"] = refresh_seconds
         self.citation = CitationRetriever(document_store, top_k=_MOST_CITED, **same)
         self.bm25 = StatuteBM25Retriever(document_store, k1=k1, b=b, expansions=expansions, **same)
         self.dense = StatuteEmbeddingRetriever(document_store, device=device, **same)

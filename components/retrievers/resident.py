@@ -3,6 +3,9 @@
 There is one index for each store and kind, shared by every retriever of the process.
 """
 
+from __future__ import annotations
+
+import hashlib
 import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +13,7 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import date
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -25,58 +28,11 @@ from components.parameters import AsyncWarmUp, StatuteComponent, check_number, c
 from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
-from components.stores.filters import (
-    ORDERINGS,
-    check_filters,
-    matches,
-    plain_filters,
-)
-from components.stores.rows import embedding_blob, position_of
+from components.stores.database import embedding_blob, position_of
+from components.stores.filters import check_filters, matches, plain_filters
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
-
-
-class ReadableStore(Protocol):
-    """A store as the resident indexes read it: by key, in the order of the law.
-
-    A key names one version of one document and is never reused, so an index that is older than
-    the store can miss a document but never show the wrong one.
-    """
-
-    def content_version(self) -> int:
-        """A number that grows with every change of documents."""
-
-    def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Keys `[n]` and vectors `[n, dim]` of the documents that have one; copies."""
-
-    def texts(self) -> Iterator[tuple[int, str, str | None]]:
-        """`(key, indexed text, language)` of every document with content."""
-
-    def metas(self) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """`(key, id, meta)` of every document."""
-
-    def entries(self) -> Iterator[tuple[str, str, str]]:
-        """`(id, law, number)` of every article."""
-
-    def laws(self) -> Iterator[LawIdentity]:
-        """Every law, each at least once."""
-
-    def fetch(
-        self,
-        keys: Sequence[int] | NDArray[np.int64],
-        scores: Sequence[float] | NDArray[np.floating[Any]] | None = None,
-    ) -> list[Document]:
-        """New documents without embeddings, in this order, with these scores.
-
-        Keys since gone are left out.
-        """
-
-    def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
-        """Keys of the documents that match."""
-
-    def keys_of(self, ids: Iterable[str]) -> list[int]:
-        """Keys of the documents with these ids, in their order; unknown ids are left out."""
 
 
 Index = TypeVar("Index")
@@ -126,9 +82,7 @@ class ResidentIndex(Generic[Index]):
             if state != self._state and self._may_be_late(store, state):
                 if not self._is_renewed:
                     self._is_renewed = True
-                    threading.Thread(
-                        target=self._renew, args=(store,), daemon=True, name="renewing"
-                    ).start()
+                    threading.Thread(target=self._renew, args=(store,), daemon=True).start()
             elif state != self._state:
                 # The old one goes first, so that a store never has two indexes in memory.
                 self._state = self._index = None
@@ -137,12 +91,13 @@ class ResidentIndex(Generic[Index]):
             return cast("Index", self._index)
 
     def _may_be_late(self, store: ReadableStore, state: Any) -> bool:
-        """Whether the old index still serves: articles that did not change kept their keys."""
-        if not _in_background or self._state is None:
+        """Whether the old index still serves: articles that did not change kept their keys.
+
+        The keys of another file, or of a foreign store's next snapshot, are others.
+        """
+        if not (isinstance(store, StatuteDocumentStore) and _in_background and self._state):
             return False
-        # The keys of another file, or of a foreign store's next snapshot, are others.
-        same_file = self._state[1] == state[1]
-        return isinstance(store, StatuteDocumentStore) and same_file
+        return bool(self._state[1] == state[1])
 
     def _renew(self, store: ReadableStore) -> None:
         state: Hashable = None
@@ -224,6 +179,7 @@ class StoreSnapshot:
         self._rows: list[int] = []  # of the documents with a vector
         self._matrix: NDArray[np.float32] | ValueError = np.empty((0, 0), dtype=np.float32)
         self._row_of: dict[str, int] = {}
+        self._digest = b""
         self._count = -1
         self._read_at = -math.inf
         self._version = 0
@@ -252,10 +208,10 @@ class StoreSnapshot:
         with self._lock:
             if isinstance(self._matrix, ValueError):
                 raise self._matrix
-            if len(self._rows) < len(self._documents):
+            if left_out := len(self._documents) - len(self._rows):
                 logger.warning(
                     "{n} of {total} documents have no embedding and cannot be found by meaning.",
-                    n=len(self._documents) - len(self._rows),
+                    n=left_out,
                     total=len(self._documents),
                 )
             keys = np.array(self._rows, dtype=np.int64) + self._first_key
@@ -293,14 +249,11 @@ class StoreSnapshot:
         """Copies of the documents, in this order; keys of earlier snapshots are left out."""
         given = [None] * len(keys) if scores is None else [float(score) for score in scores]
         with self._lock:
-            rows = [int(key) - self._first_key for key in keys]
-            kept = [
-                (self._documents[row], score)
-                for row, score in zip(rows, given, strict=True)
-                if 0 <= row < len(self._documents)
-            ]
+            first, documents = self._first_key, self._documents
         return [
-            replace(document, meta=deepcopy(document.meta), score=score) for document, score in kept
+            replace(found, meta=deepcopy(found.meta), score=score)
+            for key, score in zip(keys, given, strict=True)
+            if 0 <= key - first < len(documents) and (found := documents[key - first])
         ]
 
     def keys_matching(self, filters: dict[str, Any] | None) -> NDArray[np.int64]:
@@ -331,7 +284,6 @@ class StoreSnapshot:
             self._store.filter_documents(),
             key=lambda each: (position_of(each), self._row_of.get(each.id, math.inf)),
         )
-        documents = [self._known(each) or _copy(each) for each in found]
         rows = [row for row, each in enumerate(found) if each.embedding is not None]
         matrix: NDArray[np.float32] | ValueError
         try:
@@ -339,48 +291,34 @@ class StoreSnapshot:
         except ValueError as error:
             # Raised when vectors are asked for: the words can be searched all the same.
             matrix = error
-        if not (
-            list(map(id, documents)) == list(map(id, self._documents))
-            and rows == self._rows
-            and _same_vectors(matrix, self._matrix)
-        ):
+        # By their representations: NaN does not equal itself, and arrays in meta do not compare.
+        digest = hashlib.sha256(
+            str(matrix).encode() if isinstance(matrix, ValueError) else matrix.tobytes()
+        )
+        digest.update(repr(rows).encode())
+        for each in found:
+            digest.update(repr((each.id, each.content, each.blob, each.meta)).encode())
+        if digest.digest() != self._digest:
             # Keys go on from the last snapshot's: a key is never reused.
             self._first_key += len(self._documents)
-            self._documents, self._rows, self._matrix = documents, rows, matrix
-            self._row_of = {each.id: row for row, each in enumerate(documents)}
+            # Stores in memory hand out the documents themselves, whose meta may change in place.
+            self._documents = [
+                replace(each, meta=deepcopy(each.meta), embedding=None, score=None)
+                for each in found
+            ]
+            self._rows, self._matrix = rows, matrix
+            self._row_of = {each.id: row for row, each in enumerate(found)}
             self._version += 1
+            self._digest = digest.digest()
         self._count, self._read_at = count, started
 
-    def _known(self, document: Document) -> Document | None:
-        """The copy that was made at an earlier read, if it is the same."""
-        row = self._row_of.get(document.id)
-        known = None if row is None else self._documents[row]
-        return known if _same(document, known) else None
 
+ReadableStore = StatuteDocumentStore | StoreSnapshot
+"""A store as the resident indexes read it: by key, in the order of the law.
 
-def _copy(document: Document) -> Document:
-    # Stores in memory hand out the documents themselves, whose meta may change in place.
-    return replace(document, meta=deepcopy(document.meta), embedding=None, score=None)
-
-
-def _same(one: Document, other: Document | None) -> bool:
-    """Whether content and meta are the same."""
-    if other is None:
-        return False
-    here, there = ((each.content, each.blob, each.meta) for each in (one, other))
-    try:
-        equal = here == there
-    except ValueError:  # arrays in meta
-        equal = False
-    return equal or repr(here) == repr(there)  # NaN is not equal to itself
-
-
-def _same_vectors(
-    one: NDArray[np.float32] | ValueError, other: NDArray[np.float32] | ValueError
-) -> bool:
-    if isinstance(one, ValueError) or isinstance(other, ValueError):
-        return str(one) == str(other)
-    return np.array_equal(one, other)
+A key names one version of one document and is never reused, so an index that is older than the
+store can miss a document but never show the wrong one.
+"""
 
 
 def _matrix(documents: list[Document]) -> NDArray[np.float32]:
@@ -410,10 +348,7 @@ def readable(store: DocumentStore, refresh_seconds: float = math.inf) -> Readabl
     if isinstance(store, StatuteDocumentStore):
         return store
     if isinstance(store, type) or not hasattr(store, "filter_documents"):
-        raise TypeError(
-            f"document_store must be a Haystack document store, got {store!r:.60}. Of a file of "
-            "Lexarbor's give StatuteDocumentStore(path)."
-        )
+        raise TypeError(f"document_store must be a document store, got {store!r:.60}.")
     with _taking:
         # The snapshot keeps its store alive, so an id in this table belongs to that store.
         snapshot = _snapshots.get(id(store))
@@ -429,9 +364,7 @@ def reload(store: DocumentStore) -> None:
     For an application that has just written to the store and does not want to wait for
     `refresh_seconds`. Lexarbor's own store needs no call.
     """
-    with _taking:
-        snapshot = _snapshots.get(id(store))
-    if snapshot is not None:
+    if (snapshot := _snapshots.get(id(store))) is not None:
         snapshot.expire()
 
 
@@ -475,33 +408,14 @@ def allowed_keys(
 def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.int64]:
     """Keys of the documents that match.
 
-    Haystack refuses to compare a day with something else, for all documents because of one. Here
-    such a `valid_from` or `valid_to` counts as missing (`components.retrievers.validity.Validity`).
-
     Raises:
-        FilterError: the filters are malformed.
+        FilterError: the filters are malformed, or compare a day with what is not one.
     """
     check_filters(filters)
-    filters = plain_filters(filters)
     try:
-        return store.keys_matching(filters)
-    except (FilterError, OverflowError):  # dateutil raises the second for some numbers
-        unreadable = validity_of(store).unreadable
-        if not any(unreadable.values()):
-            raise
-    return store.keys_matching(_guarded(filters, unreadable))
-
-
-def _guarded(condition: dict[str, Any], unreadable: dict[str, list[Any]]) -> dict[str, Any]:
-    """The same filters, each comparison of days false where the day cannot be read."""
-    if "field" not in condition:
-        parts = [_guarded(part, unreadable) for part in condition["conditions"]]
-        return {**condition, "conditions": parts}
-    values = unreadable.get(str(condition["field"]).removeprefix("meta."))
-    if not values or condition["operator"] not in ORDERINGS:
-        return condition
-    readable = {"field": condition["field"], "operator": "not in", "value": values}
-    return {"operator": "AND", "conditions": [readable, condition]}
+        return store.keys_matching(plain_filters(filters))
+    except OverflowError as error:  # of dateutil, for some numbers
+        raise FilterError(f"A value cannot be compared by {filters}: {error}.") from error
 
 
 def checked_query(
@@ -521,12 +435,8 @@ def checked_query(
         query = np.asarray(embedding, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise VectorError(f"{where} is not a list of numbers: {error}.") from error
-    if query.ndim != 1 or not len(query):
-        raise VectorError(f"{where} must be one list of numbers, got shape {list(query.shape)}.")
-    if not np.isfinite(query).all():
-        raise VectorError(f"{where} holds NaN or infinite values. Embed the question again.")
-    if not query.any():
-        raise VectorError(f"{where} is all zeros and has no direction. Embed the question again.")
+    if query.ndim != 1 or not np.isfinite(query).all() or not query.any():
+        raise VectorError(f"{where} must be one list of finite numbers, not all of them 0.")
     return query
 
 
@@ -600,11 +510,7 @@ class Retriever(StoreComponent):
         if top_k is not None:
             checked_top_k(type(self).__name__, top_k, at_least=0)
         day = asked_day(type(self).__name__, self.as_of if as_of is None else as_of)
-        return (
-            narrowed(self.filters, filters),
-            self.top_k if top_k is None else top_k,
-            day,
-        )
+        return narrowed(self.filters, filters), self.top_k if top_k is None else top_k, day
 
 
 class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):

@@ -1,6 +1,6 @@
 """StructureExpander: found articles with their neighbours in the law."""
 
-from collections.abc import Container, Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -115,51 +115,30 @@ class StructureExpander(IndexReader[_Places]):
             StoreError: the store cannot be read.
         """
         day = asked_day("StructureExpander", self.as_of if as_of is None else as_of)
-        on = day or date.today()
 
-        def find(
-            state: Hashable,
-        ) -> tuple[tuple[list[dict[str, str]], dict[str, Document]], bool]:
-            places = self.current_index(state)
-            resolver = self._citations().current(self._store, state)
+        def find(state: Hashable) -> tuple[list[Document], bool]:
             validity = validity_of(self._store, state)
-            unlisted = validity.on(day).unlisted
-            related = [
-                self._related(each, places, resolver, validity, on, unlisted) for each in documents
-            ]
-            keys = self._keys({id_ for each in related for id_ in each}, filters)
+            related = [self._related(each, state, validity, day) for each in documents]
+            keys = self._store.keys_of({id_ for each in related for id_ in each})
+            if filters:
+                allowed = set(matching_keys(self._store, filters).tolist())
+                keys = [key for key in keys if key in allowed]
             found = {each.id: each for each in self._store.fetch(keys)}
-            return (related, found), len(found) == len(keys)
+            expanded = []
+            for document, each in zip(documents, related, strict=True):
+                pairs = ((found.get(id_), relation) for id_, relation in each.items())
+                neighbours = [_neighbour(near, relation) for near, relation in pairs if near]
+                meta = {**document.meta, "neighbours": neighbours}
+                expanded.append(replace(document, meta=meta, embedding=None))
+            return expanded, len(found) == len(keys)
 
-        related, found = settled(self._store, find)
-        return {
-            "documents": [
-                replace(
-                    document,
-                    meta={
-                        **document.meta,
-                        "neighbours": [
-                            _neighbour(found[id_], relation)
-                            for id_, relation in each.items()
-                            if id_ in found
-                        ],
-                    },
-                    embedding=None,
-                )
-                for document, each in zip(documents, related, strict=True)
-            ]
-        }
+        return {"documents": settled(self._store, find)}
 
     def _related(
-        self,
-        document: Document,
-        places: _Places,
-        resolver: CitationResolver,
-        validity: Validity,
-        on: date,
-        unlisted: Container[str],
+        self, document: Document, state: Hashable, validity: Validity, day: date | None
     ) -> dict[str, str]:
         """Id and relation of each neighbour: before, nearest first, after, then cited."""
+        places, unlisted = self.current_index(state), validity.on(day).unlisted
         related: dict[str, str] = {}
         if document.id not in places.known:
             return related
@@ -170,24 +149,20 @@ class StructureExpander(IndexReader[_Places]):
                     related[id_] = relation
                     found += 1
                 id_ = step.get(id_)
-        cited = resolver.resolve(
-            document.content or "", within=document.id, language=language_of(document.meta)
+        cited = (
+            self._citations()
+            .current(self._store, state)
+            .resolve(
+                document.content or "", within=document.id, language=language_of(document.meta)
+            )
         )
         # A range ("sections 4 to 90") or a citation in doubt is not a neighbour.
-        certain = dict.fromkeys(
-            each.ids[0] for each in by_wording(cited, validity, on) if each.certain
-        )
-        certain = {id_: None for id_ in certain if id_ != document.id and id_ not in unlisted}
-        for id_ in list(certain)[: self.cited]:
+        cited = [each for each in by_wording(cited, validity, day or date.today()) if each.certain]
+        certain = dict.fromkeys(each.ids[0] for each in cited)
+        others = [id_ for id_ in certain if id_ != document.id and id_ not in unlisted]
+        for id_ in others[: self.cited]:
             related.setdefault(id_, "cited")
         return related
-
-    def _keys(self, ids: Iterable[str], filters: dict[str, Any] | None) -> list[int]:
-        keys = self._store.keys_of(ids)
-        if filters:
-            allowed = set(matching_keys(self._store, filters).tolist())
-            keys = [key for key in keys if key in allowed]
-        return keys
 
     def _citations(self) -> ResidentIndex[CitationResolver]:
         if self._cited is None:  # held: the process's index lives as long as someone holds it

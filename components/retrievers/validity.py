@@ -25,7 +25,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from haystack import Document, logging
@@ -59,18 +59,15 @@ def checked_as_of(component: str, as_of: object) -> str:
     Raises:
         ValueError: it is neither "today", "any" nor a day as YYYY-MM-DD; names the component.
     """
-    if isinstance(as_of, str):
-        if as_of in (TODAY, ANY):
-            return as_of
-        try:
-            iso_day(as_of)
-        except ValueError:
-            pass
-        else:
-            return as_of
-    raise ValueError(
-        f"{component}.as_of must be 'today', 'any' or a day written as '2024-02-29', got {as_of!r}."
-    )
+    try:
+        if as_of not in (TODAY, ANY):
+            iso_day(cast("str", as_of))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{component}.as_of must be 'today', 'any' or a day written as '2024-02-29', got "
+            f"{as_of!r}."
+        ) from error
+    return cast("str", as_of)
 
 
 def asked_day(component: str, as_of: object) -> date | None:
@@ -118,8 +115,8 @@ class Wording:
         """The wording as a document's metadata hold it."""
         return {
             "id": self.id,
-            "valid_from": None if self.first == _ALWAYS else _iso(self.first),
-            "valid_to": None if self.last == _FOREVER else _iso(self.last),
+            "valid_from": _iso(self.first),
+            "valid_to": _iso(self.last),
         }
 
 
@@ -150,13 +147,15 @@ class Validity:
 
     def __init__(self, metas: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Reads `(key, id, meta)` of every article, in the law's order."""
-        self._unreadable: dict[str, dict[str, Any]] = {field: {} for field in DAY_FIELDS}
-        self._faulty: dict[str, str] = {}
         keys, ids, first, last, stubs = [], [], [], [], []
+        faulty: dict[str, str] = {}
         # By law and the digits of the number, which all spellings of it have in common.
         alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
         for row, (key, id_, meta) in enumerate(metas):
-            begins, ends = _span(*(self._day(id_, meta, field) for field in DAY_FIELDS))
+            begins, ends = _span(meta)
+            for field in DAY_FIELDS:
+                if meta.get(field) is not None and day_of(meta[field]) is None:
+                    faulty.setdefault(id_, f"{field} {meta[field]!r}")
             keys.append(key)
             ids.append(id_)
             first.append(begins)
@@ -166,9 +165,14 @@ class Validity:
             if law.strip() and number.strip():
                 digits = "-".join(re.findall(r"\d+", number)) or number
                 alike.setdefault((law, digits), []).append((number, row))
-        self._warn()
+        if faulty:
+            logger.warning(
+                "{n} articles have a date that is not a day ({faults}): whether they were in force "
+                "is unknown. Write their dates as YYYY-MM-DD.",
+                n=len(faulty),
+                faults=": ".join(next(iter(faulty.items()))),
+            )
         self._groups: dict[str, list[Wording]] = {}
-        self._ids: list[str] = []
         self._keys = np.array(keys, dtype=np.int64)
         self._first = np.array(first, dtype=np.int64)
         self._last = np.array(last, dtype=np.int64)
@@ -176,29 +180,19 @@ class Validity:
         self._in_force: dict[int | None, InForce] = {}
         is_dated = (self._first > _ALWAYS).any() or (self._last < _FOREVER).any()
         # For law without dates and stubs nothing else is kept.
-        if is_dated or self._stubs.any():
-            self._ids = ids
-        if is_dated:
-            for printed in alike.values():
-                if len(printed) > 1:
-                    wordings = [
-                        (number, Wording(ids[row], first[row], last[row]))
-                        for number, row in printed
-                    ]
-                    self._groups.update(_groups(wordings))
-
-    @property
-    def unreadable(self) -> dict[str, list[Any]]:
-        """For each of the two fields the values that are not days, each once."""
-        return {field: list(values.values()) for field, values in self._unreadable.items()}
+        self._ids: list[str] = ids if is_dated or self._stubs.any() else []
+        for printed in alike.values() if is_dated else ():
+            if len(printed) > 1:
+                self._groups |= _groups(
+                    (number, Wording(ids[row], first[row], last[row])) for number, row in printed
+                )
 
     def on(self, day: date | None) -> InForce:
         """What may be in force on a day; for None all articles but stubs."""
         if not self._ids:
             return _EVERYTHING
         number = None if day is None else day.toordinal()
-        found = self._in_force.get(number)
-        if found is None:
+        if number not in self._in_force:
             inside = np.ones_like(self._stubs)
             if number is not None:
                 inside = (self._first <= number) & (number <= self._last)
@@ -209,7 +203,7 @@ class Validity:
             if len(self._in_force) >= _DAYS_KEPT:
                 self._in_force = {}
             self._in_force[number] = found
-        return found
+        return self._in_force[number]
 
     def _named(self, mask: NDArray[np.bool_]) -> frozenset[str]:
         return frozenset(self._ids[row] for row in np.flatnonzero(mask).tolist())
@@ -249,24 +243,6 @@ class Validity:
             one is other or one.rewords(other) for one in among for other in among
         )
 
-    def _day(self, id_: str, meta: Mapping[str, Any], field: str) -> date | None:
-        value = meta.get(field)
-        day = day_of(value)
-        if day is None and value is not None:
-            self._faulty.setdefault(id_, f"{field} {value!r}")
-            self._unreadable[field].setdefault(repr(value), value)
-        return day
-
-    def _warn(self) -> None:
-        for id_, what in list(self._faulty.items())[:1]:
-            logger.warning(
-                "{n} articles have a date that is not a day ({id}: {what}): whether they were in "
-                "force is unknown. Write their dates as YYYY-MM-DD.",
-                n=len(self._faulty),
-                id=id_,
-                what=what,
-            )
-
 
 def _groups(printed: Iterable[tuple[str, Wording]]) -> dict[str, list[Wording]]:
     """By id the articles of a law with the same number, if one of them has a date."""
@@ -288,10 +264,7 @@ def is_earlier(wording: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
         wording: its `valid_from` and `valid_to`.
         than: those of the other.
     """
-    one, other = (
-        _span(*(day_of(days.get(field)) for field in DAY_FIELDS)) for days in (wording, than)
-    )
-    return one < other
+    return _span(wording) < _span(than)
 
 
 EarlierText = Literal["held", "not held", "none", "unknown"]
@@ -326,15 +299,14 @@ def earlier_text(document: Document) -> EarlierText:
     return "none" if any(map(_NEW.match, notes)) else "unknown"
 
 
-def _span(first: date | None, last: date | None) -> tuple[int, int]:
-    return (
-        first.toordinal() if first else _ALWAYS,
-        last.toordinal() if last else _FOREVER,
-    )
+def _span(meta: Mapping[str, Any]) -> tuple[int, int]:
+    """First and last day in force, in days since the year 1."""
+    first, last = (day_of(meta.get(field)) for field in DAY_FIELDS)
+    return first.toordinal() if first else _ALWAYS, last.toordinal() if last else _FOREVER
 
 
-def _iso(number: int) -> str:
-    return date.fromordinal(number).isoformat()
+def _iso(number: int) -> str | None:
+    return None if number in (_ALWAYS, _FOREVER) else date.fromordinal(number).isoformat()
 
 
 def in_force_on(day: date | None, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
-from components.statutes.characters import TYPED, whole_words
+from components.statutes.languages import TYPED, whole_words
 from components.statutes.repeal import is_repeal_note
 
 # Days as people and files write them.

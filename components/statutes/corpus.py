@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +27,10 @@ from components.statutes.sources.reading import (
     refused,
 )
 
-SHOWN_IDS = 5
-SHOWN_LAWS = 5
+SHOWN = 5  # ids or laws in a message
 
 
-class _Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-_Entry = TypeVar("_Entry", bound=_Identified)
+_Entry = TypeVar("_Entry", Article, Question)
 _At = TypeVar("_At")
 
 
@@ -105,7 +99,7 @@ def with_languages(
     yield from ready()
     for language in sorted(filter(None, set(detected.values()))):
         laws = [law for law, each in detected.items() if each == language]
-        named = ", ".join(laws[:SHOWN_LAWS]) + (" ..." if len(laws) > SHOWN_LAWS else "")
+        named = ", ".join(laws[:SHOWN]) + (" ..." if laws[SHOWN:] else "")
         message = f"{counted(len(laws), 'law')} read as {language!r}, judging by the text ({named})"
         repair = "Where that is wrong, give the articles a 'language'."
         problems.append(notice(name_of(source), message, repair, "language"))
@@ -129,9 +123,7 @@ def question_faults(
     if corpus_ids is not None:
         unknown = [id_ for id_ in dict.fromkeys(question.relevant) if id_ not in corpus_ids]
         if unknown:
-            named = ", ".join(map(repr, unknown[:SHOWN_IDS]))
-            if len(unknown) > SHOWN_IDS:
-                named += f" and {len(unknown) - SHOWN_IDS} more"
+            named = ", ".join(map(repr, unknown[:SHOWN])) + (" ..." if unknown[SHOWN:] else "")
             message = f"names {named}, which the corpus does not hold"
             faults.append(("relevant", message, "Correct the ids, or add the articles."))
     return [
@@ -152,13 +144,13 @@ def with_repeats_noticed(
             repeats.setdefault(key, place)
         seen.add(key)
         yield place, article
-    if not repeats:
-        return
-    (law, _, number), place = next(iter(repeats.items()))
-    what = "1 number stands" if len(repeats) == 1 else f"{len(repeats):,} numbers stand"
-    message = f"{what} more than once in the same law (here first: {number!r} of {law!r})"
-    repair = "Nothing to fix if the law is so: a citation of such a number finds each of them."
-    problems.append(place.notice(message, repair, "number"))
+    for (law, _, number), place in [*repeats.items()][:1]:
+        message = (
+            f"{counted(len(repeats), 'number')} more than once in the same law (here first: "
+            f"{number!r} of {law!r})"
+        )
+        repair = "Nothing to fix if the law is so: a citation of such a number finds each of them."
+        problems.append(place.notice(message, repair, "number"))
 
 
 def refuse(
@@ -185,7 +177,7 @@ class _Entries(Sequence[_Entry]):
     """Records in the order of their file, with the problems found while reading them."""
 
     def __init__(self, entries: Iterable[_Entry], problems: Iterable[Problem]) -> None:
-        self._entries = list(entries)
+        self._entries: list[_Entry] = list(entries)
         self.problems = list(problems)
 
     @property
@@ -222,10 +214,9 @@ class StatuteCorpus(_Entries[Article]):
         self.articles = self._entries
         self._positions = {article.id: place for place, article in enumerate(self.articles)}
         if len(self._positions) != len(self.articles):
-            places = ((Place("articles", n), a) for n, a in enumerate(self.articles, start=1))
-            repeated: list[Problem] = []
-            deque(with_new_ids(places, repeated), maxlen=0)
-            raise CorpusError(repeated)
+            counts = Counter(article.id for article in self.articles)
+            twice = next(id_ for id_, count in counts.items() if count > 1)
+            raise refused("articles", f"two have the id {twice!r}", "Give each its own id.")
 
     @classmethod
     def read(
@@ -270,10 +261,7 @@ class StatuteCorpus(_Entries[Article]):
         Raises:
             KeyError: No article has this id.
         """
-        try:
-            return self._positions[article_id]
-        except KeyError:
-            raise KeyError(f"no article of the corpus has the id {article_id!r}") from None
+        return self._positions[article_id]
 
     @property
     def laws(self) -> list[str]:
@@ -286,10 +274,7 @@ class StatuteCorpus(_Entries[Article]):
         Raises:
             KeyError: No article belongs to this law.
         """
-        try:
-            return self._positions_by_law[law]
-        except KeyError:
-            raise KeyError(f"no article of the corpus stands in the law {law!r}") from None
+        return self._positions_by_law[law]
 
     @cached_property
     def _positions_by_law(self) -> dict[str, npt.NDArray[np.int64]]:
@@ -387,17 +372,17 @@ def read_questions(
         corpus_ids = frozenset(corpus_ids)
     problems: list[Problem] = []
     questions: list[Question] = []
-    repeated_relevant = 0
+    repeated = 0
     for place, question in with_new_ids(open_questions(source, problems), problems):
         faults = question_faults(place, question, corpus_ids)
         problems.extend(faults)
         if not faults and split in (None, question.split):
             relevant = tuple(dict.fromkeys(question.relevant))
-            repeated_relevant += len(question.relevant) - len(relevant)
+            repeated += len(question.relevant) - len(relevant)
             questions.append(replace(question, relevant=relevant))
     asked = "question" if split is None else f"question of the split '{split}'"
     refuse(name_of(source), problems, len(questions), asked, skip_bad=skip_bad)
-    return QuestionSet(questions, problems, repeated_relevant)
+    return QuestionSet(questions, problems, repeated)
 
 
 def canonical_line(record: Mapping[str, Any]) -> bytes:
@@ -426,7 +411,7 @@ def _read_articles(
             n_yielded += 1
             yield place, laws.article(article)
     if renamed := laws.renamed[n_renamed:]:
-        named = "; ".join(renamed[:SHOWN_LAWS]) + (" ..." if len(renamed) > SHOWN_LAWS else "")
+        named = "; ".join(renamed[:SHOWN]) + (" ..." if renamed[SHOWN:] else "")
         what = f"{counted(len(renamed), 'law')} named apart from another of the same title"
         problems.append(notice(name_of(source), f"{what} ({named})", "Nothing to fix.", "law"))
     refuse(name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)

@@ -10,6 +10,7 @@ For a generator, `bearing_excerpts` takes whole paragraphs or sentences until th
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,7 @@ from typing import NamedTuple
 
 import yaml
 
-from components.statutes.characters import INVISIBLE, JOINT
-from components.statutes.languages import known_language
+from components.statutes.languages import INVISIBLE, JOINT, known_language
 from components.statutes.lexical import analyzer
 from components.statutes.replies.text import ArticleSentence, article_sentences, trimmed
 
@@ -146,11 +146,9 @@ def provisions_of(text: str) -> list[Provision]:
     """The provisions of an article, in order; every line is in one of them."""
     groups: list[list[Line]] = []
     for line in lines_of(text):
+        above = groups[-1][-1].kind if groups else None
         # An item, and the words after a list, belong to the paragraph above them.
-        below = groups and (
-            line.kind == "lettered" or (not line.kind and groups[-1][-1].kind == "lettered")
-        )
-        if below:
+        if above is not None and "lettered" in (line.kind, line.kind or above):
             groups[-1].append(line)
         else:
             groups.append([line])
@@ -238,12 +236,9 @@ def references_within(text: str, language: str | None) -> list[tuple[Span, str]]
     if rules is None:
         return []
     anchors = {provision.anchor for provision in provisions_of(text)} - {""}
-    found = []
-    for match in rules.refers.finditer(text):
-        number = _NUMBER.search(match["numbers"])
-        if number is not None and (anchor := f"p{number[1]}") in anchors:
-            found.append((Span(*match.span()), anchor))
-    return found
+    matches = ((each, _NUMBER.search(each["numbers"])) for each in rules.refers.finditer(text))
+    found = ((Span(*each.span()), f"p{number[1]}") for each, number in matches if number)
+    return [(span, anchor) for span, anchor in found if anchor in anchors]
 
 
 def _numbers(written: str) -> set[str]:
@@ -254,26 +249,14 @@ def _numbers(written: str) -> set[str]:
     return numbers
 
 
-class ProvisionExcerpt(NamedTuple):
-    """Parts of an article's text, in order.
-
-    Attributes:
-        provision: what it was chosen for.
-        spans: what is shown.
-    """
-
-    provision: Provision
-    spans: tuple[Span, ...]
-
-
 def excerpt(
     text: str,
     chosen: Provision,
     language: str | None,
     terms: Collection[str] = (),
     words: int | None = None,
-) -> ProvisionExcerpt:
-    """A provision with its exceptions.
+) -> tuple[Span, ...]:
+    """The spans of an article to show, in order: a provision with its exceptions.
 
     Args:
         text: the article's.
@@ -284,15 +267,14 @@ def excerpt(
         words: about how many to show. What holds an exception or a time limit is shown all the
             same. None shows whole provisions.
     """
-    parts = sorted([chosen, *related(text, chosen, language)])
-    rules = _rules_of(language)
+    others, rules = related(text, chosen, language), _rules_of(language)
     if words is None or rules is None:
-        return ProvisionExcerpt(chosen, tuple(each.span for each in parts))
-    kept = _shortened(text, chosen, rules, _worth(language, terms), words)
-    for each in parts:
-        if each != chosen:
-            kept += _shortened(text, each, rules, _worth(language, terms), 0)
-    return ProvisionExcerpt(chosen, tuple(sorted(kept)))
+        return tuple(each.span for each in sorted([chosen, *others]))
+    worth = _worth(language, terms)
+    kept = _shortened(text, chosen, rules, worth, words)
+    for each in others:
+        kept += _shortened(text, each, rules, worth, 0)
+    return tuple(sorted(kept))
 
 
 def _worth(language: str | None, terms: Collection[str]) -> Callable[[str], int]:
@@ -400,23 +382,16 @@ def best_provision(
         nearness: of each provision to the question in meaning (a cosine); None where nothing
             measured it, and words alone decide.
     """
-    provisions = provisions_of(text)
-    if not provisions:
-        return None
     worth = _worth(language, terms)
-    shares = [
-        worth(text[each.span.start : each.span.end]) / max(1, len(set(terms)))
-        for each in provisions
-    ]
-    near = [0.0] * len(provisions) if nearness is None else nearness
-    scores = [meaning + _WORDS * share for meaning, share in zip(near, shares, strict=True)]
-    rules = [
-        place
-        for place, each in enumerate(provisions)
-        if not _NOTE.fullmatch(text[each.span.start : each.span.end].strip())
-    ]
-    places = rules or range(len(provisions))
-    return provisions[max(places, key=lambda each: (scores[each], -each))]
+    best: Provision | None = None
+    most = (False, -math.inf)
+    for place, provision in enumerate(provisions_of(text)):
+        words = text[slice(*provision.span)]
+        share = worth(words) / max(1, len(set(terms)))
+        score = _WORDS * share + (nearness[place] if nearness is not None else 0.0)
+        if (rank := (not _NOTE.fullmatch(words.strip()), score)) > most:
+            best, most = provision, rank
+    return best
 
 
 # An editor's note, such as "(Inserted with effect from 1 January 2021.)".
@@ -476,7 +451,34 @@ def bearing_excerpts(
         chosen = _sharing_words(question, article, language, sentences)
     else:
         chosen = _within(best, sentences)
-    return _excerpts(article, sentences, _with_exceptions(sentences, chosen))
+
+    def are_of_one_paragraph(place: int, behind: int) -> bool:
+        if place < 0 or behind == len(sentences):
+            return False
+        return sentences[place].paragraph == sentences[behind].paragraph
+
+    # One excerpt for neighbours, and one for those of a paragraph.
+    groups: list[list[int]] = []
+    for place in sorted(_with_exceptions(sentences, chosen)):
+        last = groups[-1][-1] if groups else -2
+        if place == last + 1 or are_of_one_paragraph(last, place):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    excerpts = []
+    for places in groups:
+        first, last = places[0], places[-1]
+        begin, end = sentences[first].start, sentences[last].end
+        parts = [LEFT_OUT] if are_of_one_paragraph(first - 1, first) else []
+        for before, place in pairwise(places):
+            if place > before + 1:
+                parts += [article[begin : sentences[before].end], LEFT_OUT]
+                begin = sentences[place].start
+        parts.append(article[begin:end])
+        if are_of_one_paragraph(last, last + 1):
+            parts.append(LEFT_OUT)
+        excerpts.append(Excerpt(" ".join(parts), sentences[first].start, end))
+    return excerpts
 
 
 def _sharing_words(
@@ -532,35 +534,3 @@ def _with_exceptions(sentences: list[ArticleSentence], chosen: set[int]) -> set[
         if place + 1 < len(sentences) and sentences[place + 1].qualifies:
             waiting.append(place + 1)
     return taken
-
-
-def _excerpts(article: str, sentences: list[ArticleSentence], taken: set[int]) -> list[Excerpt]:
-    """The taken sentences as excerpts: one for neighbours, and one for those of a paragraph."""
-    groups: list[list[int]] = []
-    for place in sorted(taken):
-        last = groups[-1][-1] if groups else -2
-        if place == last + 1 or (groups and _are_of_one_paragraph(sentences, last, place)):
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    return [_excerpt(article, sentences, group) for group in groups]
-
-
-def _excerpt(article: str, sentences: list[ArticleSentence], places: list[int]) -> Excerpt:
-    first, last = places[0], places[-1]
-    start, end = sentences[first].start, sentences[last].end
-    text = f"{LEFT_OUT} " if _are_of_one_paragraph(sentences, first - 1, first) else ""
-    begin = start
-    for before, place in pairwise(places):
-        if place > before + 1:
-            text += f"{article[begin : sentences[before].end]} {LEFT_OUT} "
-            begin = sentences[place].start
-    text += article[begin:end]
-    text += f" {LEFT_OUT}" if _are_of_one_paragraph(sentences, last, last + 1) else ""
-    return Excerpt(text, start, end)
-
-
-def _are_of_one_paragraph(sentences: list[ArticleSentence], place: int, behind: int) -> bool:
-    if place < 0 or behind == len(sentences):
-        return False
-    return sentences[place].paragraph == sentences[behind].paragraph

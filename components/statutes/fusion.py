@@ -1,6 +1,6 @@
 """Reciprocal rank fusion of ranked lists (Cormack et al., 2009), for search.
 
-`training.negatives.ranking.fuse` is the same formula over whole tensors of ranks, for the views of
+`training.negatives.sampling.fuse` is the same formula over whole tensors of ranks, for the views of
 CuSINeS. It is kept apart because it breaks ties by key, runs on the device and takes half ranks,
 and because its constant is another: the published k = 60. Here lists are short and their first
 ranks should stand out, so k = 10.

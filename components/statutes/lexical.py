@@ -21,8 +21,16 @@ from typing import Literal
 
 import Stemmer
 
-from components.statutes.characters import JOINT, MARKS, folded, whole_words
-from components.statutes.languages import STEMMERS, STOP_WORDS, known_language, stop_words
+from components.statutes.languages import (
+    JOINT,
+    MARKS,
+    STEMMERS,
+    STOP_WORDS,
+    folded,
+    known_language,
+    stop_words,
+    whole_words,
+)
 from components.statutes.question import MAX_QUESTION_CHARS
 
 # Vietnamese word segmentation: which syllables belong together.

@@ -46,11 +46,7 @@ def metric_depth(metric: str) -> int:
     Raises:
         ValueError: There is no such metric.
     """
-    if metric == "MAP":
-        return _MAP_DEPTH
-    if metric == "R-precision":
-        return 1
-    return int(_cut(metric)[2])
+    return _measure_and_depth(metric)[1]
 
 
 def evaluate(
@@ -79,20 +75,26 @@ def evaluate(
         ValueError: A metric is unknown or deeper than the run, a ranking holds an id twice or more
             than `depth` ids, or no question has a relevant article.
     """
-    measures = {metric: _measure(metric) for metric in metrics}
-    for metric in measures:
-        if metric_depth(metric) > depth:
+    measures: dict[str, Measure] = {}
+    for metric in metrics:
+        measures[metric], reads = _measure_and_depth(metric)
+        if reads > depth:
             raise ValueError(
-                f"{metric} reads {metric_depth(metric)} articles, but the run is {depth} deep: "
-                "retrieve deeper, or leave the metric out"
+                f"{metric} reads {reads} articles, but the run is {depth} deep: retrieve deeper, "
+                "or leave the metric out"
             )
     gold = {
         question: dict.fromkeys(relevant, 1) for question, relevant in qrels.items() if relevant
     }
     if not gold:
         raise ValueError("no question in qrels has a relevant article: nothing can be measured")
-    if "R-precision" in measures:
-        _check_r_precision(gold, depth)
+    most = max(map(len, gold.values()))
+    if "R-precision" in measures and most > depth:
+        question = next(name for name, relevant in gold.items() if len(relevant) == most)
+        raise ValueError(
+            f"R-precision reads {most} articles for question {question!r}, but the run is {depth} "
+            "deep: retrieve deeper, or leave the metric out"
+        )
     ranked = {question: _scores(question, run.get(question, ()), depth) for question in gold}
     values = {metric: dict.fromkeys(gold, 0.0) for metric in measures}
     # MAP and MAP@1000 are one measure under two names.
@@ -118,32 +120,18 @@ def write_trec_run(path: Path | str, run: Mapping[str, Sequence[str]], tag: str)
                 )
 
 
-def _measure(metric: str) -> Measure:
+def _measure_and_depth(metric: str) -> tuple[Measure, int]:
     if metric == "MAP":
-        return ir_measures.AP @ _MAP_DEPTH
+        return ir_measures.AP @ _MAP_DEPTH, _MAP_DEPTH
     if metric == "R-precision":
-        return ir_measures.Rprec
-    name, k = _cut(metric).groups()
-    return _MEASURES[name] @ int(k)
-
-
-def _cut(metric: str) -> re.Match[str]:
+        return ir_measures.Rprec, 1
     match = _CUT.fullmatch(metric)
     if match is None:
         raise ValueError(
             f"no metric is called {metric!r}: they are R@k, MAP, MAP@k, R-precision, MRR@k, "
             "nDCG@k and Exist@k with k from 1"
         )
-    return match
-
-
-def _check_r_precision(gold: Mapping[str, Mapping[str, int]], depth: int) -> None:
-    question = max(gold, key=lambda q: len(gold[q]))
-    if len(gold[question]) > depth:
-        raise ValueError(
-            f"R-precision reads {len(gold[question])} articles for question {question!r}, but the "
-            f"run is {depth} deep: retrieve deeper, or leave the metric out"
-        )
+    return _MEASURES[match[1]] @ int(match[2]), int(match[2])
 
 
 def _scores(question: str, ranking: Sequence[str], depth: int) -> dict[str, int]:
@@ -154,11 +142,8 @@ def _scores(question: str, ranking: Sequence[str], depth: int) -> dict[str, int]
         )
     scores = {article: -rank for rank, article in enumerate(ranking, start=1)}
     if len(scores) < len(ranking):
-        twice = next(a for i, a in enumerate(ranking) if a in ranking[:i])
-        raise ValueError(
-            f"the run of question {question!r} holds article {twice!r} twice: each may stand in a "
-            "ranking once"
-        )
+        twice = next(article for article in ranking if ranking.count(article) > 1)
+        raise ValueError(f"the run of question {question!r} holds article {twice!r} twice")
     return scores
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from components.statutes.characters import JOINT, rejoined
+from components.statutes.languages import JOINT, rejoined
 
 MAX_QUESTION_CHARS = 10_000
 

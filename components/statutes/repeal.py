@@ -8,21 +8,13 @@ from functools import cache
 from components.statutes.languages import words_of
 from components.statutes.sources.units import unit_pattern
 
-_UNIT = (
-    f"(?:{unit_pattern('before')}|{unit_pattern('after')}|§§|arts?\\.|artt\\.|ss\\.|sections"
-    "|articles|articoli|artículos|artigos|artikel[ns]?|artiklen|paragraf(?:en|o)?|paragraph"
-    "|provision|rules|regulations|bestimmung|vorschrift|disposici[óo]n|статтю|члан|第.{1,30}[条條]"
-    "(?:まで)?|제.{1,30}조(?:까지)?)"
-)
+_UNIT = f"(?:{unit_pattern('before')}|{unit_pattern('after')}|{words_of('repealed units')['*']})"
 _NUMBER = r"(?:(?:\d[\w.\-–—/()]*|(?:[ivxlc]+|und|bis|and|to|et|al|[^\W\d_])\b[.,]?|[,.–—-])\s*)*+"
 _WAS, _ITSELF = words_of("was")["*"], words_of("this")["*"]
 _IS = f"{_WAS}|is|are|ist|est|es|está|queda|é|è"
 # The history of an article that was added later: "Inserted by ... (AS 1984 778). Repealed by ...",
 # "[1995 c.758 §3; repealed by ...".
-_INSERTED = (
-    r"(?:(?:eingefügt|fassung gemä(?:ß|ss)|inserted|added|insérée?|introduite?|ajoutée?"
-    r"|introdott[oa]|inserit[oa]|añadid[oa]|aditad[oa])\b.*?\d.*?[.)]\s+|\d{4} c\.[^\]]*;\s+)?"
-)
+_INSERTED = rf"(?:(?:{words_of('inserted')['*']})\b.*?\d.*?[.)]\s+|\d{{4}} c\.[^\]]*;\s+)?"
 _OPENED = r"[\s\[({（【〔<«*_\"'-]*"
 
 

@@ -147,8 +147,6 @@ def _blocks(samples: int, n: int) -> list[int]:
 
 
 Line = Mapping[str, Any]
-# What identifies a run besides its settings.
-_CHOSEN = ("system", "dataset", "corpus_sha256", "questions_sha256", "folds", "start")
 # Seed and question to a value.
 _Values = dict[tuple[int, int], float]
 
@@ -189,21 +187,15 @@ def compare_arms(
         baseline: The arm that the others are compared with, or arm to its own baseline.
 
     Raises:
-        ValueError: Two lines of an arm have values for the same seed and question; says how the
-            lines differ.
+        ValueError: Two lines of an arm have values for the same seed and question.
     """
-
-    def own_baseline(arm: str) -> str:
-        return baseline if isinstance(baseline, str) else baseline.get(arm, arm)
-
-    for arm, given in lines.items():
-        _check_each_run_once(arm, given)
-    values = {arm: _values(of_arm, metric) for arm, of_arm in lines.items() if of_arm}
+    base_of = dict.fromkeys(lines, baseline) if isinstance(baseline, str) else baseline
+    values = {arm: _values(arm, of_arm, metric) for arm, of_arm in lines.items() if of_arm}
     scores = []
     for arm, of_arm in values.items():
         by_question = _by_question(of_arm)
         score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
-        other_arm = own_baseline(arm)
+        other_arm = base_of.get(arm, arm)
         base = values.get(other_arm, {})
         shared = of_arm.keys() & base.keys()
         if arm != other_arm and shared:
@@ -214,7 +206,7 @@ def compare_arms(
         scores.append(score)
     compared = [score for score in scores if score.against is not None]
     # Two arms with equal settings are one run, and one test if their baselines are one run too.
-    test_of = {each.arm: (lines[each.arm], lines[own_baseline(each.arm)]) for each in compared}
+    test_of = {each.arm: (lines[each.arm], lines[base_of[each.arm]]) for each in compared}
     same = {
         arm: next(each for each, other in test_of.items() if other == test)
         for arm, test in test_of.items()
@@ -225,63 +217,18 @@ def compare_arms(
     return [replace(score, p=p_of.get(same.get(score.arm, ""))) for score in scores]
 
 
-def unseen_mean(lines: Sequence[Line], metric: str) -> tuple[float | None, int]:
-    """The mean over questions none of whose articles was trained on, and how many there are."""
-    values = {
-        place: value
-        for line in lines
-        for place, value in _values([line], metric).items()
-        if place[1] in set(line["unseen"])
-    }
-    by_question = _by_question(values)
-    return (fmean(by_question), len(by_question)) if by_question else (None, 0)
-
-
-def apart(lines: Sequence[Line], *, seen: bool) -> list[Line]:
-    """The lines, reduced to the questions that have, or do not have, a trained article."""
-    chosen: list[Line] = []
+def _values(arm: str, lines: Sequence[Line], metric: str) -> _Values:
+    values: _Values = {}
     for line in lines:
-        unseen = set(line["unseen"])
-        kept = [(question not in unseen) is seen for question in line["questions"]]
-        values = {
-            metric: [value for value, keep in zip(of_it, kept, strict=True) if keep]
-            for metric, of_it in line["values"].items()
-        }
-        questions = [each for each, keep in zip(line["questions"], kept, strict=True) if keep]
-        chosen.append({**line, "questions": questions, "values": values})
-    return chosen
-
-
-def _values(lines: Sequence[Line], metric: str) -> _Values:
-    return {
-        (line["seed"], question): float(value)
-        for line in lines
-        for question, value in zip(line["questions"], line["values"][metric], strict=True)
-    }
-
-
-def _check_each_run_once(arm: str, lines: Sequence[Line]) -> None:
-    """Refuse lines of several grids as one arm: later values would replace earlier ones."""
-    runs: dict[tuple[int, int], Line] = {}
-    for line in lines:
-        for question in line["questions"]:
-            other = runs.setdefault((line["seed"], question), line)
-            if other is not line:
+        for question, value in zip(line["questions"], line["values"][metric], strict=True):
+            # Lines of several grids: later values would replace earlier ones.
+            if (line["seed"], question) in values:
                 raise ValueError(
                     f"two lines of the arm '{arm}' have values of question {question} with seed "
-                    f"{line['seed']}; they differ in {_differences(other, line) or 'nothing'}. "
-                    "Choose the lines of one grid."
+                    f"{line['seed']}. Choose the lines of one grid."
                 )
-
-
-def _differences(one: Line, other: Line) -> str:
-    """Names of the settings in which two runs differ."""
-    names = [name for name in _CHOSEN if one.get(name) != other.get(name)]
-    before, after = (each.get("settings", {}) for each in (one, other))
-    # A setting that only one of them has was added in between, and does not count.
-    both = [name for name in before if name in after]
-    names += [f"settings.{name}" for name in both if before[name] != after[name]]
-    return ", ".join(names)
+            values[line["seed"], question] = float(value)
+    return values
 
 
 def _by_question(values: _Values) -> list[float]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from components.statutes.characters import folded, whole_words
+from components.statutes.languages import folded, whole_words
 
 # A short word has too many neighbours, and typing errors rarely touch the first letter. Measured on
 # training questions, as they are and with one word of each misspelt: docs/results/notebook.md.

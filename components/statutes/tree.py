@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from components.statutes.article import Article
-
-if TYPE_CHECKING:
-    import networkx
 
 CrossLaw = Literal["farther", "path"]
 NodeKind = Literal["root", "law", "division", "article"]
@@ -132,17 +129,6 @@ class LegislativeTree:
         result[positions] = 0
         return result
 
-    def node_distance(self, a: int, b: int) -> int:
-        """Length of the path between two nodes, through the root if their laws differ.
-
-        Raises:
-            IndexError: There is no such node.
-        """
-        self._check_node(a)
-        self._check_node(b)
-        shared = (self.ancestors[a] == self.ancestors[b]) & (self.ancestors[a] >= 0)
-        return int(self.depth[a] + self.depth[b] - 2 * (np.count_nonzero(shared) - 1))
-
     def path(self, position: int) -> list[int]:
         """Nodes from the law down to the article at a position."""
         node = self._node_of(position)
@@ -171,20 +157,6 @@ class LegislativeTree:
         self._node_of(position)
         after = int(self._neighbours[1, position])
         return None if after < 0 else after
-
-    def to_networkx(self) -> networkx.Graph[int]:
-        """The same tree as an undirected graph; nodes carry label, kind and depth."""
-        import networkx
-
-        graph: networkx.Graph[int] = networkx.Graph()
-        for node in range(self.n_nodes):
-            graph.add_node(
-                node, label=self.label[node], kind=self.kind[node], depth=int(self.depth[node])
-            )
-        graph.add_edges_from(
-            (int(parent), node) for node, parent in enumerate(self.parent) if parent >= 0
-        )
-        return graph
 
     def _inner_distances(self, position: int, cross_law: CrossLaw) -> IntArray:
         """From an article to every node above the articles, int32 `[n_inner]`.

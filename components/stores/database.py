@@ -1,6 +1,8 @@
-"""The SQLite file under the document store: its connections and transactions."""
+"""The SQLite file under the document store: its rows, connections and transactions."""
 
 import ctypes
+import json
+import math
 import os
 import sqlite3
 import threading
@@ -10,23 +12,308 @@ from contextlib import closing, contextmanager
 from functools import cache, partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, cast
 
-from haystack import logging
+import numpy as np
+from haystack import Document, logging
+from haystack.dataclasses import ByteStream
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from numpy.typing import NDArray
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-from components.stores.filters import register_filter_function
-from components.stores.rows import (
-    PATIENCE,
-    READ_ERRORS,
-    StoreError,
-    damaged,
-    failure_message,
-    from_json,
-    unreadable,
-)
-
 logger = logging.getLogger(__name__)
+
+# Seconds to wait for another process that writes.
+PATIENCE = 30.0
+# What reading a file raises: sqlite3 decodes SQLite's own messages too, which quote the file.
+READ_ERRORS = (sqlite3.Error, MemoryError, UnicodeDecodeError)
+
+
+class StoreError(RuntimeError):
+    """The store cannot do what was requested; the message says why and what to do."""
+
+
+def damaged(path: Path, what: str) -> str:
+    """The message for a damaged file."""
+    return (
+        f"{path} is damaged: {what}. Copy it again, or index the corpus into a new file with "
+        "python -m pipelines.index --corpus ... --store NEW."
+    )
+
+
+# A fragment of SQLite's message, and what of the file it tells. The first come first, since SQLite
+# quotes the file, which may contain the words of those below.
+_DAMAGES = {
+    "Could not decode to UTF-8 column '": "a text in its column {quoted!r:.80} is not UTF-8",
+    "string or blob too big": "a value in it claims to be larger than the file",
+    "interrupted": "a read took more steps than a file of its size can need",
+    "malformed": "{text:.300}",
+    "not a database": "{text:.300}",
+}
+_FAILURES = {
+    "full": "the disk is full; make room and run the same command again, which continues",
+    "disk I/O": "the disk cannot be written (full, or broken)",
+    "locked": f"another process has been writing for {PATIENCE:.0f} s; try again later",
+    "readonly": "it cannot be written; check its permissions",
+    "unable to open": "it cannot be opened; check its permissions",
+}
+
+
+def failure_message(path: Path, error: Exception) -> str:
+    """The message for one of `READ_ERRORS`, met in reading or writing."""
+    text = str(error)
+    if isinstance(error, MemoryError):
+        return f"{path}: there is not enough memory to read it."
+    if isinstance(error, UnicodeDecodeError):
+        return damaged(path, "a name in it is not UTF-8")
+    for fragment, what in _DAMAGES.items():
+        if fragment in text:
+            quoted = text.partition(fragment)[2].partition("'")[0]
+            return damaged(path, what.format(text=text, quoted=quoted))
+    reason = next((why for fragment, why in _FAILURES.items() if fragment in text), text)
+    return f"{path}: {reason}."
+
+
+COLUMNS = "id, content, meta, other, law, position"
+# An id's old row is replaced by one with a new key.
+INSERT = f"INSERT OR REPLACE INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# Documents without a position come last.
+NO_POSITION = 2**62
+# Haystack copies and prints metadata by recursion, which ends some 300 levels deep.
+_DEEPEST = 100
+_TOO_DEEP = f"is nested more than {_DEEPEST} levels deep"
+# Columns from which a document is rebuilt, without its vector: retrieved documents never carry one.
+BARE = "id, content, meta, other"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+# json.loads looks for options and whitespace first, which costs as much as a short meta itself.
+_decoded = json.JSONDecoder(parse_constant=_refuse_constant).decode
+
+
+def embedding_blob(document: Document, dim: int | None) -> bytes | None:
+    """The document's vector as float32 bytes.
+
+    Raises:
+        ValueError: when it is not finite, is zero, or is not `dim` long; names the document.
+    """
+    if document.embedding is None:
+        return None
+    vector = np.asarray(document.embedding, dtype=np.float32)
+    try:
+        if vector.ndim != 1:
+            raise ValueError("is not one row of numbers")
+        vector_of(vector.tobytes(), dim)
+    except ValueError as error:
+        raise ValueError(
+            f"document '{document.id}': its embedding {error}. Embed the document again."
+        ) from error
+    return vector.tobytes()
+
+
+def position_of(document: Document) -> int:
+    """Its place in the order of the law; `NO_POSITION` if it has none."""
+    position = document.meta.get("position")
+    return position if type(position) is int and abs(position) < NO_POSITION else NO_POSITION
+
+
+def as_row(document: Document) -> tuple[Any, ...]:
+    """The document's values of `COLUMNS`.
+
+    Raises:
+        ValueError: when meta is not JSON, or a text is not UTF-8; names the document.
+    """
+    sparse = document.sparse_embedding
+    other = {
+        "blob": document.blob.to_dict() if document.blob else None,
+        "score": document.score,
+        "sparse_embedding": sparse.to_dict() if sparse else None,
+    }
+    kept = {key: value for key, value in other.items() if value is not None}
+    law = document.meta.get("law")
+    row = (
+        document.id,
+        document.content,
+        _json(document, document.meta),
+        _json(document, kept) if kept else None,
+        law if isinstance(law, str) else None,
+        position_of(document),
+    )
+    for name, value in zip(COLUMNS.split(", "), row, strict=True):
+        try:
+            if isinstance(value, str):
+                value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"document {document.id!r}: its {name} holds half of a surrogate pair. Write the "
+                "character itself, or leave it out."
+            ) from error
+    return row
+
+
+def from_json(text: object) -> Any:
+    """The value of a JSON text, such as this module writes.
+
+    Raises:
+        ValueError: it is another value, or not such a text; says what is wrong with it.
+    """
+    if type(text) is not str:
+        raise ValueError("is not a text")
+    try:
+        value = _decoded(text)
+    except ValueError as error:
+        raise ValueError(f"is not JSON ({error})") from error
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+    # Every deep text has that many brackets, and few others do.
+    if text.count("[") + text.count("{") > _DEEPEST and is_deeper(value, _DEEPEST):
+        raise ValueError(_TOO_DEEP)
+    if "\\u" in text:  # as half of a character, which no text may hold, can only be written
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("holds half of a surrogate pair") from error
+    return value
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether dictionaries and lists are nested in a value in more than so many levels."""
+    level = [value]
+    for _ in range(levels + 1):
+        level = [each for each in level if isinstance(each, dict | list | tuple)]
+        if not level:
+            return False
+        level = [
+            inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return True
+
+
+def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
+    """The JSON object of one column of a document's row.
+
+    Raises:
+        StoreError: it is not one; names the file and the document.
+    """
+    try:
+        fields = from_json(text)
+    except ValueError as error:
+        raise _damaged(path, id_, f"its {column} {error}") from error
+    if type(fields) is not dict:
+        raise _damaged(path, id_, f"its {column} is not a JSON object")
+    return fields
+
+
+def check_texts(path: Path, id_: object, **columns: object) -> None:
+    """Check that an id and other columns are texts.
+
+    Raises:
+        StoreError: one is not; names the file and the document.
+    """
+    for column, value in {"id": id_, **columns}.items():
+        if type(value) is not str:
+            raise _damaged(path, id_, f"its {column} is not a text")
+
+
+def vector_of(blob: object, dim: int | None) -> NDArray[np.float32]:
+    """The vector of float32 bytes.
+
+    Raises:
+        ValueError: it is not `dim` long (None: any length), not finite, or zero; says which.
+    """
+    size = len(blob) if type(blob) is bytes else 0
+    if not size or size % 4 or size != 4 * (dim or size // 4):
+        raise ValueError(f"is not {dim or 'a row of'} float32 numbers")
+    vector = np.frombuffer(cast("bytes", blob), dtype=np.float32)
+    square = float(np.dot(vector, vector))  # may overflow, or vanish, where no number does
+    if not (0 < square < math.inf or (np.isfinite(vector).all() and vector.any())):
+        raise ValueError("holds NaN or infinity, or zeros alone")
+    return vector
+
+
+def check_vector(path: Path, id_: object, blob: object, dim: int | None) -> NDArray[np.float32]:
+    """A document's vector.
+
+    Raises:
+        StoreError: it is not one; names the file and the document.
+    """
+    try:
+        return vector_of(blob, dim)
+    except ValueError as error:
+        raise _damaged(path, id_, f"its vector {error}") from error
+
+
+def from_row(
+    path: Path,
+    id_: str,
+    content: str | None,
+    meta: str,
+    other: str | None,
+    embedding: bytes | None = None,
+    score: float | None = None,
+    dim: int | None = None,
+) -> Document:
+    """The document of a row of the file.
+
+    `score`, where given, is that of a search, and `dim` the length of the store's vectors.
+
+    Raises:
+        StoreError: the row is damaged; names the file and the document.
+    """
+    if not (id_ and type(id_) is str and (content is None or type(content) is str)):
+        raise _damaged(path, id_, "its id or content is not a text")
+    fields: dict[str, Any] = {}
+    if other is not None:
+        try:
+            fields = _parts(parsed(path, id_, "other", other))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise _damaged(path, id_, "its other holds what no Document has") from error
+    if embedding is not None:
+        fields["embedding"] = check_vector(path, id_, embedding, dim).tolist()
+    if score is not None:
+        fields["score"] = score
+    return Document(id=id_, content=content, meta=parsed(path, id_, "meta", meta), **fields)
+
+
+def _parts(rest: dict[str, Any]) -> dict[str, Any]:
+    """A document's blob, score and sparse embedding."""
+    blob, score, sparse = (rest.get(name) for name in ("blob", "score", "sparse_embedding"))
+    if type(score) not in (int, float, type(None)):
+        raise TypeError("score")
+    if blob is not None:
+        # Of a number, bytes() makes as many zeros.
+        if type(blob["data"]) is not list or type(blob.get("meta", {})) is not dict:
+            raise TypeError("blob")
+        if not isinstance(blob.get("mime_type"), str | None):
+            raise TypeError("mime_type")
+        blob = ByteStream.from_dict(blob)
+    if sparse is not None:
+        sparse = SparseEmbedding.from_dict(sparse)
+        numbers = {type(each) for each in (*sparse.indices, *sparse.values)}
+        if not numbers <= {int, float} or any(type(each) is not int for each in sparse.indices):
+            raise TypeError("sparse_embedding")
+    return {"blob": blob, "score": score, "sparse_embedding": sparse}
+
+
+def _damaged(path: Path, id_: object, what: str) -> StoreError:
+    return StoreError(damaged(path, f"document {id_!r:.200}: {what}"))
+
+
+def _json(document: Document, value: dict[str, Any]) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        if is_deeper(value, _DEEPEST):
+            raise ValueError(_TOO_DEEP)
+        return text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"document '{document.id}': its meta cannot be stored as JSON ({error}). "
+            "Write dates as ISO strings and leave out other objects."
+        ) from error
+
 
 FileIdentity = tuple[int, int]
 FileState = tuple[tuple[int, ...] | None, ...]
@@ -173,12 +460,9 @@ class OpenFile:
             return True
         if not self._warned:
             logger.warning(
-                "{path} is another file than the one that is open, whose log {log} still lies "
-                "next to it and would damage it. The old file still answers. Delete {log} and "
-                "{shared}, and the new one is taken over.",
+                "{path} was replaced next to the log of the old file, which still answers. Delete "
+                "{path}-wal and {path}-shm to read the new one.",
                 path=str(path),
-                log=log_of(path).name,
-                shared=f"{path.name}-shm",
             )
             self._warned = True
         return False
@@ -312,8 +596,7 @@ def open_store(path: Path) -> OpenFile:
     if _identity(path) in _inherited:
         # SQLite believes that this process has its parent's locks, for any new connection too.
         raise StoreError(
-            f"{path} was being read or written when this process was forked, and cannot be opened "
-            "safely here. Fork while nobody uses the store, or start processes with 'spawn'."
+            f"{path} was in use when this process was forked. Start processes with 'spawn'."
         )
     connection: sqlite3.Connection | None = None
     # Before anything is read: what changes from here on is seen to have changed.
@@ -323,15 +606,11 @@ def open_store(path: Path) -> OpenFile:
         _check_or_create(connection, path)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -16384")
-        register_filter_function(connection)
         limit_steps(connection, None)
     except (sqlite3.OperationalError, MemoryError, UnicodeDecodeError) as error:
-        raise StoreError(unreadable(path, error)) from error
+        raise StoreError(failure_message(path, error)) from error
     except sqlite3.Error as error:
-        raise StoreError(
-            f"{path} is not a Lexarbor store ({error!s:.300}). Name the file that "
-            "python -m pipelines.index wrote, or another name to make a new one."
-        ) from error
+        raise StoreError(f"{path} is not a Lexarbor store ({error!s:.300}).") from error
     else:
         opened, connection = OpenFile(connection, path, before if is_frozen else None), None
         return opened
@@ -355,8 +634,8 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     except sqlite3.OperationalError as error:
         connection.close()
         raise StoreError(
-            f"{path} was not closed when it was written ({log.name} is next to it), and "
-            f"{path.parent} cannot be written. Open it once where it can, or copy both."
+            f"{path} was not closed ({log.name} is next to it). Open it once where its folder can "
+            "be written."
         ) from error
     return connection, False
 
@@ -396,15 +675,11 @@ def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
     try:
         application, version, _ = _header(connection)
         if application != APPLICATION_ID:
-            raise StoreError(
-                f"{path} is a SQLite file of another program, not a Lexarbor store. "
-                "Name another file; this one was left as it is."
-            )
+            raise StoreError(f"{path} is a SQLite file of another program. Name another file.")
         if not FIRST_FORMAT <= version <= FORMAT_VERSION:
             raise StoreError(
                 f"{path} is a store of format {version}; this Lexarbor reads formats "
-                f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file with "
-                "python -m pipelines.index --corpus ... --store NEW."
+                f"{FIRST_FORMAT} to {FORMAT_VERSION}. Index the corpus again into a new file."
             )
         _check_objects(connection, version, path)
     finally:
@@ -414,19 +689,12 @@ def _check_or_create(connection: sqlite3.Connection, path: Path) -> None:
 def _check_objects(connection: sqlite3.Connection, version: int, path: Path) -> None:
     found, own = _objects(connection), _objects_of(version)
     for name in [*found, *own]:
-        if name in found and found[name] == own.get(name, _STATISTICS.get(name)):
-            continue
-        if name not in found:
-            fault = f"it lacks the {own[name][0]} {name!r}"
-        elif name in own:
-            fault = f"its {own[name][0]} {name!r} is not made as Lexarbor makes it"
-        else:
-            kind = f"{found[name][0]!s:.20} {name!r:.80}"
-            fault = f"it holds the {kind}, which a store of format {version} does not"
-        raise StoreError(
-            f"{path} was changed by another program: {fault}. Nothing of it was read. Name a file "
-            "as python -m pipelines.index writes it."
-        )
+        if found.get(name) != own.get(name, _STATISTICS.get(name)):
+            kind, *_ = own.get(name) or found[name]
+            raise StoreError(
+                f"{path} was changed by another program: its {kind!s:.20} {name!r:.80} is not "
+                f"what a store of format {version} has. Nothing of it was read."
+            )
 
 
 @cache
@@ -476,9 +744,6 @@ def roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-__all__ = ["StatuteDatabase", "StoreError"]
-
-
 class StatuteDatabase:
     """One SQLite file in write-ahead mode, with one connection per thread.
 
@@ -502,15 +767,9 @@ class StatuteDatabase:
         if self._resolved is not None:
             return self._resolved
         if not self._path:
-            raise StoreError(
-                "StatuteDocumentStore.path is null. Give the file that python -m pipelines.index "
-                "wrote, as StatuteDocumentStore(path=...) or load_pipeline(..., store=FILE)."
-            )
+            raise StoreError("StatuteDocumentStore.path is null. Give a file.")
         if self._path == ":memory:":
-            raise StoreError(
-                "StatuteDocumentStore.path is ':memory:', and a store is a file. Name one, or use "
-                "Haystack's InMemoryDocumentStore."
-            )
+            raise StoreError("StatuteDocumentStore.path is ':memory:', and a store is a file.")
         self._resolved = Path(self._path).expanduser().resolve()
         return self._resolved
 
@@ -601,9 +860,8 @@ class StatuteDatabase:
             yield from opened.connection.execute(sql, values)
         except READ_ERRORS as error:
             if opened.has_changed(self.path):
-                message = f"{self.path} was changed while it was read. Ask again."
-                raise StoreError(message) from error
-            raise StoreError(unreadable(self.path, error)) from error
+                raise StoreError(f"{self.path} changed while it was read. Ask again.") from error
+            raise StoreError(failure_message(self.path, error)) from error
         finally:
             opened.end_read()
             opened.give_back()

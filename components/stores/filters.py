@@ -26,7 +26,7 @@ from haystack.utils.filters import document_matches_filter
 
 from components.converters.articles import STUB, headings_of
 from components.statutes.article import ArticleState, iso_day
-from components.stores.rows import from_json, is_deeper
+from components.stores.database import from_json, is_deeper
 
 MAX_DEPTH = 50
 # Each level is a dictionary and its list of conditions; below is a comparison and its list.
@@ -73,51 +73,39 @@ def check_given(filters: Any) -> None:
 
 
 def _check(condition: Any) -> None:
-    if not isinstance(condition, dict):
-        raise FilterError(f"A filter must be a dictionary, got {condition!r}.")
-    if "operator" not in condition:
-        raise FilterError(f"'operator' key missing in {condition}")
-    if "field" in condition:
-        _check_comparison(condition)
+    keys = condition.keys() if isinstance(condition, dict) else set()
+    if {"field", "operator", "value"} <= keys:
+        _check_comparison(condition["field"], condition["operator"], condition["value"])
         return
-    if "conditions" not in condition:
-        raise FilterError(f"'conditions' key missing in {condition}")
-    _check_operator("logical", condition["operator"], _LOGICAL)
-    conditions = condition["conditions"]
-    if not isinstance(conditions, list | tuple):
-        raise FilterError(f"'conditions' must be a list of filters, got {conditions!r}.")
-    for part in conditions:
+    if "field" in keys or not {"operator", "conditions"} <= keys:
+        raise FilterError(
+            "A filter has 'field', 'operator' and 'value', or 'operator' and 'conditions', got "
+            f"{condition!r}."
+        )
+    if condition["operator"] not in _LOGICAL:
+        raise FilterError(f"Unknown operator in {condition}; use one of {_LOGICAL}.")
+    if not isinstance(condition["conditions"], list | tuple):
+        raise FilterError(f"'conditions' is not a list in {condition}.")
+    for part in condition["conditions"]:
         _check(part)
 
 
-def _check_comparison(condition: dict[str, Any]) -> None:
-    if "value" not in condition:
-        raise FilterError(f"'value' key missing in {condition}")
-    field, operator, value = condition["field"], condition["operator"], condition["value"]
-    of_law = isinstance(field, str) and field in _OF_LAW
-    _check_operator("comparison", operator, _OF_LAW[field] if of_law else _OPERATORS)
+def _check_comparison(field: Any, operator: Any, value: Any) -> None:
+    known = _OF_LAW.get(field, _OPERATORS) if isinstance(field, str) else _OPERATORS
+    if operator not in known:
+        raise FilterError(f"{field!r} cannot be compared with {operator!r}; use one of {known}.")
     if operator in ("in", "not in") and not isinstance(value, list):
-        raise FilterError(
-            "Filter value must be a `list` when using operator 'in' or 'not in', "
-            f"received type '{type(value)}'"
-        )
-    for text in value if isinstance(value, list) else [value]:
-        # A store's texts are UTF-8, which cannot even ask for it.
-        if isinstance(text, str) and _HALF_A_PAIR.search(text):
-            raise FilterError(f"{text!r} holds half of a surrogate pair; write the character.")
-    if of_law:
-        _check_of_law(field, value)
-
-
-def _check_of_law(field: str, value: Any) -> None:
-    if field == IN_FORCE_ON:
-        _day(value)
-        return
+        raise FilterError(f"{operator!r} needs a list of values, got {value!r} for {field!r}.")
     for each in value if isinstance(value, list) else [value]:
-        if not isinstance(each, str):
+        # A store's texts are UTF-8, which cannot even ask for it.
+        if isinstance(each, str) and _HALF_A_PAIR.search(each):
+            raise FilterError(f"{each!r} holds half of a surrogate pair; write the character.")
+        if field in (DIVISION, STATE) and not isinstance(each, str):
             raise FilterError(f"The field '{field}' is compared with text, got {each!r}.")
         if field == STATE and each not in _STATES:
             raise FilterError(f"There is no state {each!r}. The states are {', '.join(_STATES)}.")
+    if field == IN_FORCE_ON:
+        _day(value)
 
 
 def _day(value: Any) -> date:
@@ -127,13 +115,6 @@ def _day(value: Any) -> date:
         raise FilterError(
             f"'{IN_FORCE_ON}' is a day written as '2024-02-29', got {value!r}."
         ) from error
-
-
-def _check_operator(kind: str, operator: Any, known: tuple[str, ...]) -> None:
-    if not isinstance(operator, str) or operator not in known:
-        raise FilterError(
-            f"Unknown {kind} operator '{operator}'. Valid operators are: {sorted(known)}"
-        )
 
 
 def plain_filters(condition: dict[str, Any]) -> dict[str, Any]:
@@ -156,13 +137,13 @@ def plain_filters(condition: dict[str, Any]) -> dict[str, Any]:
 
 def _is_state(state: str, today: date) -> dict[str, Any]:
     undated = _all(_compared("valid_from", "==", None), _compared("valid_to", "==", None))
-    if state == "unknown":
-        return _all(undated, _not(_ended(today)))
-    if state == "not yet in force":
-        return _later(today)
-    if state == "repealed":
-        return _all(_ended(today), _not(_later(today)))
-    return _all(_not(undated), _not(_later(today)), _not(_ended(today)))
+    later, ended = _later(today), _ended(today)
+    return {
+        "unknown": _all(undated, _not(ended)),
+        "not yet in force": later,
+        "repealed": _all(ended, _not(later)),
+        "in force": _all(_not(undated), _not(later), _not(ended)),
+    }[state]
 
 
 def _later(day: date) -> dict[str, Any]:
@@ -210,6 +191,7 @@ def _in_division(condition: dict[str, Any], headings: tuple[str, ...]) -> bool:
 
 
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
+_COLUMNS = ("id", "content")
 
 # SQLite's JSON ends a text at its NUL.
 _WHOLE = r"instr(meta, '\u0000') = 0"
@@ -292,18 +274,48 @@ def _comparison(condition: dict[str, Any]) -> Clause:
         raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
     if operator in ORDERINGS:
         _check_ordering_value(operator, value)
-    column = _column(field)
-    if column is not None:
-        sql_of, json_type, path_values = column
-        if operator in ("==", "!=") and _is_plain(value):
-            equal = _equals(sql_of, json_type, path_values, value)
-            return _unless_cut(condition, equal, negated=operator == "!=")
-        if operator in ("in", "not in") and all(_is_plain(each) for each in value):
-            among = _among(sql_of, json_type, path_values, value)
-            return _unless_cut(condition, among, negated=operator == "not in")
-        if operator in ORDERINGS:
-            return _ordering(condition, sql_of, json_type, path_values)
-    return _fallback(condition)
+    otherwise, bound = _fallback(condition)
+    column, exact = _column(field), _exact(operator, value, of_meta=field not in _COLUMNS)
+    if column is None or exact is None:
+        return otherwise, bound
+    value_of, type_of, path = column
+    test, result, values = exact
+    times = (test + result).count("{")
+    sql = f"(CASE WHEN {_WHOLE} AND {test} THEN {result} ELSE {otherwise} END)"
+    return sql.format(value=value_of, type=type_of), [*path * times, *values, *bound]
+
+
+def _exact(operator: str, value: Any, *, of_meta: bool) -> tuple[str, str, list[Any]] | None:
+    """Where SQL answers as Haystack does: a test of the row, the answer, and what it binds.
+
+    `{value}` and `{type}` are the field's JSON value and type. None: in no row.
+    """
+    if operator in ORDERINGS:
+        if value is None:
+            return "1", "0", []
+        answer = f"ifnull({{value}} {operator} ?, 0)"
+        if isinstance(value, int | float) and _is_plain(value):
+            return "{type} IN ('null', 'integer', 'real', 'true', 'false')", answer, [value]
+        if isinstance(value, str) and len(value) == 10 and value[7] == "-":
+            # Plain days compare as text; other spellings of a moment do not.
+            is_day = "{type} = 'text' AND date({value}) IS {value}"
+            return f"({{type}} = 'null' OR ({is_day}))", answer, [value]
+        return None
+    values = value if operator in ("in", "not in") else [value]
+    if not all(map(_is_plain, values)):
+        return None
+    # A text column would take the number 1 for the text "1".
+    wanted = [each for each in values if each is not None and (of_meta or isinstance(each, str))]
+    # One bound list for many values, since SQL of thousands of parts is refused.
+    among = "{value} IS ?" if len(wanted) == 1 else "{value} IN (SELECT value FROM json_each(?))"
+    answer = f"ifnull({among}, 0)"
+    if None in values:
+        answer = f"({{type}} = 'null' OR {answer})"
+    if operator in ("!=", "not in"):
+        answer = f"NOT {answer}"
+    # Arrays and objects come out as text and could equal a string by accident.
+    bound = wanted if len(wanted) == 1 else [json.dumps(wanted)]
+    return "{type} NOT IN ('array', 'object')", answer, bound
 
 
 def _division(operator: str, value: Any) -> Clause:
@@ -318,27 +330,22 @@ def _division(operator: str, value: Any) -> Clause:
 
 
 def _check_ordering_value(operator: str, value: Any) -> None:
-    if isinstance(value, list):
-        raise FilterError(
-            f"Filter value can't be of type {type(value)} using operators '>', '>=', '<', '<='"
-        )
-    if isinstance(value, str):
-        try:
+    try:
+        if isinstance(value, str):
             datetime.fromisoformat(value)
-        except ValueError as error:
-            raise FilterError(
-                f"Can't compare strings using operator '{operator}', got '{value}'. "
-                "Strings are only comparable if they are ISO formatted dates."
-            ) from error
+    except ValueError:
+        value = [value]
+    if isinstance(value, list):
+        raise FilterError(f"'{operator}' compares numbers and ISO dates, not {value!r}.")
 
 
 def _column(field: str) -> tuple[str, str, list[str]] | None:
     """SQL of the field's value, SQL of its JSON type, and the values that each of the two binds."""
-    if field in ("id", "content"):
-        return field, f"CASE WHEN {field} IS NULL THEN 'null' ELSE 'text' END", []
-    keys = field.split(".")[1:] if field.startswith("meta.") else [field]
+    if field in _COLUMNS:
+        return field, f"typeof({field})", []
     if "." in field and not field.startswith("meta."):
         return None
+    keys = field.removeprefix("meta.").split(".")
     if any(not key or '"' in key or "\\" in key or not key.isprintable() for key in keys):
         return None
     path = "$" + "".join(f'."{key}"' for key in keys)
@@ -358,72 +365,9 @@ def _is_plain(value: Any) -> bool:
     return not (len(value) >= 10 and value[4:5] == "-")
 
 
-def _unless_cut(condition: dict[str, Any], equal: Clause, *, negated: bool) -> Clause:
-    """Equality, or its contrary; a value that is equal only up to a NUL does not match."""
-    sql, bound = equal
-    otherwise, values = _fallback(condition)
-    if negated:
-        return f"(NOT ({sql} AND ({_WHOLE} OR NOT {otherwise})))", [*bound, *values]
-    return f"({sql} AND ({_WHOLE} OR {otherwise}))", [*bound, *values]
-
-
-def _equals(sql_of: str, json_type: str, path: list[str], value: Any) -> Clause:
-    if value is None:
-        return f"({json_type} = 'null')", path
-    if not path and not isinstance(value, str):
-        return "0", []  # a text column would take the number 1 for the text "1"
-    # Arrays and objects come out as text and could equal a string by accident.
-    return (
-        f"({json_type} NOT IN ('array', 'object') AND {sql_of} IS ?)",
-        [*path, *path, value],
-    )
-
-
-def _among(sql_of: str, json_type: str, path: list[str], values: list[Any]) -> Clause:
-    """Equality with one of many: one bound list, since SQL of thousands of parts is refused."""
-    wanted = [each for each in values if each is not None and (path or isinstance(each, str))]
-    among = (
-        f"({json_type} NOT IN ('array', 'object') AND "
-        f"ifnull({sql_of} IN (SELECT value FROM json_each(?)), 0))"
-    )
-    bound = [*path, *path, json.dumps(wanted)]
-    if None in values:
-        return f"({among} OR {json_type} = 'null')", [*bound, *path]
-    return among, bound
-
-
-def _ordering(condition: dict[str, Any], sql_of: str, json_type: str, path: list[str]) -> Clause:
-    operator, value = condition["operator"], condition["value"]
-    if value is None:
-        return "0", []
-    otherwise, otherwise_values = _fallback(condition)
-    if isinstance(value, (int, float)) and _is_plain(value):
-        return (
-            f"(CASE WHEN {json_type} = 'null' THEN 0 "
-            f"WHEN {json_type} IN ('integer', 'real', 'true', 'false') "
-            f"THEN {sql_of} {operator} ? ELSE {otherwise} END)",
-            [*path, *path, *path, value, *otherwise_values],
-        )
-    if isinstance(value, str) and len(value) == 10 and value[7] == "-":
-        # Plain days compare as text; any other spelling of a moment goes to Haystack's matcher.
-        return (
-            f"(CASE WHEN {json_type} = 'null' THEN 0 "
-            f"WHEN {json_type} = 'text' AND date({sql_of}) IS {sql_of} AND {_WHOLE} "
-            f"THEN {sql_of} {operator} ? ELSE {otherwise} END)",
-            [*path, *path, *path, *path, *path, value, *otherwise_values],
-        )
-    return otherwise, otherwise_values
-
-
 def _fallback(condition: dict[str, Any]) -> Clause:
     try:
-        text = json.dumps(condition, default=_iso)
-    except TypeError as error:
+        text = json.dumps(condition, default=lambda moment: moment.isoformat())
+    except (AttributeError, TypeError) as error:
         raise FilterError(f"The filter value cannot be written as JSON: {condition}") from error
     return "haystack_matches(?, id, content, meta)", [text]
-
-
-def _iso(value: object) -> str:
-    if isinstance(value, (date, datetime)):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is not a JSON value")

@@ -1,5 +1,6 @@
-"""Writes laws into the store, whole laws per transaction, and records their model."""
+"""Writes laws into the store, whole laws per transaction: their model, vectors and articles."""
 
+import hashlib
 import json
 import sqlite3
 from collections import Counter, deque
@@ -7,40 +8,229 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from haystack import Document
 from numpy.typing import NDArray
 
 from components.converters.articles import LAW_ARTICLES, identity_of
+from components.models.similarity import Similarity
+from components.statutes.article import TextRule
 from components.statutes.identity import DistinctLaws, LawIdentity
-from components.stores.database import StatuteDatabase, upgrade
-from components.stores.journal import StoreModel, has_vectors, read_model
-from components.stores.rows import (
+from components.stores.database import (
     COLUMNS,
     NO_POSITION,
+    StatuteDatabase,
     StoreError,
     as_row,
     check_texts,
     damaged,
     parsed,
+    upgrade,
+    vector_of,
 )
 
-# SQLite copies the vector from the journal to the document; an id's old row is replaced.
+_NOT_A_MODEL = "its record 'model' does not describe a model"
+
+
+@dataclass(frozen=True)
+class StoreModel:
+    """The model whose vectors a store holds.
+
+    Attributes:
+        path: folder or name that opens it.
+        digest: of its weights and settings; two models with one digest give the same vectors.
+        dim: length of its vectors.
+        text_rule: what of an article it encodes.
+        biencoder: digest of the bi-encoder below, if a graph network makes the articles' vectors
+            (`digest` then covers both); None if the vectors are the bi-encoder's own.
+        similarity: how its vectors are compared.
+    """
+
+    path: str
+    digest: str
+    dim: int
+    text_rule: TextRule
+    biencoder: str | None = None
+    similarity: Similarity = "cosine"
+
+    @property
+    def through_graph(self) -> bool:
+        """Whether the articles' vectors went through a graph network."""
+        return self.biencoder is not None
+
+    @property
+    def biencoder_digest(self) -> str:
+        """Digest of the bi-encoder, which always encodes the questions."""
+        return self.digest if self.biencoder is None else self.biencoder
+
+
+def read_model(database: StatuteDatabase) -> StoreModel | None:
+    """The recorded model, or None.
+
+    Raises:
+        StoreError: the file is damaged or cannot be read.
+    """
+    fact = database.fact("model")
+    try:
+        model = None if fact is None else StoreModel(**fact)
+    except TypeError as error:
+        raise StoreError(damaged(database.path, _NOT_A_MODEL)) from error
+    if model is not None and not (
+        all(type(each) is str and each for each in (model.path, model.digest))
+        and type(model.dim) is int
+        and model.dim > 0
+        and model.text_rule in get_args(TextRule)
+        and isinstance(model.biencoder, str | None)
+        and model.similarity in get_args(Similarity)
+    ):
+        raise StoreError(damaged(database.path, _NOT_A_MODEL))
+    return model
+
+
+def has_vectors(database: StatuteDatabase) -> bool:
+    """Whether any document has a vector."""
+    sql = "SELECT 1 FROM documents WHERE embedding IS NOT NULL LIMIT 1"
+    return database.first(sql) is not None
+
+
+_HOLD = """
+INSERT OR IGNORE INTO journal
+SELECT ?, text_digest, embedding FROM documents
+WHERE text_digest = ? AND embedding IS NOT NULL LIMIT 1
+"""
+
+
+def text_digest(text: str) -> str:
+    """The digest under which a text's vector is kept."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+class VectorJournal:
+    """Encoded vectors by the digests of model and text, so that a kill costs one block.
+
+    If documents carry the encoder's own vectors, the journal is emptied at the end of a complete
+    run, since the vectors are in the documents. If a graph makes the documents' vectors from these,
+    they stay as base vectors, so that a changed article costs one encoding.
+    """
+
+    def __init__(self, database: StatuteDatabase) -> None:
+        self._database = database
+
+    def keep(self, model_digest: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep vectors `{text digest: [dim]}` of an encoder; one transaction.
+
+        Raises:
+            StoreError: the disk is full; none of these vectors was kept.
+        """
+        with self._database.writing(content=False) as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO journal VALUES (?, ?, ?)",
+                (
+                    (model_digest, digest, np.ascontiguousarray(vector, np.float32).tobytes())
+                    for digest, vector in vectors.items()
+                ),
+            )
+
+    def known(self, model_digest: str) -> set[str]:
+        """Digests of the texts that need not be encoded again with this encoder.
+
+        Raises:
+            StoreError: a vector of the journal is not one, or the file cannot be read.
+        """
+        known = set()
+        dim = self._dim(model_digest)
+        for column, rows in self._sources(model_digest):
+            size_of = f"CASE typeof({column}) WHEN 'blob' THEN length({column}) END"
+            sql = f"SELECT text_digest, {size_of} FROM {rows}"
+            for digest, size in self._database.rows(sql, (model_digest,)):
+                dim = dim or (size or 0) // 4
+                if not size or size != 4 * dim:
+                    raise self._damaged(digest, f"is not {dim} float32 numbers")
+                known.add(digest)
+        return known
+
+    def vectors(
+        self, model_digest: str, text_digests: Collection[str]
+    ) -> dict[str, NDArray[np.float32]]:
+        """This encoder's vectors `{text digest: [dim]}`, of those texts that are known.
+
+        Raises:
+            StoreError: one of them is not a vector, or the file cannot be read.
+        """
+        dim = self._dim(model_digest)
+        found: dict[str, NDArray[np.float32]] = {}
+        for column, rows in self._sources(model_digest):
+            sql = f"SELECT text_digest, {column} FROM {rows} AND text_digest IN ({{}})"
+            for digest, blob in self._database.rows_in(sql, text_digests, model_digest):
+                try:
+                    found[digest] = vector_of(blob, dim)
+                except ValueError as error:
+                    raise self._damaged(digest, str(error)) from error
+                dim = dim or len(found[digest])
+        return found
+
+    def _sources(self, model_digest: str) -> list[tuple[str, str]]:
+        """Column and rows of the tables that hold vectors of this encoder, which they bind."""
+        sources = [("vector", "journal WHERE model = ?")]
+        if self._is_in_documents(model_digest):
+            rows = "documents WHERE ? IS NOT NULL AND text_digest IS NOT NULL"
+            sources.append(("embedding", f"{rows} AND embedding IS NOT NULL"))
+        return sources
+
+    def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
+        """Keep the published vectors of these texts before their documents are replaced."""
+        if self._is_in_documents(model_digest):
+            with self._database.writing(content=False) as connection:
+                connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
+
+    def keep_only(self, model_digest: str | None, text_digests: Collection[str]) -> None:
+        """Drop all vectors except this encoder's of these texts, and free the space.
+
+        Args:
+            model_digest: of the encoder; None drops everything.
+            text_digests: of the texts.
+        """
+        wanted = set(text_digests)
+        with self._database.writing(content=False) as connection:
+            # IS NOT, since nothing differs from NULL by <>.
+            connection.execute("DELETE FROM journal WHERE model IS NOT ?", (model_digest,))
+            texts = connection.execute("SELECT text_digest FROM journal")  # of one model by now
+            gone = [row for row in texts if row[0] not in wanted]
+            connection.executemany("DELETE FROM journal WHERE text_digest = ?", gone)
+        # A script is stepped to its end; execute() would stop after the first page.
+        with self._database.connected() as connection:
+            connection.executescript("PRAGMA incremental_vacuum")
+
+    def _dim(self, model_digest: str) -> int | None:
+        """Length of this encoder's vectors, where it is on record."""
+        model = read_model(self._database)
+        if model is None or model_digest not in (model.digest, model.biencoder_digest):
+            return None
+        return model.dim
+
+    def _damaged(self, digest: object, what: str) -> StoreError:
+        return StoreError(
+            damaged(self._database.path, f"the kept vector of the text {digest!r:.80} {what}")
+        )
+
+    def _is_in_documents(self, model_digest: str) -> bool:
+        """Whether the documents' own vectors are this encoder's."""
+        model = read_model(self._database)
+        return model is not None and model.digest == model_digest
+
+
+# Without a vector of its own SQLite copies that of the journal; an id's old row is replaced.
 _PUBLISH = f"""
 INSERT OR REPLACE INTO documents ({COLUMNS}, text_digest, embedding)
 VALUES (?, ?, ?, ?, ?, ?, ?,
-  (SELECT vector FROM journal WHERE model = ? AND text_digest = ?))
-"""
-_PUBLISH_VECTOR = f"""
-INSERT OR REPLACE INTO documents ({COLUMNS}, text_digest, embedding)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ifnull(?, (SELECT vector FROM journal WHERE model = ? AND text_digest = ?)))
 """
 _UPDATE = (
-    "UPDATE documents SET content = ?, meta = ?, other = ?, law = ?, position = ? WHERE id = ?"
+    "UPDATE documents SET embedding = ifnull(?, embedding), content = ?, meta = ?, other = ?, "
+    "law = ?, position = ? WHERE id = ?"
 )
-_UPDATE_VECTOR = _UPDATE.replace("SET", "SET embedding = ?,")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +363,11 @@ class LawPublisher:
         if present == model:
             return
         if present is not None and present.digest != model.digest and has_vectors(self._database):
+            graph = "through its graph network, " if present.through_graph else ""
             raise StoreError(
-                f"{self._database.path} holds vectors of the model {present.path} "
-                f"({_described(present)}); {model.path} is another ({_described(model)}). "
-                "Vectors of two models cannot be compared: index with the first model, "
-                "or name a new store."
+                f"{self._database.path} holds vectors of the model {present.path} ({graph}digest "
+                f"{present.digest[:12]}); {model.path} is another (digest {model.digest[:12]}). "
+                "Index with the first model, or name a new store."
             )
         with self._database.writing(content=False) as connection:
             self._write_model(connection, model)
@@ -328,7 +518,7 @@ class LawPublisher:
             for sql, values in sorted(changes, key=lambda change: change[0].startswith("DELETE")):
                 connection.execute(sql, values)
             for id_, position in moved.items():
-                self._update_meta(connection, id_, {"position": position})
+                self.update_meta(connection, id_, {"position": position})
             if model is not None:
                 self._check_vectors(connection, laws)
             if model is not None and model.through_graph:
@@ -382,59 +572,52 @@ class LawPublisher:
         }
         positions = arrange(places, given, partial)
         sizes = {law: len(ids) for law, ids in members.items()}
-        for document in documents:
-            if document.id in given and not (keep and document.id in law_of):
-                law = given[document.id]
-                sizes[law] = max(sizes[law], _stated_size(document.meta) or 0)
-        present = {
-            law: {
-                id_: parsed(self._database.path, id_, "meta", meta)
-                for id_, meta in connection.execute(
-                    "SELECT id, meta FROM documents WHERE law = ?", (law,)
-                )
-            }
+        for each in documents:
+            if each.id in given and not (keep and each.id in law_of):
+                law = given[each.id]
+                sizes[law] = max(sizes[law], _stated_size(each.meta) or 0)
+        sql = "SELECT id, meta FROM documents WHERE law = ?"
+        metas = {
+            id_: parsed(self._database.path, id_, "meta", meta)
             for law in members
+            for id_, meta in connection.execute(sql, (law,))
         }
-        for law in partial:
-            sizes[law] = max(
-                sizes[law], *(_stated_size(each) or 0 for each in present[law].values())
-            )
+        for id_, meta in metas.items():
+            if law_of[id_] in partial:
+                sizes[law_of[id_]] = max(sizes[law_of[id_]], _stated_size(meta) or 0)
+
+        def placing(id_: str, law: str) -> dict[str, Any]:
+            size = {LAW_ARTICLES: sizes[law]} if law in sizes else {}
+            return ({"position": positions[id_]} if id_ in positions else {}) | size
+
         for place in places:
-            if place.id in given and not keep:
-                continue
-            fields: dict[str, Any] = {}
-            if (position := positions.get(place.id, place.position)) != place.position:
-                fields["position"] = position
-            if (
-                place.law in sizes
-                and _stated_size(present[place.law][place.id]) != sizes[place.law]
-            ):
-                fields[LAW_ARTICLES] = sizes[place.law]
-            if fields:
-                self._update_meta(connection, place.id, fields)
+            if keep or place.id not in given:
+                old = {"position": place.position, **metas.get(place.id, {})}
+                new = placing(place.id, place.law)
+                if any(old.get(name) != value for name, value in new.items()):
+                    self.update_meta(connection, place.id, new)
         return [
-            replace(
-                each,
-                meta={
-                    **each.meta,
-                    "position": positions[each.id],
-                    LAW_ARTICLES: sizes[given[each.id]],
-                },
-            )
+            replace(each, meta={**each.meta, **placing(each.id, given[each.id])})
             if each.id in given
             else each
             for each in documents
         ]
 
-    def _update_meta(
+    def update_meta(
         self, connection: sqlite3.Connection, id_: str, fields: Mapping[str, Any]
     ) -> None:
+        """Merge fields into a document's meta, with the same checks as a write.
+
+        Args:
+            connection: of the transaction.
+            id_: of the document.
+            fields: in place of those of their names.
+        """
         (text,) = connection.execute("SELECT meta FROM documents WHERE id = ?", (id_,)).fetchone()
-        meta = parsed(self._database.path, id_, "meta", text)
-        row = as_row(Document(id=id_, meta={**meta, **fields}))
-        connection.execute(
-            "UPDATE documents SET meta = ?, position = ? WHERE id = ?", (row[2], row[5], id_)
-        )
+        meta = {**parsed(self._database.path, id_, "meta", text), **fields}
+        _, _, *values = as_row(Document(id=id_, meta=meta))
+        sql = "UPDATE documents SET meta = ?, law = ?, position = ? WHERE id = ?"
+        connection.execute(sql, (values[0], *values[2:], id_))
 
     def _changes(
         self,
@@ -457,37 +640,28 @@ class LawPublisher:
             keeps = digest is None
             new = None if vectors is None or keeps else vectors.matrix[index].tobytes()
             if not keeps and (old_digest != digest or (model is not None and not old_vector)):
-                if new is None:
-                    yield _PUBLISH, (*row, digest, model.digest if model else None, digest)
-                else:
-                    yield _PUBLISH_VECTOR, (*row, digest, new)
-            elif new is not None and new != old_vector:
-                yield _UPDATE_VECTOR, (new, *row[1:], row[0])
-            elif old_meta != row[2]:
-                yield _UPDATE, (*row[1:], row[0])
+                yield _PUBLISH, (*row, digest, new, model.digest if model else None, digest)
+            elif old_meta != row[2] or new not in (None, old_vector):
+                yield _UPDATE, (new, *row[1:], row[0])
         for id_ in present:
             yield "DELETE FROM documents WHERE id = ? AND law = ?", (id_, law)
 
     def _check_vectors(self, connection: sqlite3.Connection, laws: Iterable[str]) -> None:
+        sql = "SELECT id FROM documents WHERE law = ? AND embedding IS NULL"
         for law in laws:
-            row = connection.execute(
-                "SELECT id FROM documents WHERE law = ? AND embedding IS NULL", (law,)
-            ).fetchone()
-            if row:
+            if row := connection.execute(sql, (law,)).fetchone():
                 raise StoreError(
                     f"{self._database.path}: the vector of article '{row[0]}' is not in the "
-                    "journal. Another process may be indexing into this store: run one at a time, "
-                    "then run the same command again."
+                    "journal. Let one process index into this store, and run the command again."
                 )
 
     def _check_all_in(self, connection: sqlite3.Connection, laws: Iterable[str]) -> None:
         present = "SELECT DISTINCT law FROM documents WHERE embedding IS NOT NULL"
-        others = {law for (law,) in connection.execute(present)} - set(laws)
-        if others:
+        if others := {law for (law,) in connection.execute(present)} - set(laws):
             other = "no law" if None in others else f"the law {min(others)}"
             raise StoreError(
                 f"{self._database.path} holds vectors of articles of {other}, which the corpus "
-                "does not have; they cannot be brought under the new model. Name a new store."
+                "does not have. Name a new store."
             )
 
     def _write_model(self, connection: sqlite3.Connection, model: StoreModel) -> None:
@@ -522,8 +696,3 @@ def _day(database: StatuteDatabase, key: str) -> str | None:
         return None if day is None else date.fromisoformat(day).isoformat()
     except ValueError as error:
         raise StoreError(damaged(database.path, f"its record {key!r} is not a day")) from error
-
-
-def _described(model: StoreModel) -> str:
-    graph = "through its graph network, " if model.through_graph else ""
-    return f"{graph}digest {model.digest[:12]}, {model.dim} numbers each"

@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from components.converters.articles import headings_of, language_of, number_of
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
-from components.stores.database import StatuteDatabase, roll_back
-from components.stores.filters import check_given, filter_clause, raise_filter_failure
-from components.stores.journal import StoreModel, VectorJournal, has_vectors, read_model
-from components.stores.publishing import LawPublisher
-from components.stores.rows import (
+from components.stores.database import (
     BARE,
     INSERT,
+    StatuteDatabase,
     StoreError,
     as_row,
     check_texts,
@@ -31,6 +28,20 @@ from components.stores.rows import (
     embedding_blob,
     from_row,
     parsed,
+    roll_back,
+)
+from components.stores.filters import (
+    check_given,
+    filter_clause,
+    raise_filter_failure,
+    register_filter_function,
+)
+from components.stores.publishing import (
+    LawPublisher,
+    StoreModel,
+    VectorJournal,
+    has_vectors,
+    read_model,
 )
 
 _ORDER = "ORDER BY position, key"
@@ -217,16 +228,10 @@ class StatuteDocumentStore:
         """
         check_given(filters)
         with self.database.follow().writing() as connection:
-            documents = self.fetch(self.keys_matching(filters))
-            for document in documents:
-                # The new meta goes through as_row, so that it meets the same checks as a write.
-                changed = Document(id=document.id, meta={**document.meta, **meta})
-                row = as_row(changed)
-                connection.execute(
-                    "UPDATE documents SET meta = ?, law = ?, position = ? WHERE id = ?",
-                    (row[2], row[4], row[5], document.id),
-                )
-        return len(documents)
+            ids = self._select("id", filter_clause(filters))
+            for (id_,) in ids:
+                self.publisher.update_meta(connection, id_, meta)
+        return len(ids)
 
     # The same for an event loop
 
@@ -385,6 +390,8 @@ class StatuteDocumentStore:
 
     def _select(self, columns: str, clause: tuple[str, list[Any]]) -> list[Any]:
         sql = f"SELECT {columns} FROM documents WHERE {clause[0]} {_ORDER}"
+        with self.database.connected() as connection:
+            register_filter_function(connection)
         try:
             return list(self.database.rows(sql, clause[1]))
         except StoreError:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi.exceptions import RequestValidationError
 from haystack.errors import FilterError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -20,9 +20,9 @@ from components.models.errors import ModelError, VectorError
 from components.retrievers.validity import ANY, TODAY
 from components.statutes.article import iso_day
 from components.statutes.question import QuestionError
-from components.statutes.replies.checked import Verdict
-from components.stores.rows import StoreError
-from pipelines.checking import LoadingError, did_you_mean
+from components.statutes.replies.auditing import Verdict
+from components.stores.database import StoreError
+from pipelines.checking import LoadingError
 from pipelines.serving import metrics
 from pipelines.serving.limits import (
     MAX_BATCH,
@@ -192,18 +192,6 @@ AsOf = Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_is
 class _RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _name_the_unknown_field(cls, sent: Any) -> Any:
-        for field in sent if isinstance(sent, dict) else ():
-            if field not in cls.model_fields:
-                near = did_you_mean(field[:_LONGEST_NAME], cls.model_fields)
-                known = ", ".join(cls.model_fields)
-                raise ValueError(
-                    f"Unknown field '{field[:_LONGEST_NAME]}'{near}. The fields are {known}"
-                )
-        return sent
-
 
 class _SearchRequest(_RequestModel):
     top_k: int | None = Field(None, ge=1, le=MAX_TOP_K, strict=True)
@@ -218,6 +206,11 @@ class _SearchRequest(_RequestModel):
     correct: bool = Field(True, strict=True)
     """Whether words that the law does not have are searched in its spelling; if not, as they are
     written."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All but the question, as arguments of `pipelines.asking`."""
+        return {name: getattr(self, name) for name in _SearchRequest.model_fields}
 
 
 EXAMPLES: tuple[dict[str, Any], ...] = (

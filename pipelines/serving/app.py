@@ -17,7 +17,6 @@ from datetime import date
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-import uvicorn
 from fastapi import APIRouter, FastAPI, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi_offline import FastAPIOffline
@@ -31,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.retrievers.resident import renew_in_background
 from components.retrievers.validity import ANY, TODAY, asked_day
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from pipelines.asking import Answer, ask_async, stream
 from pipelines.checking import check_stores
 from pipelines.command_line import FAILED
@@ -134,7 +133,7 @@ class ServedPipeline:
             ends: when its time is over, in the loop's time; None for a request that begins now.
         """
         async with self._in_time(ends or self._ends()), self._gate.place():
-            answer = await ask_async(self.pipeline, **_arguments(request))
+            answer = await ask_async(self.pipeline, request.query, **request.options)
         _note_documents(answer)
         return answer
 
@@ -145,10 +144,9 @@ class ServedPipeline:
         """
         ends = self._ends()
         answers: list[Mapping[str, Any]] = []
-        narrowed = request.model_dump(exclude={"queries"})
         for query in request.queries:
             try:
-                question = RunRequest.model_construct(query=query, **narrowed)
+                question = RunRequest.model_construct(query=query, **request.options)
                 answers.append(await self.run(question, ends))
             except Exception as error:
                 if not self.loaded:
@@ -187,13 +185,13 @@ class ServedPipeline:
         """
         async with self._in_time(self._ends()):
             if self.law is None:
-                detail = "The articles are in an engine, which this service does not read out. Ask "
-                raise ServiceError(422, "not_supported", f"{detail}a question instead.")
+                detail = "The articles are in an engine, which this service does not read out."
+                raise ServiceError(422, "not_supported", detail)
             async with self._gate.place():
                 return await asyncio.to_thread(reading, self.law)
 
     async def _events(self, request: RunRequest) -> AsyncGenerator[bytes]:
-        parts = stream(self.pipeline, **_arguments(request))
+        parts = stream(self.pipeline, request.query, **request.options)
         async with self._gate.place(), aclosing(parts):
             async for name, content in parts:
                 if name == "articles":
@@ -212,8 +210,8 @@ class ServedPipeline:
             ServiceError: they are not loaded, or there is no time left.
         """
         if not self.loaded:
-            detail = "Models and indexes are still being loaded. Ask again in a moment; GET /ready "
-            raise ServiceError(503, "not_ready", f"{detail}tells when.", RETRY)
+            detail = "Models and indexes are still being loaded. Ask again in a moment."
+            raise ServiceError(503, "not_ready", detail, RETRY)
         try:
             async with asyncio.timeout_at(ends) as clock:
                 yield
@@ -229,12 +227,6 @@ def _note_documents(answer: Mapping[str, Any]) -> None:
     exchange = metrics.current.get()
     if exchange is not None:
         exchange.documents = len(answer["documents"])
-
-
-def _arguments(request: RunRequest) -> dict[str, Any]:
-    """A request as arguments of `pipelines.asking`."""
-    arguments = dict(request)
-    return {"question": arguments.pop("query"), **arguments}
 
 
 def _event(name: str, content: Mapping[str, Any]) -> bytes:
@@ -324,12 +316,8 @@ class Reception:
             detail = "The request's body did not come in time. Send it at once."
             raise ServiceError(408, "slow_body", detail, CLOSE) from None
         if self._names is not None and not is_named(Headers(scope=scope), self._names):
-            raise ServiceError(
-                421,
-                "other_host",
-                "The service is asked under a name that is not its own. Ask 127.0.0.1 or "
-                "localhost; a proxy sets the header Host to one of them (docs/serve.md).",
-            )
+            detail = "The service is asked under a name that is not its own. Ask 127.0.0.1."
+            raise ServiceError(421, "other_host", detail)
         # Only a disconnect can come after the body.
         leaving = asyncio.ensure_future(receive())
         answering = asyncio.ensure_future(self._app(scope, replaying(body, _nothing_more), send))
@@ -389,7 +377,9 @@ def serve(app: FastAPI, limits: Limits, listening: socket.socket) -> None:
     Raises:
         ModelError, StoreError, VectorError: what kept a pipeline from being loaded.
     """
-    server = make_server(app, limits)
+    # Forwarded client addresses are not needed: the log names nobody.
+    grace = round(limits.seconds + _MARGIN / 2)
+    server = prompt_server(app, grace, log_config=None, proxy_headers=False)
     failures: list[Exception] = []
     renew_in_background()
 
@@ -426,13 +416,6 @@ def serve(app: FastAPI, limits: Limits, listening: socket.socket) -> None:
         raise failures[0]
 
 
-def make_server(app: FastAPI, limits: Limits) -> uvicorn.Server:
-    """A web server for the application, which writes the log itself."""
-    # Forwarded client addresses are not needed: the log names nobody.
-    grace = round(limits.seconds + _MARGIN / 2)
-    return prompt_server(app, grace, log_config=None, proxy_headers=False)
-
-
 def _give_up() -> None:
     _logger.error("Requests in flight do not end; exiting without them.")
     logging.shutdown()
@@ -464,16 +447,6 @@ _Words = Annotated[str | None, Query(min_length=1, max_length=MAX_QUESTION_CHARS
 _OF_A_BODY = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
 _NOT_FOUND = {404: "There is no article with this id."}
 
-# Server-sent events: a name, and JSON.
-_EVENTS = {
-    "type": "object",
-    "properties": {
-        "event": {"enum": ["articles", "token", "answer", "error"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-    },
-    "required": ["event", "data"],
-}
-
 
 def _problems(texts: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ProblemAnswer, "description": text} for status, text in texts.items()}
@@ -499,7 +472,11 @@ def build_app(
         name: ServedPipeline(pipeline, gate, limits.seconds) for name, pipeline in pipelines.items()
     }
     first = next(iter(served.values()))
-    agents = _agents(first.pipeline, gate, limits.seconds)
+    agents: MCPServer | None = None  # None over an engine, or without the extra `mcp`
+    if importlib.util.find_spec("mcp") and ServedLaw.of(first.pipeline) is not None:
+        from pipelines.serving.mcp import build_mcp, http_app
+
+        agents = build_mcp(first.pipeline, gate, limits.seconds)
     app: FastAPI = FastAPIOffline(
         lifespan=None if agents is None else lambda _: agents.session_manager.run(),
         title="Lexarbor",
@@ -525,8 +502,6 @@ def build_app(
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     if agents is not None:
-        from pipelines.serving.mcp import http_app
-
         # Reception has checked the host. A mounted application would not answer "/mcp" itself.
         app.router.routes.extend(http_app(agents, None, "/mcp").routes)
     app.add_middleware(Reception, pipelines=list(served), rejected=rejected, names=names)
@@ -536,15 +511,6 @@ def build_app(
 
 async def _answer_error(_: Request, error: Exception) -> Response:
     return problem_response(error)
-
-
-def _agents(pipeline: Pipeline, gate: Gate, seconds: float) -> MCPServer | None:
-    """The law as tools for agents; None over an engine, or without the extra `mcp`."""
-    if importlib.util.find_spec("mcp") is None or ServedLaw.of(pipeline) is None:
-        return None
-    from pipelines.serving.mcp import build_mcp
-
-    return build_mcp(pipeline, gate, seconds)
 
 
 def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
@@ -569,7 +535,7 @@ def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
         response_description="Server-sent events: `articles` (as `run` answers, without `answer`), "
         '`token` (`{"text"}`, while a generator writes; unchecked), `answer` (the whole text with '
         "its verdicts, in the tokens' place), or `error`.",
-        responses={200: {"content": {"text/event-stream": {"schema": _EVENTS}}}},
+        responses={200: {"content": {"text/event-stream": {}}}},
     )
     async def in_parts(asked: RunRequest) -> Response:
         return StreamingResponse(await pipeline.stream(asked), media_type="text/event-stream")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import date
 from functools import wraps
@@ -20,15 +20,14 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from components.converters.articles import article_of, neighbours_of, wordings_of
+from components.converters.articles import article_of, neighbours_of
 from components.models.errors import ModelError, VectorError
 from components.retrievers.resident import validity_of
-from components.retrievers.validity import earlier_text
 from components.statutes.article import Article, iso_day, spoken_number
 from components.statutes.excerpts import LEFT_OUT, bearing_excerpts
 from components.statutes.question import QuestionError
-from components.stores.rows import StoreError
-from pipelines.asking import Answer, ask
+from components.stores.database import StoreError
+from pipelines.asking import Answer, ask, found_article
 from pipelines.checking import LoadingError
 from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, Gate
 from pipelines.serving.reading import NotHeldError, ServedLaw
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 MOST_ARTICLES = 20
 _MOST_LISTED = 20  # articles that are cited by, or cite, an article
 _MOST_ARTICLE_CHARS = 12_000
-_PASSAGE_CHARS = 700
+_PASSAGE_CHARS = 1_000
 
 _INSTRUCTIONS = """\
 Statute law, read only. find_articles finds the articles that answer a question in plain words, \
@@ -144,8 +143,7 @@ class _Tools:
         law = ServedLaw.of(pipeline)
         if law is None:
             raise LoadingError(
-                f"The pipeline {pipeline.metadata.get('name', '')} does not search a store of "
-                "Lexarbor's, which the tools for agents read. Index the law with pipelines.index."
+                f"The pipeline {pipeline.metadata.get('name', '')} searches no store of Lexarbor's."
             )
         self.law = law
 
@@ -184,27 +182,27 @@ class _Tools:
     ) -> dict[str, Any]:
         """Read one article whole: its place, its neighbours, what it cites and what cites it."""
         day = _day(on) or date.today()
-        found = self.law.fetched([id] if id is not None else self._numbered(law, number))
+        if id is None and (law is None or number is None):
+            raise LoadingError("Give the law and the number of an article, or its id.")
+        ids = [id] if id is not None else self.law.map.numbered(str(law), str(number))
+        found = self.law.fetched(ids)
         if not found:
             what = f"the id {id!r}" if id is not None else f"the number {number!r} in {law!r}"
             raise NotHeldError(f"There is no article with {what}. find_articles searches.")
         if len(found) > 1:
             found = self._of_the_day(found, day)
         (document,) = self.law.with_neighbours(found[:1])
-        article = article_of(document)
-        result = _described(article, day)
-        if result.get("state") == "not yet in force":
-            result["earlier_text"] = earlier_text(document)
-        result["text"] = article.text[:_MOST_ARTICLE_CHARS]
-        if len(article.text) > _MOST_ARTICLE_CHARS:
-            result["shown_chars"] = f"{_MOST_ARTICLE_CHARS} of {len(article.text)}"
-        if article.valid_from:
-            result["valid_from"] = article.valid_from.isoformat()
-        if article.valid_to:
-            result["valid_to"] = article.valid_to.isoformat()
-        if wordings := wordings_of(document.meta):
+        article = found_article(document, day)
+        result = _described(article)
+        text = article["content"]
+        result["text"] = text[:_MOST_ARTICLE_CHARS]
+        if len(text) > _MOST_ARTICLE_CHARS:
+            result["shown_chars"] = f"{_MOST_ARTICLE_CHARS} of {len(text)}"
+        dates = ("earlier_text", "valid_from", "valid_to")
+        result |= {name: article[name] for name in dates if name in article}
+        if "wordings" in article:
             result["other_wordings"] = [
-                {key: value for key, value in each.items() if value} for each in wordings
+                {key: value for key, value in each.items() if value} for each in article["wordings"]
             ]
         for each in neighbours_of(document.meta):
             if each["relation"] != "cited":
@@ -212,11 +210,9 @@ class _Tools:
                 result[each["relation"]] = _named(article_of(near), day)
         links = self.law.references
         for relation, among in (("cites", links.cites), ("cited_by", links.cited_by)):
-            ids = among.get(article.id, [])
-            if named := [
-                _named(article_of(each), day) for each in self.law.fetched(ids[:_MOST_LISTED])
-            ]:
-                result[relation] = named
+            ids = among.get(document.id, [])
+            if listed := self.law.fetched(ids[:_MOST_LISTED]):
+                result[relation] = [_named(article_of(each), day) for each in listed]
             if len(ids) > _MOST_LISTED:
                 result[f"{relation}_in_all"] = len(ids)
         return result
@@ -249,12 +245,7 @@ class _Tools:
     def list_laws(self) -> dict[str, Any]:
         """List the laws of the collection, with how many articles each has."""
         listed = self.law.laws()
-        return {"laws": [{key: of for key, of in each.items() if of} for each in listed]}
-
-    def _numbered(self, law: str | None, number: str | None) -> list[str]:
-        if law is None or number is None:
-            raise LoadingError("Give the law and the number of an article, or its id.")
-        return self.law.map.numbered(law, number)
+        return {"laws": [{key: value for key, value in each.items() if value} for each in listed]}
 
     def _of_the_day(self, documents: list[Document], day: date) -> list[Document]:
         """Wordings of one article, that of the day first; refuses several articles."""
@@ -290,39 +281,28 @@ def _named(article: Article, day: date) -> dict[str, Any]:
     return named if state in ("in force", "unknown") else {**named, "state": state}
 
 
-def _described(article: Article, day: date) -> dict[str, Any]:
-    described: dict[str, Any] = {"id": article.id, "title": _title(article)}
-    if article.headings:
-        described["place"] = " > ".join(article.headings)
-    if (state := article.state(day)) != "unknown":
-        described["state"] = state
-    if article.source_url:
-        described["link"] = article.source_url
+def _described(found: Mapping[str, Any]) -> dict[str, Any]:
+    """An article that `found_article` describes: what is known of it but its text."""
+    title = f"{found['law']}, {spoken_number(found['number'])}"
+    described: dict[str, Any] = {"id": found["id"], "title": title}
+    if found["headings"]:
+        described["place"] = " > ".join(found["headings"])
+    if found["state"] != "unknown":
+        described["state"] = found["state"]
+    if "source_url" in found:
+        described["link"] = found["source_url"]
     return described
 
 
-def _found(question: str, found: dict[str, Any]) -> dict[str, Any]:
-    """An article found, as `pipelines.asking.found_article` describes it, with a passage."""
-    article = Article(
-        found["id"],
-        found["law"],
-        found["number"],
-        tuple(found["headings"]),
-        found["content"],
-        source_url=found.get("source_url"),
-    )
-    described = _described(article, date.today())
-    if found["state"] != "unknown":
-        described["state"] = found["state"]
+def _found(question: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of an article found for a question, with a passage."""
+    described = _described(found)
     best = found.get("passage")
     span = (best["start"], best["end"]) if best and best["start"] < best["end"] else None
-    passage = ""
-    for excerpt in bearing_excerpts(question, article.text, found.get("language"), span):
-        if passage and len(passage) + len(excerpt.text) > _PASSAGE_CHARS:
-            break
-        passage = f"{passage}\n{excerpt.text}" if passage else excerpt.text
-    if len(passage) > 2 * _PASSAGE_CHARS:
-        passage = f"{passage[: 2 * _PASSAGE_CHARS].rsplit(None, 1)[0]} {LEFT_OUT}"
+    excerpts = bearing_excerpts(question, found["content"], found.get("language"), span)
+    passage = "\n".join(excerpt.text for excerpt in excerpts)
+    if len(passage) > _PASSAGE_CHARS:
+        passage = f"{passage[:_PASSAGE_CHARS].rsplit(None, 1)[0]} {LEFT_OUT}"
     described["passage"] = passage
     return described
 

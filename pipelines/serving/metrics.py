@@ -9,16 +9,12 @@ import re
 import sys
 import traceback
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import opentelemetry.trace as otel
-from haystack.tracing.tracer import Span, Tracer, enable_tracing
-from haystack.tracing.utils import coerce_tag_value
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from prometheus_client import (
     CollectorRegistry,
@@ -189,68 +185,6 @@ def _empty_words(span: otel.Span, _: Scope) -> None:
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
-# An allow-list of the tags that are sent: Haystack puts a pipeline's inputs, including the
-# question, into a plain tag that its switch for content tracing does not cover.
-_TAGS = frozenset(
-    {
-        "haystack.component.name",
-        "haystack.component.type",
-        "haystack.component.visits",
-        "haystack.pipeline.execution_mode",
-    }
-)
-
-
-class _WordlessSpan(Span):
-    def __init__(self, span: otel.Span) -> None:
-        self._span = span
-
-    def set_tag(self, key: str, value: Any) -> None:
-        if key in _TAGS:
-            self._span.set_attribute(key, coerce_tag_value(value))
-
-    def set_content_tag(self, key: str, value: Any) -> None:
-        """Do nothing, whatever HAYSTACK_CONTENT_TRACING_ENABLED says."""
-
-    def raw_span(self) -> otel.Span:
-        return self._span
-
-
-class WordlessTracer(Tracer):
-    """Haystack's spans as OpenTelemetry's, without questions, texts and messages.
-
-    Args:
-        tracer: an OpenTelemetry tracer.
-    """
-
-    def __init__(self, tracer: otel.Tracer) -> None:
-        self._tracer = tracer
-
-    @contextmanager
-    def trace(
-        self,
-        operation_name: str,
-        tags: dict[str, Any] | None = None,
-        parent_span: Span | None = None,  # noqa: ARG002 - the context knows it
-    ) -> Iterator[Span]:
-        """A span around a piece of work; only the type of an exception is recorded."""
-        with self._tracer.start_as_current_span(
-            operation_name, record_exception=False, set_status_on_exception=False
-        ) as raw:
-            span = _WordlessSpan(raw)
-            span.set_tags(tags or {})
-            try:
-                yield span
-            except BaseException as error:
-                raw.set_attribute("error.type", type(error.__cause__ or error).__name__)
-                raw.set_status(otel.StatusCode.ERROR)
-                raise
-
-    def current_span(self) -> Span | None:
-        """The current span, if one is recorded."""
-        raw = otel.get_current_span()
-        return _WordlessSpan(raw) if raw.is_recording() else None
-
 
 def wants_traces() -> bool:
     """Whether the environment names a trace collector and does not disable tracing."""
@@ -272,7 +206,7 @@ def trace_to_collector() -> TracerProvider:
     if protocol not in (None, "http/protobuf"):
         raise LoadingError(
             f"Traces are sent by OTLP over HTTP; the environment asks for {protocol!r}. Set "
-            f"{_PROTOCOLS[1]}=http/protobuf and give the collector's HTTP port (usually 4318)."
+            f"{_PROTOCOLS[1]}=http/protobuf."
         )
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
@@ -282,6 +216,6 @@ def trace_to_collector() -> TracerProvider:
     name = os.environ.get("OTEL_SERVICE_NAME", "lexarbor")
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    # Not set as the global provider: other libraries would then trace whole addresses.
-    enable_tracing(WordlessTracer(provider.get_tracer("lexarbor")))
+    # Not set as the global provider: other libraries would then trace whole addresses, and
+    # Haystack its pipelines' inputs.
     return provider

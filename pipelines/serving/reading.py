@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import date
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from components.statutes.citations.patterns import parse_number
 from components.statutes.identity import names_of_laws
 from components.statutes.sources.units import unit_pattern
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import LEFT_OUT_FIELDS, found_article
+from pipelines.asking import as_left_out, found_article
 from pipelines.audit import audit
 from pipelines.checking import LoadingError
 from pipelines.serving.limits import MAX_CITATIONS
@@ -72,8 +71,6 @@ def _core(number: str) -> str:
 
 # What two numbers may have in common, the strictest first.
 _FORMS: tuple[Callable[[str], str], ...] = (str.strip, _folded, _core)
-_MOST_NEAR = 5
-_LONGEST_NUMBER = 80
 
 
 class LawMap:
@@ -87,7 +84,6 @@ class LawMap:
     def __init__(self, store: ReadableStore) -> None:
         self.articles: dict[str, list[str]] = {}
         self._ids: list[dict[tuple[str, str], list[str]]] = [{} for _ in _FORMS]
-        self._printed: dict[str, dict[str, str]] = {}
         spoken: dict[str, set[str]] = {}
         for _, id_, meta in store.metas():
             article = article_of(Document(id=id_, meta=meta))
@@ -95,7 +91,6 @@ class LawMap:
             if not law:
                 continue
             self.articles.setdefault(law, []).append(id_)
-            self._printed.setdefault(law, {})[_folded(number)] = number
             for ids, form in zip(self._ids, _FORMS, strict=True):
                 ids.setdefault((law, form(number)), []).append(id_)
             if article.language:
@@ -124,17 +119,7 @@ class LawMap:
         for ids, form in zip(self._ids, _FORMS, strict=True):
             if found := [id_ for each in laws for id_ in ids.get((each, form(number)), [])]:
                 return found
-        near = self._near(laws, number)
-        suggested = f" Near it: {', '.join(near)}." if near else ""
-        raise NotHeldError(
-            f"There is no article with the number {number!r:.80} in {law!r:.80}.{suggested}"
-        )
-
-    def _near(self, laws: Sequence[str], number: str) -> list[str]:
-        """The printed numbers of some laws that are most like another one."""
-        printed = {form: each for law in laws for form, each in self._printed[law].items()}
-        near = get_close_matches(_folded(number[:_LONGEST_NUMBER]), printed, _MOST_NEAR)
-        return [printed[each] for each in near]
+        raise NotHeldError(f"There is no article with the number {number!r:.80} in {law!r:.80}.")
 
 
 class References:
@@ -236,10 +221,8 @@ class ServedLaw:
             QuestionError: the citation is empty.
         """
         found = self._citations.run(citation, as_of=as_of)
-        articles = found["pinned"] or found["documents"]
-        articles, left_out = (
-            [_read_out(each, on) for each in listed] for listed in (articles, found["left_out"])
-        )
+        articles = [_read_out(each, on) for each in found["pinned"] or found["documents"]]
+        left_out = [_read_out(each, on) for each in found["left_out"]]
         return _cited(found["query"], articles, found["missing"], left_out)
 
     def numbered(self, law: str, number: str, as_of: str | None, on: date) -> dict[str, Any]:
@@ -268,16 +251,10 @@ class ServedLaw:
                 or the text has too many citations.
         """
         if self.filters:
-            raise LoadingError(
-                "The pipeline serves a part of its law, and citations are checked against all of "
-                "it. Serve a pipeline without filters first."
-            )
+            raise LoadingError("Citations are checked against a whole store: serve no filters.")
         citations, read_end = read_citations(text, most=MAX_CITATIONS + 1)
         if len(citations) > MAX_CITATIONS or read_end < len(text):
-            raise LoadingError(
-                f"The text has more than {MAX_CITATIONS:,} citations. Send it in parts, or check "
-                "it with python -m pipelines.audit."
-            )
+            raise LoadingError(f"The text has over {MAX_CITATIONS:,} citations. Send it in parts.")
         return audit(text, self._auditor, as_of)
 
     def laws(self) -> list[dict[str, Any]]:
@@ -308,9 +285,7 @@ def _cited(
         "citation": citation,
         "articles": articles,
         "missing": missing,
-        "left_out": [
-            {name: each[name] for name in LEFT_OUT_FIELDS if name in each} for each in left_out
-        ],
+        "left_out": [as_left_out(each) for each in left_out],
     }
 
 

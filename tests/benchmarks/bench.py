@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import ctypes
 import os
 import re
 import subprocess
@@ -20,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "gpu"))
-sys.path.insert(2, str(Path(__file__).resolve().parents[1] / "shared"))
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -105,23 +102,10 @@ def of_parts(ways: Mapping[str, tuple[Call, Sequence[Any]]], n_parts: int = 5) -
     return dict(zip(ways, np.median(rounds, axis=0).tolist(), strict=True))
 
 
-# Memory (Linux counts it)
-
-
 def memory_bytes(field: str) -> int:
     """Of this process: VmRSS is what it has now, VmHWM its peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
-
-
-def peak_bytes(call: Callable[[], object]) -> int:
-    """The highest that a call reaches above what stood before it."""
-    # What earlier calls have freed and the allocator keeps would hide what this one needs.
-    ctypes.CDLL("libc.so.6").malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = memory_bytes("VmRSS")
-    call()
-    return memory_bytes("VmHWM") - before
 
 
 # An invented law

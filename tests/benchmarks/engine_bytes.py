@@ -26,11 +26,11 @@ from milvus_lite.server_manager import server_manager_instance
 from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.biencoder import BiEncoder
+from components.retrievers.engines import engine_of
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
-from components.stores.engines import engine_of
-from components.stores.engines.base import as_row
-from components.stores.journal import text_digest
+from components.stores.engines import as_row
+from components.stores.publishing import text_digest
 from pipelines.loading import bundled_model
 
 N_ARTICLES = 100

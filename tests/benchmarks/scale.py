@@ -17,7 +17,7 @@ from bench import milliseconds, unit_vectors
 
 from components.models.dense_index import DenseIndex
 from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.stores.rows import INSERT
+from components.stores.database import INSERT
 from components.stores.sqlite import StatuteDocumentStore
 
 DIM = 384
@@ -82,7 +82,7 @@ def fill(store: StatuteDocumentStore, n_vectors: int) -> None:
 
 
 def row(position: int) -> tuple[object, ...]:
-    """One of the articles, as `rows.as_row` writes it."""
+    """One of the articles, as `as_row` writes it."""
     law, number = f"Code {position // 1_000}", position % 1_000
     meta = {
         "law": law,

@@ -8,8 +8,7 @@ import httpx
 import pytest
 from browsing import ask, check_looks, violations
 from haystack.dataclasses import ChatMessage
-from slow_cases import slow
-from tiny_site import JOIN, on_a_port
+from tiny_site import JOIN
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
@@ -17,7 +16,6 @@ from components.statutes.corpus import StatuteCorpus
 from pipelines.asking import found_article
 from ui.ask import build_page
 from ui.frame import Collection
-from ui.language import LANGUAGES, address
 from ui.server import build_server
 
 pytestmark = pytest.mark.browser
@@ -131,26 +129,6 @@ def slow_page(serve_page, answering) -> Iterator[str]:
     answering.set()
 
 
-def test_a_question_asked_while_another_is_searched_is_the_one_answered(
-    open_page, slow_page, answering
-):
-    answering.clear()
-    page = open_page(slow_page)
-    question = page.locator("#question textarea")
-    for asked in ("adoption", "divorce", "tutelle"):
-        question.fill(asked)
-        if asked == "divorce":
-            page.locator("#search").click()
-        else:
-            question.press("Enter")
-        page.wait_for_timeout(300)
-    answering.set()
-    page.locator(".asked q", has_text="tutelle").wait_for()
-    page.wait_for_timeout(300)
-    assert page.locator(".asked q").inner_text() == "tutelle"
-    assert question.input_value() == "tutelle"
-
-
 def shows(page: Any, question: str) -> None:
     page.locator(".asked q", has_text=question).wait_for()
     assert page.locator("#question textarea").input_value() == question
@@ -205,60 +183,39 @@ def test_what_is_written_while_a_search_comes_back_stays(open_page, slow_page, a
     assert question.input_value() == "tutelle"
 
 
-BUSY = {"en": "Many people are asking", "fr": "Beaucoup de personnes"}
-LOST = {"en": "We couldn’t get results", "fr": "Aucun résultat n’est arrivé"}
+BUSY, LOST = "Many people are asking", "We couldn’t get results"
 
 
-@pytest.fixture(scope="module")
-def unblocked() -> threading.Event:
-    return threading.Event()
-
-
-@pytest.fixture(scope="module")
-def pages(unblocked) -> dict[str, Any]:
-    def ask(question: str, *_: Any) -> list[dict[str, Any]]:
-        unblocked.wait(60)
-        return [{"question": question, "took_ms": 1.0, "documents": []}]
-
-    collection = Collection(1, ("Code civil",))
-    return {
-        address("/", each): build_page(ask, lambda: collection, ["bm25"], each)
-        for each in LANGUAGES
-    }
-
-
-@pytest.fixture(scope="module")
-def site(pages, unblocked) -> Iterator[str]:
-    with on_a_port(build_server(pages)) as port:
-        yield f"http://127.0.0.1:{port}"
-        unblocked.set()
-
-
-def fill_the_queue(site: str, path: str, page: Any) -> None:
+def fill_the_queue(site: str, page: Any) -> None:
     search = next(each for each in page.fns.values() if each.api_name == "search")
     data = ["", "A question", *(each.postprocess(each.value) for each in search.inputs[2:])]
     with httpx.Client(base_url=site) as http:
         for number in range(100):
             call = {"data": data, "fn_index": search._id, "session_hash": f"s{number}"}
-            if http.post(f"{path.rstrip('/')}{JOIN}", json=call).status_code == 429:
+            if http.post(JOIN, json=call).status_code == 429:
                 return
     raise AssertionError("the queue was never full")
 
 
-@pytest.mark.parametrize("language", ["en", *slow("fr")])
 def test_where_everyone_asks_at_once_or_the_site_is_gone_one_is_asked_to_try_again(
-    chromium, site, pages, unblocked, language
+    chromium, serve_site
 ):
-    path = address("/", language)
-    unblocked.clear()
-    fill_the_queue(site, path, pages[path])
+    unblocked = threading.Event()
+
+    def answer(question: str, *_: Any) -> list[dict[str, Any]]:
+        unblocked.wait(60)
+        return [{"question": question, "took_ms": 1.0, "documents": []}]
+
+    page_ = build_page(answer, lambda: Collection(1, ("Code civil",)), ["bm25"])
+    site = serve_site(build_server({"/": page_}))
+    fill_the_queue(site, page_)
     context = chromium.new_context(viewport={"width": 800, "height": 700})
     page = context.new_page()
-    page.goto(f"{site}{path}")
+    page.goto(site)
     question = page.locator("#question textarea, #question input")
     question.fill("A question")
     question.press("Enter")
-    told = page.locator("#status .message", has_text=BUSY[language])
+    told = page.locator("#status .message", has_text=BUSY)
     told.wait_for()
     assert page.locator("#status").get_attribute("role") == "status"
     assert not page.locator(".toast-body").is_visible()
@@ -273,10 +230,10 @@ def test_where_everyone_asks_at_once_or_the_site_is_gone_one_is_asked_to_try_aga
         page.wait_for_timeout(1_000)
         if told.count() == 0:
             break
-    page.locator("#status .message", has_not_text=BUSY[language]).wait_for()
+    page.locator("#status .message", has_not_text=BUSY).wait_for()
     assert told.count() == 0
     page.route("**/queue/join*", lambda route: route.abort())
     question.press("Enter")
-    page.locator("#status .message", has_text=LOST[language]).wait_for()
+    page.locator("#status .message", has_text=LOST).wait_for()
     assert not page.locator(".toast-body").is_visible()
     context.close()

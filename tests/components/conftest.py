@@ -19,8 +19,8 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models import registry
 from components.models.cross_encoder import RankerSettings
 from components.models.graph import LegislativeGraphEncoder
-from components.stores.engines import engine_of
-from components.stores.engines.base import LAW, as_row
+from components.retrievers.engines import engine_of
+from components.stores.engines import LAW, as_row
 from components.stores.sqlite import StatuteDocumentStore
 
 

@@ -108,7 +108,7 @@ def check_encode(
     from sentence_transformers import SentenceTransformer
 
     from components.models.biencoder import BiEncoder
-    from components.models.head import HierarchicalArticleHead
+    from components.models.encoding import HierarchicalArticleHead
 
     articles = texts(number)
     few = articles[:256]

@@ -14,8 +14,8 @@ from components.retrievers.embedding import (
     record_weight,
     recorded_weight,
 )
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
 from pipelines.loading import load_pipeline
@@ -73,16 +73,6 @@ def test_a_law_of_few_divisions_and_another_model_have_no_weight(store):
     assert StatuteEmbeddingRetriever(store).run([1.0] * len(TOPICS))["weight"] == 1
     store.delete_documents([f"{topic}-{number}" for topic in TOPICS[9:] for number in range(3)])
     assert measure_weight(store, Encoder(1)) == recorded_weight(store, DIGEST) == 1
-
-
-def test_headings_that_cannot_be_asked_are_left_out(store):
-    for number, heading in enumerate(("§ 12", "long " * 3_000)):
-        meta = {"law": "Code", "number": "x", "headings": ["Book", heading]}
-        vector = [1.0] * len(TOPICS)
-        store.write_documents(
-            [Document(id=f"odd-{number}", content="Text.", meta=meta, embedding=vector)]
-        )
-    assert measure_weight(store, Encoder(27)) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"nan", b"-1", b"inf"])

@@ -56,17 +56,6 @@ def test_their_weight_is_chosen_by_other_questions(index, tmp_path):
     assert recorded_questions(index(None)[0]) == recorded_questions(store)
 
 
-def test_questions_that_the_law_does_not_answer_are_kept_too(index, tmp_path):
-    source = questions(tmp_path / "q.jsonl")
-    none = {"id": "none", "text": "A poem?", "relevant": [], "answerable": False, "split": "train"}
-    source.write_text(source.read_text() + json.dumps(none) + "\n")
-    store, said = index(source)
-    kept = AnsweredQuestions.read(store, recorded_questions(store))
-    assert kept.relevant[kept.texts.index("A poem?")] == []
-    assert kept.weight > 0
-    assert any(line.startswith("30 answered questions") for line in said)
-
-
 def test_where_they_do_not_help_they_count_nothing(index, tmp_path):
     store, said = index(questions(tmp_path / "q.jsonl", helping=False))
     assert AnsweredQuestions.read(store, recorded_questions(store)).weight == 0

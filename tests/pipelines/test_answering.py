@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -21,7 +20,6 @@ from components.builders.quote_verifier import QuoteVerifier
 from components.rankers.gate import AnswerThreshold, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import answer_lines, ask, ask_async
-from pipelines.command_line import show
 from pipelines.indexing import index_corpus
 from pipelines.loading import allow_replies, chat_generator, load_pipeline
 
@@ -260,31 +258,6 @@ def test_a_reply_cannot_write_a_doubt_nor_turn_its_figures_round():
     assert "Within 14 days <\ufffd not found: so> [1]." in text
     assert text.count("⚠") == text.count("<⚠ not ") == 2
     assert not set("\u202e\u200f✓") & set(text)
-
-
-def test_what_steers_a_terminal_is_not_printed(capsys):
-    show("hidden\x1b[8m, turned \u202eround\u2066,\x07 kept\n\tas it is")
-    assert capsys.readouterr().out == "hidden�[8m, turned �round�,� kept\n\tas it is\n"
-
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "answers.md"
-
-
-def test_the_answer_as_data():
-    (block,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    shown = json.loads(block)
-    article = Document(
-        id="housing-12",
-        content="The deposit is returned within thirty days.",
-        meta={"law": "Housing Code", "number": "12", "valid_from": "2019-01-01"},
-    )
-    checked = QuoteVerifier().run([ChatMessage.from_assistant(shown["text"])], [article])["checked"]
-    (answer,) = CitedAnswerBuilder().run(
-        "When?", [article], checked=checked, closest=shown["closest"], as_of="2024-01-01"
-    )["answers"]
-    given = {"text": answer.data, **answer.meta}
-    del given["sources"][0]["valid_from"]
-    assert given == shown
 
 
 def test_a_reply_is_audited_by_a_pipeline_file_too(text_store):

@@ -1,9 +1,7 @@
 """load_pipeline fills in store and model, and refuses what does not fit together."""
 
 import gc
-import re
 import shutil
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,19 +12,15 @@ from safetensors.torch import load_file, save_file
 
 from components.models.errors import ModelError, VectorError
 from components.retrievers.structure import StructureExpander
-from components.stores.journal import StoreModel
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.ask import main as ask_main
 from pipelines.asking import ask
-from pipelines.calibrate import main as calibrate_main
 from pipelines.checking import FOLDER, LoadingError
 from pipelines.command_line import WRONG_USE
-from pipelines.evaluate import main as evaluate_main
 from pipelines.home import resolve
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
-from pipelines.serve import main as serve_main
-from ui.__main__ import main as page_main
 
 
 @pytest.fixture
@@ -60,15 +54,6 @@ def test_the_stores_path_and_model_are_filled_in(name, citing, law_store, minilm
         "left_out": [f"{citing}.left_out"],
         "not_followed": [f"{citing}.not_followed"],
     }
-
-
-def test_the_example_runs_as_it_stands(law_store, tmp_path, monkeypatch):
-    shutil.copy(law_store, tmp_path / "adgm.db")
-    monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", str(load_pipeline.__doc__), re.DOTALL)
-    names: dict[str, Any] = {}
-    exec(textwrap.dedent(example), names)
-    assert len(names["documents"]) == 10
 
 
 @pytest.mark.parametrize("name", ["hybrid", "answer_hybrid"])
@@ -162,17 +147,6 @@ def test_an_index_pipeline_fills_a_store_that_can_be_asked(corpus, tmp_path, min
     assert pipeline.run({"converter": {"sources": [corpus]}})["writer"]["documents_written"] == 30
     found = ask(load_pipeline("hybrid", store=path), "Who decides on custody?", top_k=5)
     assert any("custody" in each["content"] for each in found["documents"])
-
-
-def test_a_graphs_store_is_asked_as_any_other(corpus, tmp_path, tiny_graphs):
-    store = tmp_path / "graph.db"
-    index_corpus(corpus, store, model=str(tiny_graphs["tree"]), graph=True)
-    for name, embedding in (("dense", "embedder"), ("hybrid", "retriever")):
-        pipeline = load_pipeline(name, store=store)
-        assert pipeline.get_component(embedding).model == str(tiny_graphs["tree"])
-        assert len(ask(pipeline, "Who decides on rent?", top_k=5)["documents"]) == 5
-        # Whatever network lies over it, the bi-encoder that reads the question is the same.
-        load_pipeline(name, store=store, model=tiny_graphs["other"])
 
 
 def test_an_index_pipeline_through_a_graph_writes_what_the_command_does(
@@ -269,27 +243,6 @@ def test_a_model_that_changed_before_it_was_loaded_is_refused(corpus, tmp_path, 
     change(tmp_path / "model")
     with pytest.raises(ModelError, match="changed since the law was indexed"):
         ask(pipeline, QUESTION)
-
-
-@pytest.mark.parametrize(
-    ("main", "arguments"),
-    [
-        (ask_main, ["rent"]),
-        (serve_main, ["--port", "0"]),
-        (page_main, ["--port", "0"]),
-        (evaluate_main, ["--questions", "aldermere"]),
-        (calibrate_main, ["--questions", "aldermere"]),
-    ],
-    ids=["ask", "serve", "page", "evaluate", "calibrate"],
-)
-def test_a_model_for_a_pipeline_without_one_is_refused_over_any_store(
-    main, arguments, text_store, law_store, capsys
-):
-    for store in (text_store, law_store):
-        given = ["--store", str(store), "--pipeline", "lexical", "--model", "no-such/model"]
-        assert main([*arguments, *given]) == WRONG_USE
-        told = capsys.readouterr().err
-        assert "--model no-such/model: no model is read by the pipeline 'lexical'" in told
 
 
 def test_a_files_own_store_is_asked_whatever_its_suffix(tmp_path):

@@ -1,19 +1,15 @@
 """Choosing the threshold: which questions are asked, what is written, what is refused."""
 
 import json
-import shutil
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from haystack import Document, Pipeline
-from hypothesis import given
-from hypothesis import strategies as st
+from haystack import Document
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import ranker_digest
@@ -23,7 +19,7 @@ from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
-from pipelines.calibration import Calibration, answers_taken_out, calibrate, without
+from pipelines.calibration import Calibration, answers_taken_out, calibrate
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
@@ -101,8 +97,6 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
     assert f"wrote the threshold of the stage dense into {store}" in err
     result = json.loads(out)
     assert (result["pipeline"], result["stage"], result["split"]) == ("hybrid", "dense", "dev")
-    assert list(result["kinds"]) == ["answerable", "taken out"]
-    assert result["kinds"]["answerable"]["n"] == 18
     assert result["kinds"]["answerable"]["median"] > result["kinds"]["taken out"]["median"]
     threshold = kept(store)
     assert threshold is not None
@@ -113,13 +107,9 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
     assert threshold.auc == result["auc"]
     low, high = result["intervals"]["auc"]
     assert 0.5 < low <= result["auc"] <= high <= 1
-    assert (threshold.questions, threshold.split) == ("law.jsonl", "dev")
     assert threshold.how == result["how"] == "taken out"
     assert threshold.questions_sha256 == read_questions(questions).sha256
-    opened = StatuteDocumentStore(str(store))
-    assert threshold.corpus_sha256 == opened.publisher.recorded_corpus()
-    assert threshold.date == date.today().isoformat()
-    assert opened.content_version() == before
+    assert StatuteDocumentStore(str(store)).content_version() == before
 
 
 def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_path):
@@ -208,15 +198,6 @@ def test_a_ranker_comes_before_a_dense_retriever(law_store, tiny_ranker):
     assert scorer.best(outputs) == second.score
 
 
-def test_a_ranker_that_scores_otherwise_is_another(law_store, tiny_ranker, tmp_path):
-    plain = scorer_of(reranking(law_store, tiny_ranker)).model_digest
-    fields = scorer_of(reranking(law_store, tiny_ranker, **{"ranker.meta_fields": ["law"]}))
-    assert fields.model_digest != plain
-    copy = tmp_path / "moved"
-    shutil.copytree(tiny_ranker, copy)
-    assert scorer_of(reranking(law_store, copy)).model_digest == plain
-
-
 @pytest.mark.parametrize(
     ("stage", "documents", "best"),
     [
@@ -264,36 +245,6 @@ def small_store(tmp_path) -> StatuteDocumentStore:
 
 def taken(small_store: StatuteDocumentStore, question: Question, *others: Question) -> set[str]:
     return answers_taken_out(small_store, [question], [question, *others])[question.id]
-
-
-@pytest.fixture(scope="module")
-def taken_from_law(law_store) -> dict[str, set[str]]:
-    """What goes with each article of the law, were it the answer."""
-    small_store = StatuteDocumentStore(str(law_store))
-    asked = [Question(f"a{n}", f"Question {n}?", (f"a{n}",)) for n in range(1, 31)]
-    found = answers_taken_out(small_store, asked, asked)
-    small_store.close()
-    return found
-
-
-@pytest.fixture(scope="module")
-def hybrid(law_store) -> Pipeline:
-    return load_pipeline("hybrid", law_store)
-
-
-@given(n=st.integers(1, 30), cited=st.booleans())
-def test_what_is_taken_out_never_comes_back(hybrid, taken_from_law, n, cited):
-    gone = taken_from_law[f"a{n}"]
-    # Articles 24 apart stand in one division.
-    assert gone == {f"a{other}" for other in range(1, 31) if (other - n) % 24 == 0}
-    law = ("Housing Code", "Work Code", "Family Code")[n % 3]
-    text = f"What does art. {n} {law} say on rule {n}?" if cited else f"Who decides on rule {n}?"
-    found = run(hybrid, text, {"retriever"}, filters=without(gone))["retriever"]
-    listed = [id_ for ranking in found["rankings"].values() for id_ in ranking]
-    for socket in ("documents", "pinned", "evidence"):
-        listed += [each.id for each in found[socket]]
-    assert len(found["rankings"]["dense"]) == 30 - len(gone)
-    assert gone.isdisjoint(listed)
 
 
 def test_the_answer_its_twins_and_its_division_are_taken_out(small_store):

@@ -8,10 +8,9 @@ import pytest
 from graph_stores import LAWS, Article, Index, assert_complete, computed, vectors_by_law
 
 from components.models.biencoder import BiEncoder
-from components.models.errors import ModelError
 from components.models.folder import graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from pipelines.indexing import IndexReport, index_corpus
 
 
@@ -101,21 +100,6 @@ def test_with_citations_the_laws_that_see_a_change_are_computed_and_no_other(
         assert_complete(store, write(citing), model)
 
 
-def test_a_store_continues_with_its_graph_by_default(
-    index, store, tiny_graphs, tiny_model, write, make_article, articles
-):
-    index(articles)
-    for number, model in ((31, None), (32, str(tiny_graphs["tree"]))):
-        said: list[str] = []
-        articles = [*articles, make_article(number)]
-        report = index(articles, graph=False, model=model, say=said.append)
-        assert (report.model, computed(report)) == (str(tiny_graphs["tree"]), 1)
-        assert any("Going on with the graph network" in line for line in said)
-        assert_complete(store, write(articles), tiny_graphs["tree"])
-    with pytest.raises(ModelError, match=r"has no graph network. Train one.*training.graph"):
-        index(articles, graph=False, model=str(tiny_model))
-
-
 @pytest.mark.parametrize("model", ["other", "citing"])
 def test_another_graph_over_the_same_bi_encoder_is_refused_before_encoding(
     index, tiny_graphs, encoded, articles, model
@@ -135,9 +119,7 @@ def test_a_plain_store_is_converted_and_only_headings_are_encoded(
     assert not store.model.through_graph
     keys = store.keys_of(each["id"] for each in articles)
     encoded.clear()
-    said: list[str] = []
-    report = index(articles, say=said.append)
-    assert any("laws get its vectors in one step" in line for line in said)
+    report = index(articles)
     assert not any("Rule" in text for text in encoded)
     assert (report.encoded, computed(report), report.changed) == (len(encoded), 3, 30)
     assert store.model.through_graph

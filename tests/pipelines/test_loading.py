@@ -29,7 +29,6 @@ from pipelines.checking import (
     LoadingError,
     check_definition,
     check_template,
-    pipeline_file,
     read_pipeline_file,
 )
 from pipelines.home import resolve
@@ -78,11 +77,6 @@ def test_a_file_that_is_not_a_plain_mapping_is_refused_at_once(tmp_path, text, m
     with bounded_effort(), pytest.raises(LoadingError, match=message) as refusal:
         read_pipeline_file(path)
     assert len(str(refusal.value)) < 600
-
-
-def test_an_unknown_name_says_which_may_be_meant():
-    with pytest.raises(LoadingError, match=r"no pipeline 'hybird'.*did you mean 'hybrid'"):
-        pipeline_file("hybird")
 
 
 STORE_PART = {
@@ -319,38 +313,11 @@ def test_plain_templates_pass_and_overrides_give_any(load):
     assert load({"components": parts}, overrides=given).get_component("prompt").run(query="a")
 
 
-def test_every_listed_class_of_haystacks_loads(load):
-    store = made("haystack.document_stores.in_memory.document_store.InMemoryDocumentStore")
-    bm25 = "haystack.components.retrievers.in_memory.bm25_retriever.InMemoryBM25Retriever"
-    by_vector = "haystack.components.retrievers.in_memory.embedding_retriever"
-    needed: dict[str, Any] = {
-        "document_store": store,
-        "cache_field": "meta.law",
-        "group_by": "law",
-        "meta_field": "position",
-        "retriever": made(bm25, document_store=store),
-        "retrievers": {"words": made(bm25, document_store=store)},
-        "rules": {"law": {"field": "meta.law", "operator": "==", "value": "Housing Code"}},
-        "query_embedder": made("components.embedders.text.StatuteTextEmbedder", model="any"),
-        "text_embedder": made("components.embedders.text.StatuteTextEmbedder", model="any"),
-        "template": "{{ query }}",
-        "type_": "list[haystack.dataclasses.document.Document] | None",
-    }
-    vectors = made(f"{by_vector}.InMemoryEmbeddingRetriever", document_store=store)
-    parts: dict[str, Any] = {}
-    for name in HAYSTACK_CLASSES:
+def test_every_listed_class_of_haystacks_is_there_with_its_limited_parameters():
+    for name, limits in HAYSTACK_CLASSES.items():
         module, own = name.rsplit(".", 1)
-        if name in (QDRANT_STORE, MILVUS_STORE, store["type"]):
-            continue
-        cls = getattr(importlib.import_module(module), own)
-        wanted = inspect.signature(cls.__init__).parameters.values()
-        given = {each.name: needed[each.name] for each in wanted if each.name in needed}
-        if "embedder" in str(given):
-            given["retriever"] = vectors
-        parts[own] = made(name, **given)
-    loaded = load({"components": parts})
-    # What Haystack writes of them can be read again, defaults of limited parameters included.
-    assert len(dict(load(loaded.to_dict()).walk())) == len(parts)
+        parameters = inspect.signature(getattr(importlib.import_module(module), own).__init__)
+        assert limits.keys() <= parameters.parameters.keys(), name
 
 
 def test_the_list_has_every_component_of_ours():
@@ -423,13 +390,9 @@ STAGES = ["citation", "bm25", "dense"]
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        ("connections/2", ..., r"fuser\.stages: .*'bm25'"),
-        (f"{FUSER_PARAMETERS}/stages", STAGES, r"fuser\.stages: .*'dense'"),
-        (
-            f"{FUSER_PARAMETERS}/full_coverage",
-            {"bm25": 0.5},
-            r"fuser\.full_coverage .*fuser\.query",
-        ),
+        ("connections/2", ..., r"components\.fuser: .*'bm25'"),
+        (f"{FUSER_PARAMETERS}/stages", STAGES, r"components\.fuser: .*'dense'"),
+        (f"{FUSER_PARAMETERS}/full_coverage", {"bm25": 0.5}, r"components\.fuser: .*'query'"),
         ("components/other", LEXICAL["components"]["bm25"], r"components\.other: .*'query'"),
         (f"{PARAMETERS}/filters", EQUALS, r"bm25\.filters: .*'='"),
         ("outputs/documents", "reranker.documents", r"outputs\.documents: .*'reranker'"),

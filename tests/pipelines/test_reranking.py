@@ -138,15 +138,6 @@ def test_what_the_ranker_had_no_time_for_is_reported_and_not_taken_for_no_answer
     assert closest is None or closest["unread"] > 0
 
 
-def test_a_citation_stays_first(pipeline):
-    documents = ask(pipeline, "Does art. 12 Housing Code say who decides on custody?")["documents"]
-    assert documents[0]["id"] == "a12"
-    assert documents[0]["score"] == 1.0
-    assert documents[0]["ranks"]["citation"] == 1
-    assert "reranker" not in documents[0]["ranks"]
-    assert documents[1]["ranks"]["reranker"] == 1
-
-
 def test_an_answer_quotes_the_passage_that_the_ranker_found(store, trained):
     pipeline = load_pipeline("answer", store=store, model=trained / "ranker")
     answer = ask(pipeline, QUESTION, top_k=4)

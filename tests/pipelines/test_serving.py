@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import re
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -21,7 +20,6 @@ from chat_server import chat_server
 from fastapi import FastAPI
 from haystack import Document, Pipeline, component
 from haystack.errors import FilterError
-from haystack.tracing.tracer import disable_tracing, enable_tracing, tracer
 from hypothesis import HealthCheck, given, settings
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -37,12 +35,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from waiting import until
 
 from components.models.errors import ModelError, VectorError
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from pipelines.ask import main as ask_main
 from pipelines.audit import main as audit_main
 from pipelines.loading import generator_overrides, load_pipeline
 from pipelines.serving.answers import EXAMPLES, RETRY_SECONDS
-from pipelines.serving.app import ServedPipeline, build_app, make_server
+from pipelines.serving.app import ServedPipeline, build_app
 from pipelines.serving.limits import (
     BODY_LIMIT,
     LOOPBACK,
@@ -50,9 +48,10 @@ from pipelines.serving.limits import (
     Limits,
     is_from_elsewhere,
     is_named,
+    prompt_server,
     share_cores,
 )
-from pipelines.serving.metrics import JsonLines, WordlessTracer, traced
+from pipelines.serving.metrics import JsonLines, traced
 
 LAWS = ("Housing Code", "Work Code", "Family Code")
 QUESTION = {"query": "Who decides on rent?"}
@@ -132,7 +131,7 @@ def running(
     if ready:
         for each in app.state.served.values():
             each.setup()
-    with served(make_server(app, bounds)) as url:
+    with served(prompt_server(app, 5, log_config=None, proxy_headers=False)) as url:
         service = Service(url, app.state.gate, app.state.served)
         yield service
         service.client.close()
@@ -278,20 +277,6 @@ def test_it_answers_what_its_description_allows_as_it_describes(law_service):
         check()
 
 
-def test_only_its_own_routes_are_there_and_the_docs_need_no_other_host(law_service):
-    assert law_service.client.get("/status").json() == {"status": "Up!", "pipelines": ["lexical"]}
-    for path in ("/redoc", "/traces", "/chat", "/deploy_files", "/lexical/answer", "/undeploy/x"):
-        for method in ("GET", "POST", "DELETE"):
-            response = law_service.client.request(method, path)
-            assert response.status_code == 404, (method, path)
-            assert response.json()["error"] == "not_found"
-    page = law_service.client.get("/docs").text
-    addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert len(addresses) == 3
-    assert all(each.startswith("/") for each in addresses)
-    assert [law_service.client.get(each).status_code for each in addresses] == [200] * 3
-
-
 def test_an_article_is_read_by_its_id_and_by_its_citation(law_service):
     article = law_service.client.get("/articles/a4").json()
     assert (article["law"], article["number"]) == ("Work Code", "4")
@@ -309,7 +294,6 @@ def test_an_article_is_read_by_its_id_and_by_its_citation(law_service):
     assert [each["id"] for each in by_number["articles"]] == ["a4"]
     absent = law_service.client.get("/articles", params={**work_4, "number": "4-B"})
     assert (absent.status_code, absent.json()["error"]) == (404, "not_found")
-    assert "Near it: 4." in absent.json()["detail"]
     wrong = ({"citation": ""}, {}, {"number": "4"}, {"citation": "art. 4", **work_4})
     for parameters in (*wrong, {"citation": "art. 4", "as_of": "yesterday"}):
         assert law_service.client.get("/articles", params=parameters).status_code == 422
@@ -342,17 +326,8 @@ def test_the_citations_of_a_text_are_audited(law_service, text_store, tmp_path, 
             asked = {"text": text, "as_of": "any", field: value}
             refused = law_service.client.post("/audit", json=asked)
             assert (refused.status_code, refused.json()["error"]) == (422, "invalid_request")
-            place = "body: Unknown field 'query'" if field == "query" else f"body.{field}: "
-            assert refused.json()["detail"].startswith(place)
+            assert refused.json()["detail"].startswith(f"body.{field}: ")
     refused = law_service.client.post("/audit", json={"text": "§1 " * 1_001})
-    assert (refused.status_code, refused.json()["error"]) == (422, "not_supported")
-
-
-def test_a_pipeline_that_hides_law_does_not_audit_by_it(text_store):
-    only = {"field": "meta.law", "operator": "==", "value": "Work Code"}
-    overrides = {f"{each}.filters": only for each in ("citation", "bm25")}
-    with running({"lexical": load_pipeline("lexical", text_store, overrides=overrides)}) as service:
-        refused = service.client.post("/audit", json={"text": "Article 1 of the Housing Code."})
     assert (refused.status_code, refused.json()["error"]) == (422, "not_supported")
 
 
@@ -366,13 +341,6 @@ def test_a_batch_is_answered_in_its_order(law_service):
     for wrong in ([], ["x"] * 101, [""], "x"):
         response = law_service.client.post("/lexical/batch", json={"queries": wrong})
         assert (response.status_code, response.json()["error"]) == (422, "invalid_request")
-
-
-def test_a_batch_over_its_time_says_which_questions_were_not_reached(hold, held):
-    with hold(seconds=0.3) as service:
-        asked = {"queries": ["rent?", "wages?"]}
-        answers = service.client.post("/held/batch", json=asked).json()["answers"]
-    assert [each["error"] for each in answers] == ["timeout", "timeout"]
 
 
 def events(response: httpx.Response) -> list[tuple[str, Any]]:
@@ -586,44 +554,6 @@ def test_before_it_is_ready_it_says_so(hold, held):
         service.served["held"].setup()
         assert service.client.get("/ready").json()["status"] == "ready"
         assert service.client.post("/held/run", json=SECRET_QUESTION).status_code == 200
-
-
-def test_metrics_are_for_prometheus_and_without_words(law_service):
-    law_service.client.post("/lexical/run", json=SECRET_QUESTION)
-    law_service.client.get(f"/{SECRET}")
-    until(lambda: law_service.metric('lexarbor_rejected_total{reason="not_found"}') is not None)
-    response = law_service.client.get("/metrics")
-    assert response.headers["content-type"].startswith("text/plain; version=")
-    assert "Unmistakable" not in response.text
-    assert law_service.metric('http_requests_total{handler="/lexical/run",status="200"}') >= 1
-    assert law_service.metric('http_request_duration_seconds_count{handler="/lexical/run"}') >= 1
-    bucket = 'http_request_duration_seconds_bucket{handler="/lexical/run",le="+Inf"}'
-    assert law_service.metric(bucket) >= 1
-    assert law_service.metric("process_resident_memory_bytes") > 1e6
-
-
-@pytest.fixture
-def exporter(monkeypatch) -> Iterator[InMemorySpanExporter]:
-    monkeypatch.setattr(tracer, "is_content_tracing_enabled", True)
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    enable_tracing(WordlessTracer(provider.get_tracer("test")))
-    yield exporter
-    disable_tracing()
-
-
-def test_a_run_is_traced_by_component_without_its_words(exporter, law_service):
-    found = law_service.client.post("/lexical/run", json={"query": f"{SECRET}: rent"}).json()
-    spans = exporter.get_finished_spans()
-    components = [each for each in spans if each.name == "haystack.component.run"]
-    (run,) = (each for each in spans if each.name == "haystack.pipeline.run")
-    names = {each.attributes["haystack.component.name"] for each in components}
-    assert names == {"citation", "bm25", "fuser", "result"}
-    assert {each.parent.span_id for each in components} == {run.context.span_id}
-    told = "".join(span.to_json() for span in spans)
-    assert "Unmistakable" not in told
-    assert found["documents"][0]["content"] not in told
 
 
 @pytest.mark.parametrize(("caller", "joined"), [("ab" * 16, True), ("00" * 16, False)])

@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 from haystack import SuperComponent
-from haystack.tools import PipelineTool
 
 from components.models.folder import BUNDLED_MODEL
 from pipelines.asking import ask
@@ -33,13 +32,6 @@ def test_every_pipeline_takes_a_question_and_gives_documents(name, law_store, ti
     found = SuperComponent(pipeline).run(query=QUESTION)["documents"]
     assert [each.id for each in found] == ids
     assert len(ask(pipeline, QUESTION, top_k=3)["documents"]) == 3
-
-
-def test_a_pipeline_is_a_tool(text_store):
-    pipeline = load_pipeline("lexical", text_store)
-    tool = PipelineTool(pipeline, name="law", description="Finds articles of law.")
-    assert tool.parameters["required"] == ["query"]
-    assert len(tool.invoke(query=QUESTION)["documents"]) == 10
 
 
 def test_what_is_dumped_names_no_folder_of_this_machine(
@@ -76,6 +68,17 @@ def test_a_files_own_filters_hold_whatever_a_run_asks_for(law_store):
             assert {each["law"] for each in found} == laws
 
 
+def test_an_index_pipeline_fills_a_store_with_the_model_that_it_has(
+    tmp_path, make_article, write_corpus, tiny_model
+):
+    first = write_corpus(tmp_path / "first.jsonl", [make_article(1)])
+    second = write_corpus(tmp_path / "second.jsonl", [make_article(2)])
+    index_corpus(first, tmp_path / "law.db", model=str(tiny_model))
+    pipeline = load_pipeline("index", store=tmp_path / "law.db")
+    assert pipeline.run({"sources": [str(second)]})["writer"]["documents_written"] == 1
+    assert json.loads(second.read_text())["id"] == "a2"
+
+
 def test_a_search_is_narrowed_to_a_division_and_a_state(tmp_path, make_article, write_corpus):
     days = {7: {"valid_to": "2001-01-01"}, 8: {"valid_from": "2001-01-01"}}
     articles = [make_article(n, **days.get(n, {})) for n in range(1, 31)]
@@ -102,14 +105,3 @@ def test_a_search_is_narrowed_to_a_division_and_a_state(tmp_path, make_article, 
     assert found("not in", ["unknown"], "state", as_of="any") == [7, 8]
     assert 8 not in found("==", "2000-06-01", "in_force_on", as_of="any")
     assert 7 in found("==", "2000-06-01", "in_force_on", as_of="any")
-
-
-def test_an_index_pipeline_fills_a_store_with_the_model_that_it_has(
-    tmp_path, make_article, write_corpus, tiny_model
-):
-    first = write_corpus(tmp_path / "first.jsonl", [make_article(1)])
-    second = write_corpus(tmp_path / "second.jsonl", [make_article(2)])
-    index_corpus(first, tmp_path / "law.db", model=str(tiny_model))
-    pipeline = load_pipeline("index", store=tmp_path / "law.db")
-    assert pipeline.run({"sources": [str(second)]})["writer"]["documents_written"] == 1
-    assert json.loads(second.read_text())["id"] == "a2"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,13 @@ class Case:
     inputs: dict[str, Any]
     # What warm_up loads: (where, name) of the function that must be called once.
     loads: tuple[Any, str] | None = None
-    needed: dict[str, Any] = field(default_factory=dict)
     protocol: type[Any] | None = None
+
+    @property
+    def needed(self) -> dict[str, Any]:
+        """What it cannot run without: its store, or else its model."""
+        names = [name for name in ("document_store", "model") if name in self.parameters]
+        return {name: self.parameters[name] for name in names[:1]}
 
 
 STORE, MODEL, GRAPH_MODEL, RANKER = "<store>", "<model>", "<graph model>", "<ranker>"
@@ -88,7 +93,6 @@ CASES = [
         OF_A_MODEL,
         {"text": "Who mends the roof?"},
         loads=(registry.BiEncoder, "load"),
-        needed={"model": MODEL},
         protocol=TextEmbedder,
     ),
     Case(
@@ -96,7 +100,6 @@ CASES = [
         {**OF_A_MODEL, "progress_bar": False},
         {"documents": [Document(id="h1", content="A roof.", meta={"headings": ["Repairs"]})]},
         loads=(registry.BiEncoder, "load"),
-        needed={"model": MODEL},
         protocol=DocumentEmbedder,
     ),
     Case(
@@ -117,7 +120,6 @@ CASES = [
             ]
         },
         loads=(registry.BiEncoder, "load"),
-        needed={"model": GRAPH_MODEL},
         protocol=DocumentEmbedder,
     ),
     Case(
@@ -125,25 +127,17 @@ CASES = [
         {**OF_A_RETRIEVER, "device": CPU, "refresh_seconds": 5.5},
         {"query_embedding": [1.0] + [0.1] * 31, "filters": FAMILY, "top_k": 3},
         loads=(embedding.DenseVectors, "read"),
-        needed={"document_store": STORE},
         protocol=EmbeddingRetriever,
     ),
     Case(
         StatuteBM25Retriever,
-        {
-            **OF_A_RETRIEVER,
-            "k1": 2.5,
-            "b": 0.2,
-            "expansions": EXPANSIONS,
-            "refresh_seconds": 5.5,
-        },
+        {**OF_A_RETRIEVER, "k1": 2.5, "b": 0.2, "expansions": EXPANSIONS, "refresh_seconds": 5.5},
         {
             "query": "Who shares the household, and who mends the roof?",
             "filters": FAMILY,
             "top_k": 3,
         },
         loads=(bm25.LexicalIndex, "build"),
-        needed={"document_store": STORE},
         protocol=TextRetriever,
     ),
     Case(
@@ -151,7 +145,6 @@ CASES = [
         {**OF_A_RETRIEVER, "refresh_seconds": 5.5},
         {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
         loads=(citation, "CitationResolver"),
-        needed={"document_store": STORE},
         protocol=TextRetriever,
     ),
     Case(
@@ -170,7 +163,6 @@ CASES = [
         },
         {"query": "Who shares the household?", "filters": FAMILY, "top_k": 3},
         loads=(lists, "LawArrays"),
-        needed={"document_store": STORE},
         protocol=TextRetriever,
     ),
     Case(
@@ -189,7 +181,6 @@ CASES = [
         EngineEmbeddingRetriever,
         OF_AN_ENGINE,
         {"query_embedding": [1.0] + [0.1] * 31, "filters": FAMILY, "top_k": 3},
-        needed={"document_store": ENGINE},
         protocol=EmbeddingRetriever,
     ),
     Case(
@@ -200,13 +191,11 @@ CASES = [
             "filters": FAMILY,
             "top_k": 3,
         },
-        needed={"document_store": ENGINE},
     ),
     Case(
         EngineCitationRetriever,
         OF_AN_ENGINE,
         {"query": "art. 1 Housing Code, art. 2 Family Code", "filters": FAMILY, "top_k": 3},
-        needed={"document_store": ENGINE},
         protocol=TextRetriever,
     ),
     Case(
@@ -230,7 +219,6 @@ CASES = [
         {"document_store": STORE, "at_least": 3, "as_of": "any", "refresh_seconds": 5.5},
         {"documents": [Document(id="h1", content="A roof.", embedding=[1.0])]},
         loads=(sections, "_Sections"),
-        needed={"document_store": STORE},
     ),
     Case(
         StatuteRanker,
@@ -257,7 +245,6 @@ CASES = [
             "top_k": 2,
         },
         loads=(registry.CrossEncoderRanker, "load"),
-        needed={"model": RANKER},
     ),
     Case(
         StructureExpander,
@@ -270,7 +257,6 @@ CASES = [
         },
         {"documents": [Document(id="h1", content="See art. 2.", embedding=[1.0])]},
         loads=(citation, "CitationResolver"),
-        needed={"document_store": STORE},
     ),
     Case(
         AnswerabilityGate,
@@ -303,7 +289,6 @@ CASES = [
         {"document_store": STORE, "as_of": "2020-01-01", "refresh_seconds": 5.5},
         {"text": "Article 1 of the Housing Code, article 9 of the Family Code."},
         loads=(citation, "CitationResolver"),
-        needed={"document_store": STORE},
     ),
     Case(
         CitedAnswerBuilder,

@@ -14,10 +14,7 @@ Records = list[dict[str, Any]]
 
 def steady(records: Iterable[dict[str, Any]]) -> Records:
     """Records without what a clock says."""
-    return [
-        {k: v for k, v in record.items() if "seconds" not in k and k != "refresh_share"}
-        for record in records
-    ]
+    return [{k: v for k, v in record.items() if "seconds" not in k} for record in records]
 
 
 def outcome(model: Path) -> tuple[dict[str, str], Records]:

@@ -11,7 +11,7 @@ from typing import Any
 from haystack import Document
 
 from components.retrievers.resident import ReadableStore
-from ui.law_reader import Places
+from ui.law import Places
 
 HOUSING = "Housing Code"
 WORK = "Work Code"

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_bm25 import BM25Okapi, BM25Plus
 
 from components.statutes import Article, Question
 from components.statutes.significance import bootstrap_interval
@@ -62,19 +61,6 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 )
 def test_rankings_are_rank_bm25s(passages, sought, variant, depth):
     check(variant, passages, sought, depth)
-
-
-def test_the_variants_are_those_of_the_paper():
-    okapi, standard, *plus = VARIANTS
-    assert (okapi.kind, okapi.k1, okapi.b) == (BM25Okapi, 1.5, 0.75)
-    defaults = BM25Okapi([["a"], ["b"], ["c"]])
-    assert (defaults.k1, defaults.b) == (okapi.k1, okapi.b)
-    defaults = BM25Plus([["a"], ["b"], ["c"]])
-    assert standard == Variant(BM25Plus, defaults.k1, defaults.b)
-    assert {each.kind for each in plus} == {BM25Plus}
-    assert {(each.k1, each.b) for each in plus} == {
-        (k1, b) for k1 in (0.8, 1.2, 2) for b in (0, 0.75, 1)
-    }
 
 
 @pytest.mark.parametrize("variant", [VARIANTS[0], VARIANTS[-1]])

@@ -18,28 +18,26 @@ import pytest
 import torch
 from accelerate import Accelerator
 from runs import of_aldermere, outcome, steady, work_of
+from safetensors.torch import load_file
 from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import BF16, fast_bf16
 from components.models.onednn import LINEAR
 from training import checkpoint as checkpoints
 from training.checkpoint import (
     STATE_FILE,
     Resuming,
     RunState,
-    compute_as_begun,
     newest_checkpoint,
     read_checkpoint,
     remove_old,
-    tensors_of,
     write_checkpoint,
 )
 from training.command_line import SettingsError, TrainingError
 from training.cusines import BiEncoderLearner, main
 from training.data import TrainingData
 from training.loop import TrainingLoop, fit
-from training.optimizer import Optimizer
+from training.objective import Optimizer
 from training.settings import CusinesSettings
 
 # Checkpoints of our loop
@@ -125,7 +123,7 @@ def test_the_newest_two_are_kept_with_the_best_weights_that_they_name(tmp_path):
         "best-1", "best-2", "step-10", "step-100",
     ]  # fmt: skip
     for name in ("best-1", "best-2"):
-        assert tensors_of(tmp_path / name, "model")
+        assert load_file(tmp_path / name / "model.safetensors")
     remove_old(tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
 
@@ -141,33 +139,6 @@ def test_a_checkpoint_just_written_outlives_broken_ones_with_higher_numbers(tmp_
     found = newest_checkpoint(tmp_path)
     assert found is not None and found[0].name == "step-0"
     assert (tmp_path / "best-0").is_dir()
-
-
-# Computed as it was begun
-
-CPU = torch.device("cpu")
-
-
-@pytest.fixture
-def neither_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    for way in (LINEAR, BF16):
-        monkeypatch.setattr(way, "gain", lambda: 1.0)
-
-
-@pytest.mark.parametrize(
-    ("begun", "expected"),
-    [
-        ({"dtype": "bfloat16", "products": "attention: fused"}, (True, "torch")),
-        ({"dtype": "float32", "products": "linear layers: onednn"}, (False, "onednn")),
-        ({"dtype": "float32", "linear": "onednn"}, (False, "onednn")),
-        ({}, (False, "torch")),
-    ],
-)
-def test_a_run_goes_on_as_its_newest_checkpoint_says(neither_is_faster, tmp_path, begun, expected):
-    write_checkpoint(tmp_path / "step-2", {}, {"fixed": {"dtype": "bfloat16"}})
-    write_checkpoint(tmp_path / "step-10", {}, {"fixed": begun})
-    compute_as_begun(tmp_path)
-    assert (fast_bf16(CPU), LINEAR.on(CPU)) == expected
 
 
 # Resumed in the same process

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import shutil
@@ -18,12 +19,12 @@ from accelerate import Accelerator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.models.locks import folder_lock
+from components.models.folder import folder_lock
 from components.statutes.question import Question
 from training import compare
+from training.checkpoint import environment
 from training.command_line import (
     DONE,
-    FAILED,
     INTERRUPTED,
     SettingsError,
     TrainingError,
@@ -44,17 +45,17 @@ from training.compare import (
     key_of,
     make_missing,
     measure,
+    n_folds,
     page,
     runs_of,
 )
 from training.cusines import BiEncoderLearner
 from training.data import folds_of
 from training.loop import TrainingLoop, fit
-from training.records import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / "training" / "configs"
-LEDGERS = ROOT / "docs" / "results"
+LEDGERS = ROOT / "docs" / "results" / "ledgers"
 
 Comparison = Callable[..., CompareSettings]
 
@@ -80,7 +81,6 @@ def line(run: Run, *, value: float = 0.5, seconds: float = 1.0) -> dict[str, Any
         "epoch": 1,
         "epochs": [epoch, {**epoch, "epoch": 1}] if run.trained else [],
         "questions": rows,
-        "unseen": rows[:1],
         "values": {metric: [value] * len(rows) for metric in METRICS},
     }
 
@@ -181,7 +181,7 @@ def test_small_data_is_measured_in_five_folds_and_large_on_its_dev_split(
     many = [question(n, [n % 30], "dev" if n < 50 else "train") for n in range(200)]
     small = Dataset(str(write_law(tmp_path / "small", questions=many[:199])))
     large = Dataset(str(write_law(tmp_path / "large", questions=many)))
-    assert [small.n_folds(None), large.n_folds(None), large.n_folds(3)] == [5, 1, 3]
+    assert [n_folds(*each, ()) for each in ((small, None), (large, None), (large, 3))] == [5, 1, 3]
 
 
 def test_the_folds_of_a_seed_measure_every_question_once(aldermere):
@@ -392,12 +392,9 @@ def test_lines_are_found_again_and_one_cut_anywhere_is_removed(two, tmp_path, ca
         assert f"{path}: line 2 was cut off" in capsys.readouterr().err
         Results(path).add(two[1])
         assert path.read_bytes() == text
-    path.write_bytes(text[:-1])  # whole, but for its end
-    assert len(Results(path).lines) == 2
-    assert path.read_bytes() == text
 
 
-@pytest.mark.parametrize("text", [b"mine", b"{}\n", b"[1]\n", b"null\n{"])
+@pytest.mark.parametrize("text", [b"mine", b"{}", b"{}\n", b"[1]\n", b"null\n{"])
 def test_another_file_is_refused_and_left_as_it_is(text, tmp_path):
     path = tmp_path / "results.jsonl"
     path.write_bytes(text)
@@ -548,18 +545,6 @@ def test_a_comparison_taken_up_again_ends_as_one_left_alone(
     assert not (tmp_path / "out/work").exists()
 
 
-def test_a_run_that_fails_fails_the_command_after_the_others(
-    small_law, tiny_bert, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr("training.plots.plot_arms", lambda *_: None)
-    # 14 negatives are there in the whole corpus of 30, but not 10 in a third of it.
-    wrong = ["--only", "[random,cusines]", "--folds", "1", *SHORT]
-    wrong += ["--cusines.negatives_per_question", "14", "--cusines.max_steps", "1"]
-    assert compare.main(flags("compare", small_law, tiny_bert, tmp_path, *wrong)) == FAILED
-    assert [each["arm"] for each in lines_in(tmp_path / "results.jsonl")] == ["random"]
-    assert "seed 0: cusines: negatives_per_question" in capsys.readouterr().err
-
-
 @pytest.fixture(scope="module")
 def law(write_law: Any, question: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small law, whose test asks what dev asks: whatever chooses on dev, both say the same."""
@@ -651,7 +636,7 @@ def test_the_ledgers_are_resumed():
     lines = [
         json.loads(raw)
         for name in ("ablate", "ranker")
-        for raw in (LEDGERS / f"{name}.jsonl").open(encoding="utf-8")
+        for raw in gzip.decompress((LEDGERS / f"{name}.jsonl.gz").read_bytes()).splitlines()
     ]
     keys = [key_of(each) for each in lines]
     assert len(set(keys)) == len(keys) == 433

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 import torch
 from runs import work_of
-from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
-from components.models.folder import read_manifest
-from components.models.locks import folder_lock
+from components.models.folder import folder_lock, read_manifest
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.cusines import main
 
@@ -54,23 +52,8 @@ def test_the_folder_opens_as_a_bi_encoder_and_in_sentence_transformers(cusines_m
     assert model.passage_tokens == theirs.max_seq_length == 20
 
 
-def test_two_towers_are_saved_apart(flags, output, tiny_bert, other_bert):
-    pair = {"model": None, "query_model": tiny_bert, "passage_model": other_bert}
-    assert main(flags(**pair, select_by="R@1", epochs=3)) == DONE
-    assert read_manifest(output).towers == {
-        "query": "biencoder/query", "passage": "biencoder/passage",
-    }  # fmt: skip
-    query, passage = (
-        load_file(output / "biencoder" / side / "model.safetensors")
-        for side in ("query", "passage")
-    )
-    assert any(not torch.equal(query[name], passage[name]) for name in query)
-    model = BiEncoder.load(output, dtype="float32")
-    assert not model.siamese
-
-
 def test_an_interruption_is_130_and_the_same_command_goes_on(flags, output, monkeypatch, capsys):
-    from training.optimizer import Optimizer
+    from training.objective import Optimizer
 
     step, calls = Optimizer.step, [0]
 
@@ -136,7 +119,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a model was opened before the settings were checked")
 
     monkeypatch.setattr("components.models.encoding.SentenceTransformer", opened)
-    monkeypatch.setattr("components.models.biencoder.open_towers", opened)
+    monkeypatch.setattr("components.models.biencoder.open_tower", opened)
 
 
 Wrong = tuple[dict[str, Any], int, str]

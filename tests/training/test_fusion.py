@@ -12,7 +12,6 @@ import pytest
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import BF16
-from components.models.errors import ModelError
 from components.models.folder import model_digest, read_manifest
 from components.models.learned_fusion import (
     BM25,
@@ -23,13 +22,12 @@ from components.models.learned_fusion import (
 )
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
-from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from training import fusion as command
-from training.command_line import DONE, WRONG_USE
+from training.command_line import DONE
 from training.cusines import main as cusines
 from training.data import TrainingData
 from training.fusion import CandidateTable, Searches, SearchResult, main, rank_weights
@@ -147,16 +145,6 @@ def ranked(fused: Path, demo: Path) -> Ranked:
     return of
 
 
-def test_the_fusion_finds_more_than_ranks_for_the_questions_it_learnt(ranked: Ranked) -> None:
-    found = list(ranked("train"))
-    gold = {question.id: question.relevant for question, *_ in found}
-    by_rank, learned = (
-        evaluate({row[0].id: row[place] for row in found}, gold, ["MAP@10"], depth=1000)["MAP@10"]
-        for place in (1, 2)
-    )
-    assert sum(learned.values()) > sum(by_rank.values())
-
-
 def test_the_pipeline_ranks_as_training_did(
     fused: Path, ranked: Ranked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,18 +187,6 @@ def test_many_questions_are_measured_on_dev_and_where_ranks_are_better_no_fusion
     assert measured["measured_on"] == "20 of dev"
     assert learned_fusion_of(tmp_path / "ranks", lists=LISTS, model="") is None
     assert "none is written" in capsys.readouterr().err
-
-
-def test_the_vectors_of_another_model_are_refused(fused: Path) -> None:
-    with pytest.raises(ModelError, match="another model"):
-        learned_fusion_of(fused, lists=LISTS, model="f" * 64)
-
-
-def test_an_output_that_is_taken_is_refused_at_once(
-    fused: Path, demo: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(BiEncoder, "load", lambda *_, **__: pytest.fail("was opened"))
-    assert main(flags(demo, tiny_bert, fused)) == WRONG_USE
 
 
 # Questions that the model has learnt
@@ -259,24 +235,3 @@ def test_a_fusion_learns_from_what_was_held_out_alone(
     settings = fusion_settings(small_law, cusines_model)
     assert command.unlearnt(settings, data) == data.train
     assert "--hold_out" in capsys.readouterr().err
-
-
-def test_other_questions_are_all_used(
-    holding_out: Path,
-    small_law: Path,
-    write_law: Callable[..., Path],
-    tmp_path: Path,
-    question: Callable[..., dict[str, Any]],
-) -> None:
-    asked = [question(n, [n]) for n in range(5)]
-    other = write_law(tmp_path / "other", questions=asked) / "questions.jsonl"
-    settings = fusion_settings(small_law, holding_out, other)
-    data = TrainingData.read(settings.corpus, settings.questions)
-    assert command.unlearnt(settings, data) == data.train
-
-
-def test_what_was_held_out_stays_known_over_a_graph_or_a_copy(
-    holding_out: Path, tmp_path: Path
-) -> None:
-    BiEncoder.load(holding_out, device="cpu").save(tmp_path / "copy")
-    assert read_manifest(tmp_path / "copy").held_out == read_manifest(holding_out).held_out

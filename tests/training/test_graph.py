@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,7 @@ from torch.nn import functional
 from components.models.biencoder import BiEncoder
 from components.models.folder import read_manifest
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
-from components.models.locks import folder_lock
-from components.statutes.corpus import StatuteCorpus
-from components.statutes.graph import EDGE_KINDS, LegislativeGraph
+from components.statutes.graph import LegislativeGraph
 from training.graph import GraphLearner, main
 from training.loop import curriculum_negatives, fit
 from training.objective import loss_of, make_batch
@@ -94,28 +91,6 @@ def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings):
         move(learner.model)
     one, other = (each.encode().articles for each in (plain, permuted))
     assert not torch.allclose(one, other, atol=1e-3)
-
-
-def test_the_network_is_the_one_that_the_settings_describe(graph_settings):
-    chosen = graph_settings(
-        network="gat",
-        layers=2,
-        hidden=64,
-        heads=8,
-        dropout=0.1,
-        init="paper",
-        neighbours=True,
-        citations=True,
-    )
-    data = data_of(chosen)
-    articles = list(data.corpus)
-    articles[3] = replace(articles[3], text="As article 5 has it, and article 99 has not.")
-    learner = GraphLearner(
-        chosen, replace(data, corpus=StatuteCorpus(articles)), Accelerator(cpu=True)
-    )
-    asked = {"kind": "gat", "layers": 2, "heads": 8, "init": "paper", "hidden": 64, "dropout": 0.1}
-    shared = {"dim": 32, "similarity": "cosine"}
-    assert learner.model.arguments == {**asked, **shared, "edge_kinds": list(EDGE_KINDS)}
 
 
 @pytest.mark.parametrize("network", ["gatv2", *slow("mlp", "gcn")])
@@ -218,28 +193,6 @@ def test_a_file_of_vectors_that_is_not_whole_is_made_again(graph_settings, tmp_p
         path.write_bytes(path.read_bytes()[:100])
     again = learner_of(graph_settings(vectors=str(kept)))
     assert torch.equal(first._inputs, again._inputs)
-
-
-def test_of_two_processes_one_encodes_and_the_other_waits(graph_settings, tmp_path, monkeypatch):
-    kept = tmp_path / "vectors"
-    chosen = graph_settings(vectors=str(kept))
-    loads: list[object] = []
-    load = BiEncoder.load
-
-    def noted(*given: Any, **named: Any) -> BiEncoder:
-        loads.append(given)
-        return load(*given, **named)
-
-    monkeypatch.setattr(BiEncoder, "load", noted)
-    with folder_lock(kept, wait=False):
-        waiting = threading.Thread(target=learner_of, args=(chosen,))
-        waiting.start()
-        waiting.join(0.5)
-        assert waiting.is_alive()
-        assert loads == []
-    learner_of(chosen)
-    waiting.join()
-    assert len(loads) == 1
 
 
 def test_an_article_s_vector_is_not_taken_for_a_question_s(graph_settings, tmp_path):

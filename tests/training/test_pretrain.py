@@ -22,11 +22,11 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 from components.models.biencoder import BiEncoder
-from components.models.encoding import PassageTokenizer, open_towers
+from components.models.encoding import PassageTokenizer, open_tower
 from components.models.folder import read_manifest
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
-from training import hf
+from training import checkpoint
 from training.command_line import DONE, Place, SettingsError, TrainingError
 from training.pretrain import (
     Blocks,
@@ -40,7 +40,6 @@ from training.pretrain import (
     train_masked,
     train_tokenizer,
 )
-from training.starting_model import starting_model
 
 # The command
 
@@ -81,13 +80,6 @@ def test_a_fresh_model_encodes_and_says_what_made_it(fresh):
     losses = manifest.metrics["held_out_loss"]
     records = [json.loads(line) for line in (fresh / "metrics.jsonl").read_text().splitlines()]
     assert losses == {"before": records[0]["held_out_loss"], "after": records[-1]["held_out_loss"]}
-
-
-def test_cusines_starts_from_it(fresh, settings):
-    # The paper's way: questions by the model as it was, articles by the one that read the law.
-    both = settings(model=None, query_model=str(fresh), passage_model=str(fresh))
-    model = starting_model(both, torch.device("cpu"))
-    assert (model.dim, model.siamese) == (16, False)
 
 
 def test_it_goes_on_from_a_lexarbor_folder(fresh, small_law, tmp_path):
@@ -132,7 +124,6 @@ def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
             start.tower.tokenizer,
             block_tokens=24,
             separator=start.tokenizer.sep_token_id,
-            unknown=None,
             held_out=0.1,
             seed=0,
         )
@@ -161,7 +152,7 @@ def test_killed_and_taken_up_again_it_ends_as_one_left_alone(
 ):
     weights, records = alone
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_at(step, hf.RunWatch, patch)
+        kill_at(step, checkpoint.RunWatch, patch)
         train("killed")
     # Chance was somewhere else when the process died.
     torch.manual_seed(12345)
@@ -199,7 +190,7 @@ def test_the_trained_weights_go_into_the_tower_and_its_pooling_stays(tiny_bert, 
     with torch.no_grad():
         for parameter in start.masked.parameters():
             parameter.add_(0.1)
-    before, _ = open_towers(tmp_path / "cls")
+    before = open_tower(tmp_path / "cls")
     tower = start.trained()
     assert tower.max_tokens == 40
     assert tower.encoder[1].pooling_mode == before.encoder[1].pooling_mode == "cls"
@@ -248,7 +239,7 @@ def test_byte_level_bpe_loses_nothing_of_any_text(text):
 WORDS = ["tenant", "landlord", "rent", "notice", "repair", "court", "within", "days", "must", "pay"]
 TRAINED = train_tokenizer([" ".join(WORDS)] * 3, "wordpiece", 400, max_tokens=64)
 TOKENIZER = PassageTokenizer(TRAINED)
-SEPARATOR, UNKNOWN = TRAINED.sep_token_id, TRAINED.unk_token_id
+SEPARATOR = TRAINED.sep_token_id
 laws = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join), min_size=1)
 
 
@@ -258,7 +249,6 @@ def blocks_of(texts: list[str], block_tokens: int = 8, held_out: float = 0.2) ->
         TOKENIZER,
         block_tokens=block_tokens,
         separator=SEPARATOR,
-        unknown=UNKNOWN,
         held_out=held_out,
         seed=3,
     )

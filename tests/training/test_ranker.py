@@ -18,7 +18,7 @@ from slow_cases import slow
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker, RankerSettings
+from components.models.cross_encoder import CrossEncoderRanker
 from components.models.folder import read_manifest
 from training import ranker as watch
 from training.command_line import DONE, Place, Target, TrainingError
@@ -26,11 +26,9 @@ from training.data import TrainingData
 from training.ranker import (
     MODEL_FOLDER,
     best_folder,
-    head_parameters,
     main,
     open_starting_model,
     prepare,
-    starting_folder,
     train_ranker,
 )
 from training.settings import RankerTrainingSettings
@@ -270,64 +268,3 @@ def test_it_learns_what_tells_answers_from_other_articles(
     # The tokenizer, and with it the numbers, differ a little from process to process.
     assert records[0]["dev"]["MAP@10"] < 0.6
     assert records[-1]["dev"]["MAP@10"] > 0.85
-
-
-# Starts
-
-CPU = torch.device("cpu")
-
-
-def weights(model: CrossEncoder) -> dict[str, torch.Tensor]:
-    return dict(model.state_dict())
-
-
-def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> set[str]:
-    return {name for name in a if not torch.equal(a[name], b[name])}
-
-
-def test_a_fresh_head_hangs_on_the_seed_alone(tiny_bert):
-    first = weights(open_starting_model(tiny_bert, CPU, seed=0))
-    torch.manual_seed(99)
-    again = weights(open_starting_model(tiny_bert, CPU, seed=0))
-    other = weights(open_starting_model(tiny_bert, CPU, seed=1))
-    assert not same(first, again)
-    assert all("classifier" in name or "pooler" in name for name in same(first, other))
-    assert same(first, other)
-
-
-def test_a_lexarbor_folder_gives_its_tower_or_its_ranker(tiny_bert, tmp_path):
-    towers = BiEncoder.load(tiny_bert, device="cpu")
-    towers.save(tmp_path / "towers")
-    assert starting_folder(str(tmp_path / "towers")) == tmp_path / "towers" / "biencoder" / "query"
-    assert (
-        open_starting_model(starting_folder(str(tmp_path / "towers")), CPU, seed=0).num_labels == 1
-    )
-
-    def ranker(folder: Path) -> None:
-        open_starting_model(tiny_bert, CPU, seed=5).save_pretrained(
-            str(folder), create_model_card=False
-        )
-        RankerSettings().save(folder)
-
-    towers.save(tmp_path / "both", kept={"ranker": ranker})
-    folder = starting_folder(str(tmp_path / "both"))
-    assert folder == tmp_path / "both" / "ranker"
-    assert not same(
-        weights(open_starting_model(folder, CPU, seed=0)),
-        weights(open_starting_model(tiny_bert, CPU, seed=5)),
-    )
-
-
-def test_the_head_that_is_still_to_be_learnt_is_known(tiny_bert, tmp_path):
-    model = open_starting_model(tiny_bert, CPU, seed=0)
-    names = head_parameters(model, tiny_bert)
-    assert [name.split("model.")[-1] for name in names] == [
-        "bert.pooler.dense.weight",
-        "bert.pooler.dense.bias",
-        "classifier.weight",
-        "classifier.bias",
-    ]
-    assert set(names) <= {name for name, _ in model.named_parameters()}
-    model.save_pretrained(str(tmp_path / "whole"), create_model_card=False)
-    again = open_starting_model(tmp_path / "whole", CPU, seed=0)
-    assert head_parameters(again, tmp_path / "whole") == []

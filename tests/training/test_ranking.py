@@ -39,7 +39,6 @@ from training.data import TrainingData
 from training.negatives.gold import Gold
 from training.ranker import (
     BestPassageLoss,
-    EpochBatches,
     RankerMeasuring,
     best_record,
     make_examples,
@@ -118,17 +117,6 @@ def test_positives_come_before_negatives_with_the_passages_that_are_read():
     assert data["question"][3] == "Who pays?"
 
 
-def batches(epoch: int, seed: int = 0) -> list[list[int]]:
-    sampler = EpochBatches(range(10), batch_size=4, drop_last=False, seed=seed)
-    sampler.set_epoch(epoch)
-    return list(sampler)
-
-
-def test_every_example_comes_once_an_epoch():
-    assert [len(batch) for batch in batches(0)] == [4, 4, 2]
-    assert sorted(place for batch in batches(0) for place in batch) == list(range(10))
-
-
 # The first stage
 
 
@@ -142,14 +130,6 @@ def data(small_law: Path) -> TrainingData:
 @pytest.fixture(scope="module")
 def stage(data: TrainingData, tiny_bert: Path) -> FirstStage:
     return FirstStage.search(BiEncoder.load(tiny_bert, device="cpu", dtype="float32"), data, 7)
-
-
-def test_the_nearest_articles_are_found_best_first(stage, data):
-    assert stage.train.found.shape == (len(data.train), 7)
-    cosines = stage.train.vectors @ stage.articles.T
-    for row, found in zip(cosines, stage.train.found, strict=True):
-        assert row[found] == pytest.approx(np.sort(row)[::-1][:7], abs=1e-6)
-    assert stage.dev.found.shape == (len(data.dev), 7)
 
 
 def test_a_graph_in_the_folder_finds_what_the_indexed_law_would(

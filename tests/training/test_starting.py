@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling
@@ -39,11 +35,9 @@ from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import RankerSettings
 from components.models.folder import read_manifest
 from training.command_line import DONE, SettingsError
-from training.cusines import RunTexts, main
-from training.data import TrainingData
+from training.cusines import main
 from training.starting_model import (
     OF_ITS_VECTORS,
-    FrozenStates,
     kept_parts,
     layers_of,
     starting_model,
@@ -110,6 +104,13 @@ def vectors(model: BiEncoder) -> torch.Tensor:
     encoder = model.article_encoder
     with torch.no_grad():
         return encoder.embed(encoder.tokenize(TEXTS))
+
+
+def move(model: nn.Module, by: float) -> None:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter += by * torch.randn(parameter.shape)
 
 
 def test_two_towers_are_the_two_models(settings, tiny_bert, other_bert):
@@ -209,99 +210,6 @@ def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(
     assert manifest.kind == ("biencoder", "ranker")
     assert read_manifest(tmp_path / "new").files.keys() == manifest.files.keys()
     assert kept_parts(settings().starting_model, without=()) == {}
-
-
-# Frozen layers run once
-
-
-@pytest.fixture(scope="session")
-def data(small_law) -> TrainingData:
-    return TrainingData.read(str(small_law / "articles.jsonl"), str(small_law / "questions.jsonl"))
-
-
-@contextmanager
-def counted(modules: nn.ModuleList) -> Iterator[list[int]]:
-    """How often the attention in each of these layers runs."""
-    runs = [0] * len(modules)
-
-    def counting(number: int) -> Callable[..., None]:
-        def count(*_: Any) -> None:
-            runs[number] += 1
-
-        return count
-
-    hooks = [
-        layer.attention.register_forward_pre_hook(counting(number))
-        for number, layer in enumerate(modules)
-    ]
-    yield runs
-    for hook in hooks:
-        hook.remove()
-
-
-def encoded(texts: RunTexts) -> list[torch.Tensor]:
-    made = texts.encode(Accelerator(cpu=True))
-    return [made.articles, made.train, made.dev]
-
-
-def move(model: nn.Module, by: float) -> None:
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.requires_grad:
-                parameter += by * torch.randn(parameter.shape)
-
-
-@pytest.mark.parametrize(("n_frozen", "dtype"), [(1, "float32"), (2, "bfloat16")])
-def test_the_second_refresh_skips_them_and_gives_the_same_bits(settings, data, n_frozen, dtype):
-    # Where both layers are frozen, the head is what is trained.
-    chosen = settings(frozen_layers=n_frozen, dtype=dtype, head="identity", passage_tokens=16)
-    model = starting_model(chosen, CPU)
-    plain, kept = RunTexts(model, data, None), RunTexts(model, data, None, n_frozen)
-    layers = layers_of(model.query)
-    for refresh in range(3):
-        with counted(layers) as runs:
-            found = encoded(kept)
-        assert all(n == 0 for n in runs[:n_frozen]) == (refresh > 0)
-        assert all(n > 0 for n in runs[n_frozen:])
-        for one, other in zip(found, encoded(plain), strict=True):
-            assert torch.equal(one, other)
-        move(model, 0.01)
-
-
-def test_training_and_other_texts_are_not_touched(settings, data):
-    model = starting_model(settings(frozen_layers=1), CPU)
-    before = model.encode_articles(["A worker gives notice."])
-    encoded(RunTexts(model, data, None, 1))
-    layers = layers_of(model.query)
-    assert all("forward" not in vars(layer) for layer in layers)
-    assert not model.query._forward_pre_hooks
-    with counted(layers) as runs:
-        assert torch.equal(model.encode_articles(["A worker gives notice."]), before)
-    assert runs == [1, 1]
-
-
-def test_a_batch_is_known_by_its_tokens_their_rows_and_what_is_padding(settings):
-    tower = starting_model(settings(frozen_layers=1), CPU).query
-    ids = torch.arange(12, 24)
-    first_shorter, last_shorter = torch.ones(2, 2, 6, dtype=torch.int64)
-    first_shorter[0, 4:] = 0
-    last_shorter[1, 4:] = 0
-    batches: list[tuple[torch.Tensor, torch.Tensor | None]] = [
-        (ids.view(2, 6), None),
-        (ids.view(3, 4), None),
-        (ids.flip(0).view(2, 6), None),
-        (ids.view(2, 6), first_shorter),
-        (ids.view(2, 6), last_shorter),
-    ]
-    with torch.no_grad():
-        expected = [tower(*batch) for batch in batches]
-        with FrozenStates(tower, 1).replaying():
-            for _ in range(2):
-                for batch, vectors in zip(batches, expected, strict=True):
-                    assert torch.equal(tower(*batch), vectors)
-
-
-# Vietnamese words
 
 
 def test_training_reads_words_and_the_model_says_so(flags, tmp_path):

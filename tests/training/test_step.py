@@ -18,15 +18,19 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from slow_cases import slow
 from torch.nn.functional import normalize
 
-from components.models.encoding import TextEncoder, TokenBudget, Tower, open_towers
-from components.models.head import HierarchicalArticleHead
+from components.models.encoding import (
+    HierarchicalArticleHead,
+    TextEncoder,
+    TokenBudget,
+    Tower,
+    open_tower,
+)
 from components.statutes.article import indexed_text
 from training.command_line import settings_from
 from training.cusines import GradientVectors, RunTexts, Side, loss_and_gradient
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import Batch, loss_of, make_batch, own_mass
-from training.optimizer import Optimizer, warm_up_and_decay
+from training.objective import Batch, Optimizer, loss_of, make_batch, own_mass, warm_up_and_decay
 from training.settings import CusinesSettings
 from training.starting_model import starting_model, train_mode
 
@@ -255,7 +259,7 @@ ROWS = np.array([5, 0, 6, 3, 1, 2])
 
 @pytest.fixture
 def tower(tiny_bert) -> Tower:
-    return open_towers(tiny_bert)[0]
+    return open_tower(tiny_bert)
 
 
 def side(

@@ -6,7 +6,6 @@ import hashlib
 import math
 import re
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,24 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from rank_bm25 import BM25Okapi
 from torch.nn.functional import normalize
 
 from components.statutes import (
     Article,
     LegislativeTree,
     Question,
-    indexed_text,
 )
-from components.statutes.lexical import analyzer
 from training.negatives import views
 from training.negatives.curriculum import CurriculumSettings, DynamicView
 from training.negatives.gold import Gold
-from training.negatives.ranking import (
+from training.negatives.sampling import (
+    CurriculumNegatives,
     FusedRanking,
     TieKeys,
-    descending,
-    fuse,
     mid_ranks,
     permutation_ranks,
 )
-from training.negatives.sampling import CurriculumNegatives
-from training.negatives.views import BM25View, RunView, SemanticView, SequenceView, TreeView
+from training.negatives.views import RunView, SemanticView, SequenceView, TreeView
 
 # Ranks within a view
 
@@ -53,33 +47,29 @@ def blocks(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(values).view(n_rows, n), torch.tensor(excluded).view(n_rows, n)
 
 
-def looped(row: list[float], excluded: list[bool]) -> tuple[list[float], int]:
+def looped(row: list[float], excluded: list[bool]) -> list[float]:
     """A negative's mid-rank: those harder, and the middle of those as hard, itself included."""
     negatives = [value for value, out in zip(row, excluded, strict=True) if not out]
-    ranks, tied = [], 0
+    ranks = []
     for value, out in zip(row, excluded, strict=True):
         harder = sum(other > value for other in negatives)
         as_hard = sum(other == value for other in negatives)
         ranks.append(math.inf if out else harder + (as_hard + 1) / 2)
-        tied += not out and as_hard > 1
-    return ranks, tied
+    return ranks
 
 
 @given(blocks())
 def test_mid_ranks_are_those_of_plain_loops(block):
     difficulty, excluded = block
-    ranks, tied = mid_ranks(difficulty, excluded)
     expected = [looped(*row) for row in zip(difficulty.tolist(), excluded.tolist(), strict=True)]
-    assert ranks.tolist() == [row for row, _ in expected]
-    assert tied.tolist() == [count for _, count in expected]
-    assert ranks.dtype == torch.float32
+    assert mid_ranks(difficulty, excluded).tolist() == expected
 
 
 @given(blocks(), st.randoms(use_true_random=False))
 def test_permutation_ranks_go_by_difficulty_then_by_key(block, chance):
     difficulty, excluded = block
     keys = torch.tensor([[chance.randrange(4) for _ in row] for row in difficulty.tolist()])
-    ranks, tied = permutation_ranks(difficulty, excluded, keys)
+    ranks = permutation_ranks(difficulty, excluded, keys)
     for row in range(len(ranks)):
         negatives = (~excluded[row]).nonzero().flatten().tolist()
         by_rank = sorted(negatives, key=lambda n: ranks[row, n])
@@ -87,15 +77,6 @@ def test_permutation_ranks_go_by_difficulty_then_by_key(block, chance):
         order = [(-difficulty[row, n].item(), keys[row, n].item()) for n in by_rank]
         assert order == sorted(order)
         assert ranks[row][excluded[row]].tolist() == [math.inf] * int(excluded[row].sum())
-    assert tied.tolist() == mid_ranks(difficulty, excluded)[1].tolist()
-
-
-def test_more_articles_than_float32_could_rank_by_thousandths_still_get_exact_ranks():
-    n = 100_001
-    difficulty = -torch.arange(n, dtype=torch.float32)[None]
-    ranks, tied = mid_ranks(difficulty, torch.zeros(1, n, dtype=torch.bool))
-    assert torch.equal(ranks[0], torch.arange(1, n + 1, dtype=torch.float32))
-    assert tied.tolist() == [0]
 
 
 # Keys that break ties
@@ -124,38 +105,6 @@ def test_keys_are_those_of_the_reference(seed, questions, articles):
     keys = TieKeys(seed, questions, articles, CPU).of(rows, "fusion")
     expected = [[reference(seed, "fusion", q, a) for a in articles] for q in questions]
     assert keys.tolist() == expected
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=12))
-def test_descending_goes_by_score_then_by_key(cells):
-    rows = [cells, cells[::-1], [(1, 0)] * len(cells)]
-    scores = torch.tensor([[score / 3 for score, _ in row] for row in rows], dtype=torch.float64)
-    keys = torch.tensor([[key for _, key in row] for row in rows])
-    for row, order in zip(rows, descending(scores, keys).tolist(), strict=True):
-        assert sorted(order) == list(range(len(row)))
-        ranked = [(-row[place][0], row[place][1]) for place in order]
-        assert ranked == sorted(ranked)
-
-
-# Fusion
-
-NO_TIES = torch.arange(6)[None]
-
-
-ROW = st.lists(st.integers(1, 12).map(lambda half: half / 2), min_size=6, max_size=6)
-
-
-@given(st.lists(ROW, min_size=1, max_size=3), st.sets(st.integers(0, 5)), st.integers(1, 100))
-def test_the_fused_order_is_a_permutation_by_exact_sums_with_the_excluded_last(views, out, k):
-    ranks = torch.tensor(views)
-    ranks[:, list(out)] = torch.inf
-    order = fuse([view[None] for view in ranks], NO_TIES, k)[0].tolist()
-    assert sorted(order) == list(range(6))
-    kept = order[: 6 - len(out)]
-    assert set(order[len(kept) :]) == out
-    sums = [sum(1 / (Fraction(view[n]) + k) for view in views) for n in kept]
-    # Exact sums may be equal where float64 ones are not: closer than its rounding is a tie.
-    assert all(one - other > -1e-15 for one, other in pairwise(sums))
 
 
 class Given:
@@ -189,7 +138,7 @@ def cases(draw: st.DrawFn) -> tuple[Gold, list[Given]]:
 def plain(gold: Gold, views: list[Given], row: int, keys: list[int], k: int) -> list[int]:
     """Negatives by summed reciprocal mid-ranks, hardest first."""
     out = [n in gold.excluded[row] for n in range(gold.n_articles)]
-    ranks = [looped(view._values[row].tolist(), out)[0] for view in views]
+    ranks = [looped(view._values[row].tolist(), out) for view in views]
     score = [sum(1 / (k + each[n]) for each in ranks) for n in range(gold.n_articles)]
     return sorted(
         (n for n in range(gold.n_articles) if not out[n]), key=lambda n: (-score[n], keys[n])
@@ -331,33 +280,6 @@ def test_blocks_and_threads_do_not_change_a_bit(monkeypatch, rows, articles, n_t
 
 # BM25 and runs
 
-WORDS = ["rent", "notice", "repair", "court", "wage", "seller", "1382-1"]
-
-
-texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
-
-
-@given(
-    st.lists(texts, min_size=1, max_size=8),
-    st.lists(texts, min_size=1, max_size=4),
-    st.sampled_from([(1.5, 0.75), (2.5, 0.2), (0.9, 0.0), (1.2, 1.0)]),
-)
-def test_scores_are_rank_bm25s(passages, sought, parameters):
-    # Few words in few articles: most stand in more than half, where idf is floored.
-    k1, b = parameters
-    articles = [
-        Article(f"a{n}", "Code", str(n), ("Dues",), t, "en") for n, t in enumerate(passages)
-    ]
-    questions = [Question(f"q{n}", text, ("a0",)) for n, text in enumerate(sought)]
-    view = BM25View(articles, questions, CPU, k1=k1, b=b)
-    got = view.difficulty(np.arange(len(questions)))
-    analyse = analyzer("en")
-    okapi = BM25Okapi(
-        [analyse(indexed_text(each.headings, each.text)) for each in articles], k1=k1, b=b
-    )
-    expected = [okapi.get_scores(analyse(each.text)).tolist() for each in questions]
-    torch.testing.assert_close(got, torch.tensor(expected), rtol=1e-6, atol=1e-6)
-
 
 def test_the_score_orders_and_what_was_not_found_is_easiest_and_tied(tmp_path):
     run = tmp_path / "some.run"
@@ -372,7 +294,7 @@ def test_the_score_orders_and_what_was_not_found_is_easiest_and_tied(tmp_path):
 
 # Own views
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "own_trainer.md"
 ARTICLES = [Article(f"a{n}", "Law", str(n), (f"Part {n // 4}",), f"words {n}") for n in range(20)]
 QUESTIONS = [Question("q0", "?", ("a3",)), Question("q1", "!", ("a9", "a10"))]
 

@@ -21,7 +21,7 @@ from ui.article import BINARY, MEDIA_TYPES
 from ui.ask import Desk, Shown, build_page
 from ui.frame import Collection
 from ui.language import ASK_TEXTS, LANGUAGES
-from ui.serving import Narrowing, Serving
+from ui.serving import Narrowing
 
 LAWS = ("Housing Code", "Work Code")
 ARTICLE = {
@@ -326,20 +326,6 @@ def test_one_of_very_many_laws_is_named():
     assert "laws" not in parts
 
 
-def test_the_page_asks_for_the_day_that_was_chosen():
-    """What the page calls, called as a reader who chose a day calls it."""
-    found = {"law": "Act", "number": "3", "headings": [], "content": "A rule.", "ranks": {}}
-    documents = [{"id": "a3", "state": "in force", **found}]
-
-    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
-        return {"question": question, "took_ms": 1.0, "documents": documents}
-
-    page = build_page(at_once(ask), lambda: Collection(1, ("Act",)), ["bm25"])
-    (search,) = page.fns.values()
-    shown = search.fn("", "why?", [], "all", "2015-06-01")
-    assert any("/article?id=a3&amp;on=2015-06-01" in str(each) for each in shown)
-
-
 ON = date(2020, 6, 1)
 DATED = {
     "old": {"valid_from": "1990-01-01", "valid_to": "2019-12-31"},
@@ -363,16 +349,6 @@ def dated_store(tmp_path_factory) -> Path:
     ]
     StatuteDocumentStore(str(path)).write_documents(documents)
     return path
-
-
-def test_only_cited_articles_that_do_not_exist_get_one_message_and_no_results(dated_store):
-    serving = Serving("lexical", dated_store)
-    desk = Desk(serving.answers, lambda: Collection(5, LAWS), "en")
-    for question in ("art. 999", "What does article 999 of the Housing Code say?"):
-        shown = last(desk.search(question))
-        assert (shown.results, shown.status.count('class="message')) == ("", 1)
-        assert "This collection has no such article." in shown.status
-    assert last(desk.search("Is a deposit owed by article 999?")).results
 
 
 def states_found(dated_store: Path, narrowing: Narrowing) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The views of the law: articles, divisions, addresses, refusals."""
 
-import html
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -26,12 +25,19 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from components.retrievers.resident import ReadableStore
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from ui.frame import Collection
 from ui.language import article_link, division_link, picture_link
-from ui.law import PAGE, law_routes
-from ui.law_reader import MOST_CHARACTERS, Parameters, Places, WrongRequestError, near_names
+from ui.law import (
+    MOST_CHARACTERS,
+    PAGE,
+    Parameters,
+    Places,
+    WrongRequestError,
+    law_routes,
+    near_names,
+)
 
 
 def client_of(places: Places, n_articles: int) -> TestClient:
@@ -107,38 +113,6 @@ def test_the_place_of_an_article_is_reported_in_lists(site):
     assert "Article 5 Article 3 holds" in told(section(page, "Referred to by"))
 
 
-def marked(part: str) -> list[str]:
-    """The articles of a list whose state is said, with it."""
-    found = re.findall(r'">([^<]*)</a> <span class="not-binding">([^<]*)</span>', part)
-    return [f"{name} {state}" for name, state in found]
-
-
-def test_what_does_not_bind_on_the_day_of_the_page_is_reported_in_every_list(site):
-    documents = [
-        document(1, text="See article 2, article 3 and article 4."),
-        document(2, valid_to="2015-12-31"),
-        document(3, valid_from="2016-01-01", text="See article 1."),
-        document(4, valid_from="9000-01-01"),
-        document(5),
-    ]
-    client = site(documents)
-    lists = ("Before and after", "In the same section", "Refers to", "Referred to by")
-
-    def told_on(**day: str) -> list[list[str]]:
-        page = client.get(article_link("h1", "en", **day)).text
-        return [marked(section(page, name)) for name in lists]
-
-    repealed, coming = "Article 2 (repealed)", "Article 4 (wording not yet in force)"
-    assert told_on() == [[repealed], [repealed, coming], [repealed, coming], []]
-    early = "Article 3 (wording not yet in force)"
-    assert told_on(on="2015-06-01") == [[], [early, coming], [early, coming], [early]]
-    page = client.get(article_link("h1", "fr", on="2016-06-01")).text
-    assert "(abrogé)" in page and "(rédaction pas encore en vigueur)" in page
-    # Who follows the lists stays with the day.
-    around = html.unescape(page.split("<h3>")[2])
-    assert article_link("h2", "fr", on="2016-06-01") in around
-
-
 def test_an_article_without_law_or_headings_breaks_nothing(site):
     loose = Document(id="note", content="Loose words.", meta={})
     client = site([loose, document(1, ()), *small_law()[1:]])
@@ -153,15 +127,6 @@ def test_an_article_without_law_or_headings_breaks_nothing(site):
     assert "id=note" not in client.get("/law").text
     for kind in ("json", "ris", "csl"):
         assert client.get(article_link("note", "en", **{"as": kind})).status_code == 200
-
-
-def test_addresses_that_are_not_of_the_web_are_no_links(site):
-    hostile = ("javascript:alert(1)", "JavaScript:x", "data:text/html,x", "file:///etc/passwd")
-    client = site([document(n, source_url=url) for n, url in enumerate(hostile)])
-    for number in range(len(hostile)):
-        page = client.get(article_link(f"h{number}", "en")).text
-        assert 'rel="noopener' not in page
-        assert not re.search(r'(?i)(?:href|src)="(?:javascript|data|file):', page)
 
 
 def test_a_division_lists_what_is_in_it_and_what_is_next_to_it(site):

@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 from haystack import Document
-from small_law import HOUSING, RENT, document, small_law
-from waiting import until
+from small_law import document, small_law
 
 from components.converters.articles import article_of
 from components.retrievers.resident import ReadableStore
 from components.statutes.graph import cross_references
-from components.statutes.tree import ROOT
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
-from ui.law_reader import Law, Places, atexit
+from ui.law import Law, Places, atexit
 
 
 def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
@@ -37,24 +35,6 @@ def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
         found = {id(each.result()) for each in laws}
     assert len(found) == len(reads) == 1
     assert places.law() is places.law()
-
-
-def test_citations_come_after_the_tree(make_store, monkeypatch):
-    may = threading.Event()
-    read = Law.read_citations
-
-    def late(law: Law, stop: threading.Event) -> None:
-        may.wait(30)
-        read(law, stop)
-
-    monkeypatch.setattr(Law, "read_citations", late)
-    store = make_store(small_law())
-    law = Places(store).law(30)
-    assert law is not None and law.citations is None
-    assert law.neighbourhood(2, 5).cites == ()
-    may.set()
-    until(lambda: law.citations is not None)
-    assert [each.id for each in law.neighbourhood(2, 5).cites] == ["h1", "w7"]
 
 
 def test_a_change_of_the_content_is_read(make_store):
@@ -90,10 +70,10 @@ def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypa
         stop.wait(60)
 
     ending: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("ui.law_reader.Law.read_citations", endless)
+    monkeypatch.setattr("ui.law.Law.read_citations", endless)
     monkeypatch.setattr(atexit, "register", lambda *given: ending.append(given))
     store = make_store(small_law())
-    Places(store).prepare()
+    Places(store).law(patience=0)
     assert begun.wait(30)
     ((end, stop, thread),) = ending
     assert thread.is_alive()
@@ -108,7 +88,7 @@ def with_citations(store: ReadableStore) -> Law:
 
 
 def test_citations_read_block_by_block_are_those_of_a_whole_corpus(make_store, monkeypatch):
-    monkeypatch.setattr("ui.law_reader._BLOCK", 7)
+    monkeypatch.setattr("ui.law._BLOCK", 7)
     chance = random.Random(5)
     documents = [
         document(n, text=f"As article {chance.randint(1, 60)} and {chance.randint(1, 60)} say.")
@@ -136,22 +116,3 @@ def test_what_other_stores_hold_breaks_nothing(make_store, meta):
     assert (article.valid_from, article.valid_to) == (None, None)
     assert article.number
     law.neighbourhood(0, 5)
-
-
-def test_a_division_is_found_by_its_whole_way(make_store):
-    law = Law(make_store(small_law()))
-    first, same_heading = law.find(HOUSING, RENT), law.find(HOUSING, ("Book II", RENT[1]))
-    assert first[1] == same_heading[1] == 2
-    assert first[0] != same_heading[0]
-    for node in (first[0], same_heading[0]):
-        assert node is not None
-        assert law.find(*law.way_to(node)) == (node, 2)
-    assert law.way_to(ROOT) == ("", [])
-
-
-def test_the_page_of_an_article_counts_divisions_too(make_store):
-    inner = [document(f"b{n}", (f"Book {n}",)) for n in range(3)]
-    law = Law(make_store([*inner, *(document(n, ()) for n in range(10))]))
-    assert law.page_of(3, 4) == 1  # three books, then the first article
-    assert law.page_of(4, 4) == 2
-    assert law.page_of(12, 4) == 4

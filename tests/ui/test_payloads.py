@@ -14,7 +14,7 @@ from components.builders.quote_verifier import QuoteVerifier
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from pipelines.evaluation import ComponentTime, PipelineResult, StageRanking, compare
-from pipelines.tree_view import draw_picture, neighbourhood
+from pipelines.tree import draw_picture, neighbourhood
 from ui.compare import comparison
 from ui.results import results
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_law import told as text_of
 
-from ui.article import BINARY, MEDIA_TYPES, citation, export, heading_title, result_title
+from ui.article import BINARY, MEDIA_TYPES, export, heading_title, result_title
 from ui.frame import Collection
 from ui.language import Language
 from ui.results import results
@@ -39,16 +39,6 @@ def shown(interface: Language = "en", **changes: Any) -> str:
     return results(given, interface)
 
 
-def test_a_corrected_word_is_reported_and_marked():
-    given = {"question": "my deposet", "took_ms": 1.0, "documents": [document()]}
-    answer = {**given, "corrections": {"deposet": "deposit"}}
-    markup = results(answer, "en", as_typed="q=my+deposet&spelling=typed")
-    shown = "Showing results for deposit; search for deposet instead."
-    assert shown in text_of(markup)
-    assert '<a href="/#q=my+deposet&amp;spelling=typed">' in markup
-    assert "<mark>deposit</mark>" in markup
-
-
 def test_the_passages_nearest_in_meaning_are_quoted_and_only_law_that_binds():
     documents = [document(id=f"a{n}") for n in range(5)]
     documents[4]["state"] = "repealed"
@@ -62,22 +52,6 @@ def test_the_passages_nearest_in_meaning_are_quoted_and_only_law_that_binds():
     ):
         answer = str(results({**given, "nearness": nearness}, "en")).split('<div class="list">')[0]
         assert set(re.findall(r"id=(a\d)", answer)) == quoted
-
-
-WORDINGS = [
-    {"id": "old", "valid_from": None, "valid_to": "2008-12-31"},
-    {"id": "new", "valid_from": "2030-01-01", "valid_to": None},
-    {"id": "undated", "valid_from": None, "valid_to": None},
-]
-
-
-def test_the_other_wordings_of_an_article_are_linked():
-    for interface in ("en", "fr"):
-        markup = shown(interface, wordings=WORDINGS, valid_to="2029-12-31")
-        (items,) = re.findall(r'<ul class="wordings">(.*?)</ul>', markup)
-        assert re.findall(r"id=(\w+)", items) == ["old", "new", "undated"]
-        assert "2008" in text_of(items) and "2030" in text_of(items)
-    assert "wordings" not in shown()
 
 
 def test_a_result_shows_title_law_number_path_state_words_and_ranks():
@@ -169,14 +143,6 @@ def test_only_the_law_is_marked_with_its_language():
     assert "lang=" not in shown(language='fr"><b>')
 
 
-def test_the_passage_that_a_ranker_found_best_is_the_one_shown():
-    text = "(1) The house is let.\n(2) The lessor repairs it."
-    there = {"start": text.index("The lessor"), "end": len(text)}
-    answer = shown(content=text, passage=there, language="en").split("blockquote")[1]
-    assert "The lessor repairs it." in answer
-    assert "The house is let." not in answer
-
-
 def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_ranks():
     markup = shown(ranks={"dense": 1, "other": 500, "bm25": 20, "citation": 2})
     assert re.findall(r'class="stage">(\w+)', markup) == ["Citation", "BM25", "Dense", "other"]
@@ -254,14 +220,3 @@ def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
     assert [tag for tag, _ in fields].count("ER") == 2
     assert ("AB", "One. ER - TY - BOOK") in fields
     assert not {"DA", "PY", "Y1"} & {tag for tag, _ in fields}
-
-
-def test_an_article_is_cited_by_its_law_and_number():
-    for number, cited in (
-        ("12", "Code, article 12"),
-        ("L1221-1", "Code, article L1221-1"),
-        ("Section 5", "Code, Section 5"),
-        ("第一条", "Code, 第一条"),
-    ):
-        assert citation({"law": "Code", "number": number}) == cited
-        assert citation({"law": "", "number": number}) == cited.removeprefix("Code, ")

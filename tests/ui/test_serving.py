@@ -86,15 +86,6 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
     assert ran == ["May the deposit be kept under art. 7 Work Code?"]
 
 
-def test_no_question_has_the_model_hashed(tmp_path, minilm, monkeypatch):
-    serving = Serving("hybrid", indexed(tmp_path, [article("a0", text="The deposit.")], minilm))
-    serving.answer("Who keeps the deposit?")
-    hashed: list[Any] = []
-    monkeypatch.setattr("components.models.registry.model_digest", hashed.append)
-    assert len(serving.answer("Who pays it back?")["documents"]) == 1
-    assert hashed == []
-
-
 def test_a_written_answer_grows_from_articles_to_words_to_verdicts(tmp_path, minilm):
     store = indexed(tmp_path, [article("a0", text="A deposit is owed.", language="en")], minilm)
     with chat_server() as server:
@@ -169,19 +160,6 @@ def test_an_open_page_that_is_older_than_the_law_is_recognised_after_others_came
     assert "This page is out of date." in told
     for laws in ({"path": "/etc/passwd"}, [{"path": "/etc/passwd"}], [1.5], 7):
         assert status(laws) == 400
-
-
-def test_a_view_is_drawn_again_only_where_something_changed(site, client, tmp_path, monkeypatch):
-    page, drawn = ask_page(site), []
-    draw = page.get_config_file
-    monkeypatch.setattr(page, "get_config_file", lambda: drawn.append(draw()) or drawn[-1])
-    for _ in range(2):
-        client.get("/")
-    assert len(drawn) == 0
-    index_laws(tmp_path, ["Work Code"], AFTER)
-    for _ in range(3):
-        client.get("/")
-    assert len(drawn) == 1
 
 
 def test_a_day_after_the_laws_own_is_reported_where_it_was_asked_for(site, client):

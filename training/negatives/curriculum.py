@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 import torch
@@ -314,30 +314,22 @@ class CurriculumSettings:
                 choices = ", ".join(get_args(kind))
                 raise SettingsError(f"{name} is {value!r}; choose among {choices}.")
         for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
+            number: Any = getattr(self, name)
             whole = isinstance(low, int)
-            numeric = isinstance(value, Integral) if whole else isinstance(value, Real)
-            if name == "candidates" and value is None:
+            if name == "candidates" and number is None:
                 continue
-            if not numeric or not low <= value <= high:
-                number = "a whole number " if whole else ""
-                raise SettingsError(
-                    f"{name} is {value!r}; it must be {number}from {low} to {high}."
-                )
+            fits = isinstance(number, Integral if whole else Real) and low <= float(number) <= high
+            if not fits:
+                which = "a whole number " if whole else ""
+                raise SettingsError(f"{name} is {number!r}; it must be {which}from {low} to {high}")
         if not self.views and (self.buckets > 1 or self.schedule == "fixed"):
-            raise SettingsError(
-                "views is empty, so no negative is harder than another: set buckets to 1 and "
-                "schedule to curriculum (uniform random), or name views."
-            )
+            raise SettingsError("views is empty: set buckets to 1 and schedule to curriculum.")
         if ("run" in self.views) != (self.run_file is not None):
             raise SettingsError("The view run and run_file go together: give both, or neither.")
         if self.share_of == "bucket" and self.schedule == "fixed":
             raise SettingsError("share_of bucket needs shares, and schedule fixed has none.")
         if self.candidates is not None and (not self.views or self.schedule == "fixed"):
-            raise SettingsError(
-                f"candidates is {self.candidates}, but there are no views to rank by, or schedule "
-                "is fixed: leave candidates out."
-            )
+            raise SettingsError("candidates needs views, and another schedule than fixed.")
 
     @property
     def view_names(self) -> tuple[str, ...]:
@@ -364,25 +356,16 @@ class CurriculumSettings:
         if not gold.n_questions:
             raise SettingsError("There are no questions to draw negatives for.")
         if not gold.n_negatives.any():
-            raise SettingsError(
-                f"Each of the {gold.n_articles:,} articles answers every question, so nothing can "
-                "be learnt. Give a larger corpus."
-            )
+            raise SettingsError("Every article answers every question: nothing can be learnt.")
         if not self.draws_any and not gold.in_batch_negatives:
-            raise SettingsError(
-                "negatives_per_question is 0, and every article that answers a question answers "
-                "all others: no pair has a negative. Draw some, or give more questions."
-            )
+            raise SettingsError("negatives_per_question is 0, and no pair has a negative.")
         # Every bucket is in focus once, or all have the same share, so the largest share decides.
         shares = [share for phase in phase_shares(self.schedule, self.buckets) for share in phase]
         largest = max(shares, default=Fraction(0))
         lengths = self.list_lengths(gold)
         if self.share_of == "bucket":
             if largest / 100 * int(lengths.sum()) < self.buckets:
-                raise SettingsError(
-                    f"share_of bucket comes to less than one negative for {gold.n_questions} "
-                    "questions together. Use share_of negatives."
-                )
+                raise SettingsError("share_of bucket comes to less than one negative a bucket.")
             return
         fewest = int(gold.n_negatives.argmin())
         question, available = gold.question_ids[fewest], int(gold.n_negatives[fewest])
@@ -394,11 +377,9 @@ class CurriculumSettings:
             )
         most, held = math.ceil(n * largest), int(lengths[fewest]) // self.buckets
         if most > held:
-            among = "" if self.candidates is None else f", of {self.candidates} candidates,"
             raise SettingsError(
                 f"negatives_per_question is {n}, so a bucket has to give up to {most}, but one of "
-                f"the {self.buckets} buckets of question {question!r}{among} holds {held}. Ask for "
-                "fewer, or use fewer buckets or more candidates."
+                f"the {self.buckets} buckets of question {question!r} holds {held}. Ask for fewer."
             )
 
 

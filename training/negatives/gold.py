@@ -84,24 +84,16 @@ class Gold:
         """
         article_ids = tuple(article.id for article in articles)
         question_ids = tuple(question.id for question in questions)
-        _refuse("article ids are repeated. Make them unique", _repeated(article_ids))
-        _refuse("question ids are repeated. Make them unique", _repeated(question_ids))
-        _refuse(
-            "questions have no relevant article, so nothing can be learnt from them. Leave them "
-            "out of training",
-            [question.id for question in questions if not question.relevant],
-        )
         position_of = {article_id: position for position, article_id in enumerate(article_ids)}
-        _refuse(
-            "relevant articles (question -> article) are not in the corpus. Fix the ids, or give "
-            "the corpus that the questions belong to",
-            [
-                f"{question.id} -> {article_id}"
-                for question in questions
-                for article_id in question.relevant
-                if article_id not in position_of
-            ],
-        )
+        pairs = [(question.id, each) for question in questions for each in question.relevant]
+        for fault, faulty in (
+            ("article ids are repeated", _repeated(article_ids)),
+            ("question ids are repeated", _repeated(question_ids)),
+            ("questions have no relevant article", [q.id for q in questions if not q.relevant]),
+            ("are not in the corpus", [f"{q} -> {a}" for q, a in pairs if a not in position_of]),
+        ):
+            if faulty:
+                raise ValueError(f"{len(faulty):,} {fault}: {', '.join(faulty[:_SHOWN])}.")
         positives = tuple(
             _positions(position_of[article_id] for article_id in question.relevant)
             for question in questions
@@ -176,9 +168,3 @@ def _positions(positions: Iterable[int]) -> NDArray[np.int64]:
 
 def _repeated(ids: Sequence[str]) -> list[str]:
     return [each for each, times in Counter(ids).items() if times > 1]
-
-
-def _refuse(fault: str, faulty: Sequence[str]) -> None:
-    if faulty:
-        named = ", ".join(map(repr, faulty[:_SHOWN])) + (", ..." if len(faulty) > _SHOWN else "")
-        raise ValueError(f"{len(faulty):,} {fault}: {named}.")

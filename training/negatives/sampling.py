@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from components.statutes.tree import LegislativeTree
 from training.negatives.curriculum import (
     CurriculumSettings,
     DynamicView,
+    View,
     ViewInputs,
     allot,
     allot_of_buckets,
@@ -26,10 +29,8 @@ from training.negatives.curriculum import (
     phase_shares,
     random_generator,
 )
-from training.negatives.gold import DrawnNegatives, Gold
-from training.negatives.ranking import FusedRanking
+from training.negatives.gold import DrawnNegatives, Gold, flattened
 from training.negatives.views import VIEWS
-from training.objective import similarities
 
 
 class BucketDraws:
@@ -64,13 +65,8 @@ class BucketDraws:
         """
         done = np.asarray(progress, dtype=np.float64)
         n_questions = len(self._question_ids)
-        if done.shape not in ((), (n_questions,)):
-            raise ValueError(
-                f"progress must be one number or {n_questions:,}, one per question, not of shape "
-                f"{done.shape}"
-            )
-        if not ((done >= 0) & (done < 1)).all():
-            raise ValueError("progress must be in [0, 1): the share of training that is done")
+        if done.shape not in ((), (n_questions,)) or not ((done >= 0) & (done < 1)).all():
+            raise ValueError(f"progress must be in [0, 1), one number or {n_questions:,}")
         return phase_of(np.broadcast_to(done, n_questions), len(self._phase_shares))
 
     def places(self, epoch: int, phases: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -131,6 +127,254 @@ class BucketDraws:
         )
 
 
+# Ranks negatives in each view and fuses the rankings (CuSINeS, section 3).
+
+
+_SIGN = 1 << 63
+
+
+class TieKeys:
+    """A pseudo-random key for every (question, article), from their ids and a seed.
+
+    key(q, a) = mix(hash(seed, purpose, q) xor hash(a)): BLAKE2b for the ids, and the finaliser of
+    SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) for `mix`. That is a bijection on 64 bits, so
+    two articles have the same key for a question only if their ids' hashes collide.
+
+    Args:
+        seed: A different seed gives a different order.
+        question_ids: Ids of the questions.
+        article_ids: Ids of the articles by position.
+        device: Where the keys are computed.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        question_ids: Sequence[str],
+        article_ids: Sequence[str],
+        device: torch.device,
+    ) -> None:
+        self._seed = seed
+        self._question_ids = question_ids
+        self._articles = _hashes(article_ids).to(device)
+
+    def of(self, rows: NDArray[np.int64], purpose: str) -> Tensor:
+        """Keys of all articles for some questions.
+
+        Args:
+            rows: int64 `[n_rows]`, which questions.
+            purpose: What the keys are for; a different purpose gives a different order.
+
+        Returns:
+            int64 `[n_rows, n_articles]`.
+        """
+        texts = [f"{self._seed}/{purpose}/{self._question_ids[row]}" for row in rows.tolist()]
+        return _mix(_hashes(texts).to(self._articles.device)[:, None] ^ self._articles)
+
+
+def descending(scores: Tensor, keys: Tensor) -> Tensor:
+    """Places by score, highest first; equal scores by key, smallest first.
+
+    Args:
+        scores: `[n_rows, n]`.
+        keys: int64, same shape.
+
+    Returns:
+        int64 `[n_rows, n]`: each row is a permutation.
+    """
+    values, order = scores.sort(dim=1, descending=True)
+    starts, ends = group_edges(values)
+    # Fused scores are seldom equal, and sorting all keys would take as long as sorting the scores.
+    tied = ~(starts & ends)
+    group = starts.flatten().cumsum(0)[tied.flatten()]
+    places = order[tied]
+    by_key = keys[tied.nonzero()[:, 0], places].argsort()
+    by_group = group[by_key].argsort(stable=True)
+    order[tied] = places[by_key[by_group]]
+    return order
+
+
+def group_edges(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Where each group of equal values starts and ends in sorted rows.
+
+    Args:
+        values: `[n_rows, n]`, each row sorted.
+
+    Returns:
+        Two bool tensors of the same shape.
+    """
+    edges = torch.ones(values.shape[0], values.shape[1] + 1, dtype=torch.bool, device=values.device)
+    torch.ne(values[:, 1:], values[:, :-1], out=edges[:, 1:-1])
+    return edges[:, :-1], edges[:, 1:]
+
+
+def _hashes(texts: Sequence[str]) -> Tensor:
+    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    signed = [int.from_bytes(digest, "little") - _SIGN for digest in digests]
+    return torch.tensor(signed, dtype=torch.int64)
+
+
+def _mix(x: Tensor) -> Tensor:
+    x = (x ^ _shifted(x, 30)) * _signed(0xBF58476D1CE4E5B9)
+    x = (x ^ _shifted(x, 27)) * _signed(0x94D049BB133111EB)
+    return x ^ _shifted(x, 31)
+
+
+def _shifted(x: Tensor, bits: int) -> Tensor:
+    """Right shift that fills with zeros; torch's own fills with the sign."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(constant: int) -> int:
+    return constant - (1 << 64) if constant >= _SIGN else constant
+
+
+def fuse(ranks: Sequence[Tensor], keys: Tensor, k: int = 60) -> Tensor:
+    """Reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009): sum of 1 / (k + rank).
+
+    `components.statutes.fusion` fuses the lists of retrievers at query time by the same formula.
+    It is not used here because this one fuses whole tensors of ranks on the device: every article
+    has a rank, ranks may be halves (ties), and equal sums are ordered by key. Its k differs too:
+    k = 60 is the published constant, and the difficulty of the whole list counts here; search
+    fuses short lists, in which the first ranks should stand out, with the measured k = 10.
+
+    Division and addition in float64 are rounded the same on every device, so the order is the same.
+
+    Args:
+        ranks: For each view float32 `[n_rows, n_articles]`, 1 is hardest, infinity where excluded.
+        keys: int64 `[n_rows, n_articles]`; of equal sums the smallest key goes first.
+        k: The higher, the less the first ranks stand out. Cormack et al. recommend 60; the CuSINeS
+            paper gives none.
+
+    Returns:
+        int64 `[n_rows, n_articles]`: articles by fused difficulty, hardest first, the excluded
+        ones last. Each row is a permutation of all articles.
+    """
+    score = torch.zeros_like(keys, dtype=torch.float64)
+    for view in ranks:
+        # Excluded articles have rank infinity and score 0, less than any negative.
+        score += 1 / (view.double() + k)
+    return descending(score, keys)
+
+
+def mid_ranks(difficulty: Tensor, excluded: Tensor) -> Tensor:
+    """Ranks in which tied negatives share the middle of the ranks that they occupy.
+
+    A tree has a handful of distinct distances, so nearly all negatives are tied. Mid-ranks keep
+    the noise of a tie-break out of the fusion.
+
+    Args:
+        difficulty: float32 `[n_rows, n_articles]`, finite; higher is harder.
+        excluded: bool, same shape: what is not a negative of the row's question.
+
+    Returns:
+        float32 `[n_rows, n_articles]`: 1 is the hardest negative, whole or half numbers, infinity
+        where excluded.
+    """
+    values, order = difficulty.masked_fill(excluded, -torch.inf).sort(dim=1, descending=True)
+    starts, ends = group_edges(values)
+    n = difficulty.shape[1]
+    place = torch.arange(1, n + 1, dtype=torch.float32, device=difficulty.device)
+    first = torch.where(starts, place, 0.0).cummax(dim=1).values
+    last = torch.where(ends, place, torch.inf).flip(1).cummin(dim=1).values.flip(1)
+    ranks = torch.empty_like(difficulty).scatter_(1, order, (first + last) / 2)
+    return ranks.masked_fill_(excluded, torch.inf)
+
+
+def permutation_ranks(difficulty: Tensor, excluded: Tensor, keys: Tensor) -> Tensor:
+    """Ranks in which every negative has its own; among tied ones the smaller key goes first.
+
+    As in the paper: each view ranks all negatives.
+
+    Args:
+        difficulty: As for `mid_ranks`.
+        excluded: As for `mid_ranks`.
+        keys: int64, same shape; should differ from view to view, so that a shared tie-break does
+            not count as agreement.
+
+    Returns:
+        As for `mid_ranks`; whole numbers.
+    """
+    order = descending(difficulty.masked_fill(excluded, -torch.inf), keys)
+    n = difficulty.shape[1]
+    place = torch.arange(1, n + 1, dtype=torch.float32, device=difficulty.device)
+    ranks = torch.empty_like(difficulty).scatter_(1, order, place.expand_as(difficulty))
+    return ranks.masked_fill_(excluded, torch.inf)
+
+
+@dataclass(frozen=True)
+class RankedBlock:
+    """The negatives of a block of questions.
+
+    Attributes:
+        order: int64 `[n_rows, n_articles]`: articles, hardest negative first, then the excluded.
+        ranks: For each view float32 `[n_rows, n_articles]`: the rank of each article in it.
+    """
+
+    order: Tensor
+    ranks: tuple[Tensor, ...]
+
+
+class FusedRanking:
+    """Ranks the negatives in each view, and fuses the rankings.
+
+    Args:
+        views: At least one.
+        gold: The questions; articles that it excludes come last.
+        settings: They decide how ties are ranked and how views are fused.
+        device: Where the negatives are ranked.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[View],
+        gold: Gold,
+        settings: CurriculumSettings,
+        device: torch.device,
+    ) -> None:
+        self._views = views
+        self._gold = gold
+        self._settings = settings
+        self._device = device
+        self._keys = TieKeys(settings.seed, gold.question_ids, gold.article_ids, device)
+
+    @torch.no_grad()
+    def of(self, rows: NDArray[np.int64]) -> RankedBlock:
+        """Rank the negatives of some questions; memory grows with `n_rows * n_articles`.
+
+        Args:
+            rows: int64 `[n_rows]`, which questions.
+
+        Raises:
+            ValueError: A view did not return finite float32 `[n_rows, n_articles]`; names it.
+        """
+        excluded = torch.zeros(
+            len(rows), self._gold.n_articles, dtype=torch.bool, device=self._device
+        )
+        cells = flattened(self._gold.excluded, rows)
+        excluded[tuple(torch.from_numpy(each).to(self._device) for each in cells)] = True
+        ranks = tuple(self._ranks(view, rows, excluded) for view in self._views)
+        order = fuse(ranks, self._keys.of(rows, "fusion"), self._settings.k)
+        return RankedBlock(order, ranks)
+
+    def _ranks(self, view: View, rows: NDArray[np.int64], excluded: Tensor) -> Tensor:
+        difficulty = _checked(view, view.difficulty(rows), excluded).to(self._device)
+        if self._settings.ties == "mid_rank":
+            return mid_ranks(difficulty, excluded)
+        keys = self._keys.of(rows, f"view {view.name}")
+        return permutation_ranks(difficulty, excluded, keys)
+
+
+def _checked(view: View, difficulty: Tensor, excluded: Tensor) -> Tensor:
+    """A view's difficulties, checked: NaN would give a meaningless order."""
+    if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
+        raise ValueError(f"view {view.name!r} must give float32 {list(excluded.shape)}")
+    # NaN becomes both minimum and maximum, so one pass finds it.
+    if not all(map(math.isfinite, difficulty.aminmax())):
+        raise ValueError(f"view {view.name!r} gave difficulties that are not finite")
+    return difficulty
+
+
 # Questions are ranked in blocks of about this many (question, article) cells: some 100 MB.
 BLOCK_CELLS = 1 << 20
 
@@ -172,10 +416,7 @@ class CurriculumNegatives:
 
     Attributes:
         gold: The questions' positives, and what is never drawn.
-        tree: The tree of the corpus, never permuted.
         settings: As above, changes included.
-        tie_shares: For each view, the share of negatives that it ties with another, in the last
-            draw that ranked.
 
     Raises:
         ValueError: A setting is wrong, or does not fit corpus and questions; raised before anything
@@ -201,8 +442,6 @@ class CurriculumNegatives:
                 )
         self.gold = Gold.of(articles, questions)
         self.settings.check(self.gold)
-        self.tree = LegislativeTree(articles)
-        self.tie_shares: dict[str, float] = {}
         target = resolve_device(None if device is None else str(device))
         if target.type == "mps":  # Apple's GPUs lack float64, in which ranks are fused.
             target = torch.device("cpu")
@@ -211,8 +450,9 @@ class CurriculumNegatives:
             permutation = random_generator(self.settings.seed, "leaves").permutation(
                 self.n_articles
             )
+        tree = LegislativeTree(articles)
         inputs = ViewInputs(
-            self.settings, articles, questions, self.gold, self.tree, target, permutation
+            self.settings, articles, questions, self.gold, tree, target, permutation
         )
         views = [VIEWS[v](inputs) if isinstance(v, str) else v for v in self.settings.views]
         self._dynamic = [view for view in views if isinstance(view, DynamicView)]
@@ -281,10 +521,7 @@ class CurriculumNegatives:
         """Pass the vectors of this draw to every dynamic view."""
         if questions is None or articles is None:
             names = " and ".join(view.name for view in self._dynamic)
-            raise ValueError(
-                f"{names} rank by the current model: give draw() the vectors of the questions and "
-                "of the articles"
-            )
+            raise ValueError(f"{names}: give draw() the vectors of questions and articles")
         for view in self._dynamic:
             view.refresh(questions, articles)
 
@@ -293,7 +530,6 @@ class CurriculumNegatives:
     ) -> tuple[_IntArray, _IntArray]:
         """The articles at places of the fused lists, and the view that ranks each hardest."""
         drawn, views = np.empty_like(places), np.empty_like(places)
-        n_tied = np.zeros(len(self.view_names), dtype=np.int64)
         rows_at_a_time = max(1, BLOCK_CELLS // self.n_articles)
         for start in range(0, self.gold.n_questions, rows_at_a_time):
             block_rows = np.arange(start, min(start + rows_at_a_time, self.gold.n_questions))
@@ -304,9 +540,6 @@ class CurriculumNegatives:
             drawn[here] = articles.cpu().numpy()
             ranks = torch.stack([each[row, articles] for each in block.ranks])
             views[here] = ranks.cpu().numpy().argmin(axis=0)
-            n_tied += torch.stack(block.tied).sum(dim=1).cpu().numpy()
-        shares = n_tied / self.gold.n_negatives.sum()
-        self.tie_shares = dict(zip(self.view_names, shares.tolist(), strict=True))
         return drawn, views
 
     def _from_corpus(self, chosen: Sequence[_IntArray]) -> _IntArray:
@@ -315,93 +548,22 @@ class CurriculumNegatives:
         return np.concatenate(drawn)
 
 
-def statistics(
-    drawn: DrawnNegatives,
-    previous: DrawnNegatives | None,
-    negatives: CurriculumNegatives,
-    *,
-    questions: Tensor | None = None,
-    articles: Tensor | None = None,
-) -> dict[str, Any]:
+def statistics(drawn: DrawnNegatives, negatives: CurriculumNegatives) -> dict[str, Any]:
     """Describe the negatives of an epoch; the result can be written as JSON.
 
     Args:
         drawn: The epoch's negatives.
-        previous: Those of the epoch before, if there was one.
-        negatives: What drew them, right after the draw.
-        questions: float32 `[n_questions, dim]`, for the audit.
-        articles: float32 `[n_articles, dim]`, likewise.
+        negatives: What drew them.
 
     Returns:
         - `drawn`: number of (question, negative) pairs.
         - `buckets`: how many came from each, from easy to difficult.
         - `views`: how many each view ranks harder than the others do; empty without views.
-        - `mean_tree_distance`: to the question's nearest positive, in the true tree (also where its
-          leaves are permuted) and by its `cross_law`; None where nothing was drawn.
-        - `overlap`: share of the pairs that were also drawn in the epoch before; None in the first.
-        - `ties`: for each view, the share of all negatives that it ties with another.
-        - `audit`: `above_best_positive` and `above_a_positive`, for each bucket the share of the
-          drawn negatives that score above the question's best positive, or above its worst; None
-          for an empty bucket. `audit` is None without vectors.
     """
-    n_drawn = len(drawn.articles)
-    n_buckets = negatives.settings.buckets
-    overlap = None
-    if previous is not None and n_drawn:
-        pairs, before = (_pairs(each, negatives.n_articles) for each in (drawn, previous))
-        overlap = float(np.isin(pairs, before).mean())
-    audit = None
-    if questions is not None and articles is not None:
-        audit = _audit(drawn, negatives, questions, articles)
+    n_views = len(negatives.view_names)
+    by_view = np.bincount(drawn.views[drawn.views >= 0], minlength=n_views).tolist()
     return {
-        "drawn": n_drawn,
-        "buckets": np.bincount(drawn.buckets, minlength=n_buckets).tolist(),
-        "views": {
-            name: int((drawn.views == view).sum()) for view, name in enumerate(negatives.view_names)
-        },
-        "mean_tree_distance": _mean_tree_distance(drawn, negatives),
-        "overlap": overlap,
-        "ties": dict(negatives.tie_shares),
-        "audit": audit,
+        "drawn": len(drawn.articles),
+        "buckets": np.bincount(drawn.buckets, minlength=negatives.settings.buckets).tolist(),
+        "views": dict(zip(negatives.view_names, by_view, strict=True)),
     }
-
-
-def _pairs(drawn: DrawnNegatives, n_articles: int) -> NDArray[np.int64]:
-    """A unique number for each (question, article)."""
-    return drawn.questions * n_articles + drawn.articles
-
-
-def _mean_tree_distance(drawn: DrawnNegatives, negatives: CurriculumNegatives) -> float | None:
-    if not len(drawn.articles):
-        return None
-    cross_law = negatives.settings.cross_law
-    total = 0
-    for question, positives in enumerate(negatives.gold.positives):
-        distances = negatives.tree.min_distances(positives, cross_law=cross_law)
-        total += int(distances[drawn.of(question)].sum())
-    return total / len(drawn.articles)
-
-
-def _audit(
-    drawn: DrawnNegatives, negatives: CurriculumNegatives, questions: Tensor, articles: Tensor
-) -> dict[str, list[float | None]]:
-    above_best = np.empty(len(drawn.articles), dtype=np.bool_)
-    above_a = np.empty_like(above_best)
-    for question, positives in enumerate(negatives.gold.positives):
-        rows = np.concatenate([positives, drawn.of(question)])
-        vectors = articles[torch.from_numpy(rows).to(articles.device)].detach()
-        asked = questions[question].detach().to(articles.device)
-        compared = similarities(
-            asked.double()[None], vectors.double(), negatives.settings.similarity
-        )
-        scores = compared[0].cpu().numpy()
-        of_positives, of_drawn = np.split(scores, [len(positives)])
-        here = slice(drawn.starts[question], drawn.starts[question + 1])
-        above_best[here] = of_drawn > of_positives.max()
-        above_a[here] = of_drawn > of_positives.min()
-    inside = [drawn.buckets == bucket for bucket in range(negatives.settings.buckets)]
-
-    def by_bucket(above: NDArray[np.bool_]) -> list[float | None]:
-        return [float(above[each].mean()) if each.any() else None for each in inside]
-
-    return {"above_best_positive": by_bucket(above_best), "above_a_positive": by_bucket(above_a)}

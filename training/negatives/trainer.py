@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from accelerate.utils import extract_model_from_parallel
 from torch import Tensor
@@ -16,7 +17,7 @@ from components.models.encoding import scaled
 from components.statutes.article import Article
 from components.statutes.question import Question
 from training.data import texts_of
-from training.negatives.gold import DrawnNegatives
+from training.negatives.gold import DrawnNegatives, flattened
 from training.negatives.sampling import CurriculumNegatives
 
 if TYPE_CHECKING:
@@ -82,10 +83,10 @@ class EpochNegatives(TrainerCallback):
         articles: Sequence[Article],
         questions: Sequence[Question],
     ) -> None:
-        if [each.id for each in articles] != list(negatives.gold.article_ids):
-            raise ValueError("articles are not those from which negatives was made. Give the same")
-        if [each.id for each in questions] != list(negatives.gold.question_ids):
-            raise ValueError("questions are not those from which negatives was made. Give the same")
+        gold = negatives.gold
+        for known, given in ((gold.article_ids, articles), (gold.question_ids, questions)):
+            if [each.id for each in given] != list(known):
+                raise ValueError("articles and questions must be those that negatives has")
         if negatives.settings.share_of == "bucket":
             raise ValueError("share_of must be 'negatives': all rows need the same columns")
         self.drawn: DrawnNegatives | None = None
@@ -106,7 +107,12 @@ class EpochNegatives(TrainerCallback):
             ValueError: Another model is trained; or rows would be read in other processes, or
                 compared by the first epoch's negatives.
         """
-        if _unwrapped(kwargs["model"]) is not _unwrapped(self._model):
+        # Without the wrappers of compilation or of several processes.
+        trained, own = (
+            extract_model_from_parallel(model, keep_torch_compile=False)
+            for model in (kwargs["model"], self._model)
+        )
+        if trained is not own:
             raise ValueError("The trainer and EpochNegatives must have the same model")
         if args.dataloader_num_workers:
             raise ValueError("dataloader_num_workers must be 0: workers do not see new negatives")
@@ -136,10 +142,8 @@ class EpochNegatives(TrainerCallback):
             "articles": self._model.encode_document(self._articles, convert_to_tensor=True),
         }
         self._model.train(was_training)
-        similarity = self._negatives.settings.similarity
-        self._vectors = {
-            name: scaled(vectors.float(), similarity) for name, vectors in encoded.items()
-        }
+        compared = self._negatives.settings.similarity
+        self._vectors = {name: scaled(each.float(), compared) for name, each in encoded.items()}
 
     def _draw(self, epoch: int, progress: float) -> DrawnNegatives:
         self._phase = self._negatives.phase(progress)
@@ -155,10 +159,7 @@ class EpochNegatives(TrainerCallback):
             drawn = self._draw(0, 0.0)
             self._first_weights = _digest(self._model)
         elif self._first_weights is not None and self._first_weights != _digest(self._model):
-            raise ValueError(
-                "The model has changed since the negatives were drawn: give the trainer this "
-                "EpochNegatives as a callback, or make a new one"
-            )
+            raise ValueError("The model has changed: give the trainer this EpochNegatives too")
         chosen = [drawn.of(question) for question in batch["anchor"]]
         texts = {
             "anchor": [self._questions[question] for question in batch["anchor"]],
@@ -186,12 +187,6 @@ class _Rows:
         return uuid.uuid4().hex
 
 
-def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The model itself, without the wrappers of compilation or of several processes."""
-    unwrapped: torch.nn.Module = extract_model_from_parallel(model, keep_torch_compile=False)
-    return unwrapped
-
-
 def _digest(model: torch.nn.Module) -> int:
     """The sum of the bits of each weight's first numbers: exact, and the same on every device.
 
@@ -207,12 +202,8 @@ def _rows(negatives: CurriculumNegatives, texts: Callable[[Columns], Columns]) -
     """A row for each (question, positive), which `texts` fills when it is read."""
     from datasets import Dataset
 
-    pairs = [
-        (question, position)
-        for question, positives in enumerate(negatives.gold.positives)
-        for position in positives.tolist()
-    ]
-    questions, positions = zip(*pairs, strict=True)
-    dataset = Dataset.from_dict({"anchor": questions, "positive": positions})
+    positives = negatives.gold.positives
+    rows, positions = flattened(positives, np.arange(len(positives)))
+    dataset = Dataset.from_dict({"anchor": rows.tolist(), "positive": positions.tolist()})
     dataset.set_transform(_Rows(texts))
     return dataset

@@ -202,17 +202,12 @@ class SemanticView:
         """
         for name, vectors in (("questions", questions), ("articles", articles)):
             if len(vectors) != self._sizes[name]:
-                raise ValueError(
-                    f"there are {self._sizes[name]:,} {name}, but {len(vectors):,} vectors"
-                )
-            if self._similarity != "cosine":
-                continue
-            # A NaN length fails this test too.
+                raise ValueError(f"{len(vectors):,} vectors for {self._sizes[name]:,} {name}")
             lengths = torch.linalg.vector_norm(vectors.detach().float(), dim=1)
-            if not ((lengths - 1).abs() <= _UNIT_TOLERANCE).all():
-                raise ValueError(
-                    f"{name}: not all vectors are of unit length. Divide each by its length"
-                )
+            # A NaN length fails this test too.
+            unit = ((lengths - 1).abs() <= _UNIT_TOLERANCE).all()
+            if self._similarity == "cosine" and not unit:
+                raise ValueError(f"{name}: not all vectors are of unit length")
         self._questions = questions.detach().to(self._device, torch.float32)
         self._articles = articles.detach().to(self._device, torch.float32)
 
@@ -322,24 +317,15 @@ class RunView:
                     if row is None:
                         continue
                     position = article_at.get(article, article_at.get(unquote(article)))
-                    if position is None:
-                        raise ValueError(f"article {article!r} is not in the corpus")
-                    if position in scores[row]:
-                        raise ValueError(f"article {article!r} is repeated for {question!r}")
+                    if position is None or position in scores[row]:
+                        raise ValueError(f"{article!r} is repeated, or not in the corpus")
                     scores[row][position] = float(score)
                     if not math.isfinite(scores[row][position]):
                         raise ValueError(f"score {score!r} is not finite")
                 except ValueError as error:
-                    raise ValueError(
-                        f"{path}:{number}: {error}. A run's lines are 'question Q0 article rank "
-                        "score tag', over the same corpus"
-                    ) from error
-        missing = [gold.question_ids[row] for row, own in enumerate(scores) if not own]
-        if missing:
-            raise ValueError(
-                f"{path}: {len(missing):,} questions found nothing: "
-                f"{', '.join(map(repr, missing[:5]))}. Give a run of all training questions"
-            )
+                    raise ValueError(f"run_file: {path}:{number}: {error}") from error
+        if missing := [gold.question_ids[row] for row, own in enumerate(scores) if not own]:
+            raise ValueError(f"run_file: {path}: nothing is found for {missing[0]!r}")
         self._positions = [np.array(list(own), dtype=np.int64) for own in scores]
         # Only the order counts: 1, 2, ... from the lowest score, 0 for what was not found.
         self._steps = [
@@ -357,15 +343,6 @@ class RunView:
         return difficulty
 
 
-def _run_view(inputs: ViewInputs) -> RunView:
-    path = inputs.settings.run_file
-    assert path is not None
-    try:
-        return RunView(Path(path), inputs.gold, inputs.device)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"run_file: {path}: {error}") from error
-
-
 VIEWS: Mapping[str, Callable[[ViewInputs], View]] = {
     "tree": lambda inputs: TreeView(
         inputs.tree,
@@ -378,9 +355,7 @@ VIEWS: Mapping[str, Callable[[ViewInputs], View]] = {
         inputs.gold, inputs.device, permutation=inputs.permutation
     ),
     "semantic": lambda inputs: SemanticView(
-        inputs.gold.n_questions,
-        inputs.gold.n_articles,
-        inputs.device,
+        *(inputs.gold.n_questions, inputs.gold.n_articles, inputs.device),
         inputs.settings.similarity,
     ),
     "bm25": lambda inputs: BM25View(
@@ -391,6 +366,6 @@ VIEWS: Mapping[str, Callable[[ViewInputs], View]] = {
         b=inputs.settings.bm25_b,
         text_rule=inputs.settings.text_rule,
     ),
-    "run": _run_view,
+    "run": lambda inputs: RunView(Path(str(inputs.settings.run_file)), inputs.gold, inputs.device),
 }
 """Views by the name that settings give them."""

@@ -33,8 +33,7 @@ _NEVER = r"(?!)"
 _WITHOUT_BLANKS = frozenset({"ko", "th", "zh"})
 # Units of several languages: something else must show whose they are.
 _SHARED = re.compile(
-    r"(?:art(?:t?\.?|ikel\w?|ikkel|icles?|icol[oi]|igos?|ículos?)|§§?|m\.|p\.|str\.|l\.)",
-    re.IGNORECASE,
+    r"(?i)(?:art(?:t?\.?|ikel\w?|ikkel|icles?|icol[oi]|igos?|ículos?)|§§?|m\.|p\.|str\.|l\.)"
 )
 _RARE_NUMBER = re.compile(r"[\^¹²³⁰⁴-⁹]")
 _APART = re.compile(r"\s?(?:[,;).?!]|$)")  # behind a letter that is not a word
@@ -192,19 +191,16 @@ class CountryReader:
                 hint, reference, reach = bare_law, "named", (head.start(), reach[1])
             taken = max(position, reach[1])
             is_apart = _group(head, "unit") and self._language not in _WITHOUT_BLANKS
-            citations = [
-                item._replace(
+            for n, item in enumerate(items):
+                levels = item.paragraph is not None
+                items[n] = item._replace(
                     text=text[item.start : item.end],
                     law_hint=hint,
                     reference=reference,
                     group=(start, position),
-                    unread=unread_after(text, item.end, levels=item.paragraph is not None)
-                    if is_apart
-                    else "",
+                    unread=unread_after(text, item.end, levels=levels) if is_apart else "",
                 )
-                for item in items
-            ]
-            yield _Enumeration(min(start, reach[0]), taken, citations)
+            yield _Enumeration(min(start, reach[0]), taken, items)
 
     def _items(self, text: str, head: re.Match[str]) -> tuple[list[Citation], int, bool]:
         """The numbers behind a unit, where they end, and whether they are of this language."""
@@ -251,9 +247,8 @@ class CountryReader:
             number = _group(match, "number") or _group(match, "bare") or match[0]
             printed = [(match.start(), number)]
         unit, chapter, letter = (_group(match, name) for name in ("unit", "chapter", "letter"))
-        front = (f"{unit} " if unit.lower().endswith(" madde") else "") + (
-            f"{chapter} kap. " if chapter else ""
-        )
+        front = f"{unit} " if unit.lower().endswith(" madde") else ""
+        front += f"{chapter} kap. " if chapter else ""
         item: Citation | None = None
         for start, number in printed:
             parsed = parse_number(f"{front}{number}{letter and f' {letter}'}")
@@ -273,17 +268,8 @@ class CountryReader:
                 otherwise = (ends[1], ends[2])
             elif self._language == "ro" and _THOUSANDS.fullmatch(core):
                 otherwise = (core.replace(".", ""), None)
-            item = Citation(
-                start=start,
-                end=end,
-                text="",
-                number=core,
-                paragraph=None,
-                law_hint=None,
-                kind="article",
-                division=parsed.division or None,
-                otherwise=otherwise,
-            )
+            item = Citation(start, end, "", core, None, None, "article", otherwise=otherwise)
+            item = item._replace(division=parsed.division or None)
         if item:
             yield item
 
@@ -336,19 +322,15 @@ class CountryReader:
     ) -> tuple[str | None, LawReference, tuple[int, int]]:
         """The law of a citation text[start:end], how it is named, and the span of its name."""
         if self._language == "zh":
-            hint, reference = _chinese_law(text, start)
-            if hint == "法":  # "the Act", in a regulation
-                hint, reference = None, "none"
-            return hint, reference, (start, end)
-        match = self.after.match(text, end) or self.before.search(
-            text, max(since, start - _REACH), start
-        )
+            return *_chinese_law(text, start), (start, end)
+        opening = max(since, start - _REACH)
+        match = self.after.match(text, end) or self.before.search(text, opening, start)
         if match is None:
             return None, "none", (start, end)
-        if match["law"] and match["law"].lower() in _generic_names():
-            return None, "none", match.span()
-        if match["law"]:
-            return match["law"].strip(" 「」"), "named", match.span()
+        if law := match["law"]:
+            if law.lower() in _generic_names():
+                return None, "none", match.span()
+            return law.strip(" 「」"), "named", match.span()
         return None, "own" if match["own"] else "same", match.span()
 
 
@@ -413,4 +395,5 @@ def _chinese_law(text: str, start: int) -> tuple[str | None, LawReference]:
     if _CHINESE_SAME.search(text, opening, start):
         return None, "same"
     named = _CHINESE_NAMED.search(text, opening, start)
-    return (named[1], "named") if named else (None, "none")
+    # 法 alone is "the Act", in a regulation.
+    return (named[1], "named") if named and named[1] != "法" else (None, "none")

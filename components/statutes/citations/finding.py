@@ -14,7 +14,7 @@ not of the corpus matters just as much: "section 5 of my contract" must find not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple, cast
 
@@ -34,6 +34,7 @@ from components.statutes.citations.patterns import (
     canonical_core,
     longer_numbers,
     ordinals,
+    plain_words,
     read_tables,
     unread_after,
 )
@@ -54,40 +55,36 @@ _DETERMINER = rf"(?:{any_language('the')})\b|l['’]"
 _STOP = any_language("stop")
 _TITLE = rf"(?!(?:{_STOP})\b)\(?[^\W_][\w&'’-]*\)?"
 _OF_SOMETHING = re.compile(
-    r"\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b"
-    r"|de l['’]|d['’]une?\b)\s*[^\W\d_]",
-    re.IGNORECASE,
+    r"(?i)\s*,?\s*(?:(?:of|from)\s+(?:the|an?)\b"
+    r"|(?:du|des|der|del|de los|de las?|van (?:het|de|een))\b|de l['’]|d['’]une?\b)\s*[^\W\d_]"
 )
 _SAME = re.compile(
     rf"\s*,?\s*(?:{_OF})?\s*(?:(?:the|du|de la|le|la)\s+)?(?:that|same|même|ledit|ladite|dudit"
     r"|cette|ce|desselben|derselben)\s+(?:[Aa]ct|[Ll]aw|[Cc]ode|[Rr]egulations?|loi|règlement"
-    r"|arrêté|décret|Gesetz\w*)\b",
+    r"|arrêté|décret|Gesetz\w*)\b"
 )
 _OWN = re.compile(
-    rf"\s*,?\s*(?:(?:{_OF})\s*)?(?:(?:le|la|les|du|des|de la)\s+)?(?:this|these|présente?s?"
+    rf"(?i)\s*,?\s*(?:(?:{_OF})\s*)?(?:(?:le|la|les|du|des|de la)\s+)?(?:this|these|présente?s?"
     rf"|dieses|dieser)\s+(?:{_PUBLIC})\b"
-    rf"|\s*(?:của\s+)?(?:{_PUBLIC})\s+này\b",
-    re.IGNORECASE,
+    rf"|\s*(?:của\s+)?(?:{_PUBLIC})\s+này\b"
 )
 _GENERIC = re.compile(  # "of the Act": whichever law the text is about
-    rf"\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{any_language('the act')})"
+    rf"(?i)\s*,?\s*(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?(?:{any_language('the act')})"
     rf"(?=\s*(?:[.,;:?!)]|$|(?:{_STOP})\b)|\s+\w+-(?:t-)?(?:ils?|elles?|on)\b)"
     # "of the Act require": a name would continue in capitals, or with "of".
     r"|\s*,?\s*(?:of|in|under)\s+the\s+(?:act|law|code)(?=\s+(?-i:[a-z]))(?!\s+(?:of|on|for"
     r"|relating|concerning|respecting|governing|regarding|civil|p[ée]nal|du|de|des)\b)",
-    re.IGNORECASE,
 )
 _PRIVATE_AFTER = re.compile(
-    rf"\s*,?\s*(?:(?:{_OF})\s*)(?:(?:{_DETERMINER}|an?|une?)\s*)?"
+    rf"(?i)\s*,?\s*(?:(?:{_OF})\s*)(?:(?:{_DETERMINER}|an?|une?)\s*)?"
     rf"(?P<law>(?:{_MINE})\s+\S+(?:\s+(?:{PRIVATE_PAPER})\b)?"
-    rf"|(?:{_TITLE}\s+){{0,2}}?(?:{PRIVATE_PAPER})\b)",
-    re.IGNORECASE,
+    rf"|(?:{_TITLE}\s+){{0,2}}?(?:{PRIVATE_PAPER})\b)"
 )
 _PRIVATE_BEFORE = re.compile(
-    rf"(?P<law>(?:{PRIVATE_PAPER}))(?:['’]s)?\s*[,:(]?\s*(?:in|at)?\s*$", re.IGNORECASE
+    rf"(?i)(?P<law>(?:{PRIVATE_PAPER}))(?:['’]s)?\s*[,:(]?\s*(?:in|at)?\s*$"
 )
 _NAMED_AFTER = re.compile(
-    rf"\s*,?\s*\(?(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
+    rf"(?i)\s*,?\s*\(?(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?"
     rf"(?P<law>(?:{_TITLE}\s+){{0,6}}?(?:{_PUBLIC})\b"
     rf"(?:\s+{_TITLE})?(?:\s+(?:(?:of|de la|des|de|du|n°)\s+|de l['’]|(?=[A-Z\d])){_TITLE}){{0,4}})"
     rf"|\s*,?\s*\(?(?P<short>(?:{_TITLE}\s+){{1,3}}(?:code|act|law)\b"
@@ -99,8 +96,7 @@ _NAMED_AFTER = re.compile(
     r"|(?-i:[A-ZÄÖÜ])\w+(?:gesetz(?:buch)?|ordnung|verfassung)\b"
     r"|(?:regulation|directive|règlement|verordnung|richtlinie)\s+(?:\([A-Z]{2,3}\)\s+)?"
     r"(?:n[°o]\.?\s*)?\d+/\d+"
-    rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)",
-    re.IGNORECASE,
+    rf"|(?:{_VIETNAMESE})\s+(?!này){_TITLE}(?:\s+{_TITLE})?)"
 )
 # "i.V.m.", "e.g." and the like join sentences and name no law.
 _DOTTED = (
@@ -113,12 +109,11 @@ _ABBREVIATION = rf"(?-i:{_DOTTED}|(?:{_ABBREVIATION})(?!\w|\. ?[A-Z]))"
 # "section 5, regulation 7" are two citations.
 _BY_NUMBER = rf"(?!(?:regulation|decision|act|law)\s+\d+(?![\d/]|\s+of)){BY_NUMBER}"
 _BY_NUMBER_AFTER = re.compile(
-    rf"\s*,?\s*\(?(?:(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?)?(?P<law>{_BY_NUMBER})", re.IGNORECASE
+    rf"(?i)\s*,?\s*\(?(?:(?:{_OF})\s*(?:(?:{_DETERMINER})\s*)?)?(?P<law>{_BY_NUMBER})"
 )
 _DIRECTLY_BEHIND = re.compile(
-    rf"[^\S\n]+(?:{_ABBREVIATION}|{_BY_NUMBER}"
-    r"|(?-i:(?!(?:AND|IN|OF|THE|IS|OR\s+(?:\d|§|[Aa]rt|[Ss]ec))\b)[A-ZÄÖÜ][a-zäöü]{0,4}[A-ZÄÖÜ]\w{0,6}\b))",
-    re.IGNORECASE,
+    rf"(?i)[^\S\n]+(?:{_ABBREVIATION}|{_BY_NUMBER}"
+    r"|(?-i:(?!(?:AND|IN|OF|THE|IS|OR\s+(?:\d|§|[Aa]rt|[Ss]ec))\b)[A-ZÄÖÜ][a-zäöü]{0,4}[A-ZÄÖÜ]\w{0,6}\b))"
 )
 _CAPITALS_AFTER = re.compile(  # "of FSMR", "of the Housing Charter", "§ 823 BGB"
     rf"\s*,?\s*(?:"
@@ -131,14 +126,10 @@ _ENGLISH_SOURCE = (
 )
 GENERIC_NAMES = frozenset({"Code", "Act", "Law"})
 """On their own they mean whichever law the text is about: "the Act, section 5"."""
-_LEAD = (  # capitalised words that begin a sentence, not a name
-    r"(?:Under|In|Per|See|By|From|To|For|This|That|These|Such|Any|Its|As|And|But|Or|If|When|With"
-    r"|Both|According|Pursuant|The|Does|Is|What|Which|Selon|Sous|Dans|Voir|Vu|Le|La|Les|Nach|Laut"
-    r"|Im)"
-)
+_LEAD = "|".join(plain_words("openers"))
 _ENGLISH_NAME = (
     # "Under the Housing Code": in names "the" only follows "of" and "and".
-    rf"\b(?!{_LEAD}\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?){{0,9}}\b{_ENGLISH_SOURCE}\b"
+    rf"\b(?!(?:{_LEAD})\b)(?:[A-Z]\w*\s+(?:(?:of|and)\s+(?:the\s+)?)?){{0,9}}\b{_ENGLISH_SOURCE}\b"
     # "... of Aldermere", "of Civil Procedure", "(Scotland)", "1968"
     r"(?:\s+of\s+(?:the\s+)?[A-Z]\w*(?:\s+(?:and\s+)?[A-Z]\w*){0,4})?"
     r"(?:\s\([A-Z][^()\n\d]{1,40}\)|,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d\b){0,2}"
@@ -156,7 +147,7 @@ _BETWEEN = (  # what stands between a law's name and the citation after it
 )
 _BETWEEN_ALONE = re.compile(_BETWEEN)
 _NAMED_BEFORE = (
-    re.compile(rf"(?P<law>{_BY_NUMBER}){_BETWEEN}", re.IGNORECASE),
+    re.compile(rf"(?i)(?P<law>{_BY_NUMBER}){_BETWEEN}"),
     re.compile(rf"(?P<law>{_ENGLISH_NAME}){_BETWEEN}"),
     re.compile(
         r"(?P<law>\b[A-Z]{1,3} \d{4}-\d{2}-\d{2}(?:/\w+)?"  # "L 2001-04-29/39" in Belgian notes
@@ -164,10 +155,9 @@ _NAMED_BEFORE = (
         r"[A-Z][A-Z&]*[A-Z]\b|\bC\.\s?\w+\.)(?:['’]s)?\s*[,(]?\s*$"
     ),
     re.compile(
-        rf"(?P<law>{_CONTINENTAL_NAME}"
+        rf"(?i)(?P<law>{_CONTINENTAL_NAME}"
         r"|\b(?!(?:the|this|that|same|any|an?|must|may|shall|can|will|to|not)\b)\w+\s+(?:code|act)"
         rf"){_BETWEEN}",
-        re.IGNORECASE,
     ),
 )
 NAME_OF_A_LAW = re.compile(
@@ -183,14 +173,12 @@ OTHER_LAW = re.compile(
 """A law by name, anywhere in a question: it is then uncertain which one a citation means."""
 
 _DIVISIONS = re.compile(
-    r"(?:\s*,?\s*(?:of|in|du|de la|de l['’]|des)\s*(?:the\s+)?(?:part|chapter|title|book|division"
-    r"|table(?:\s+of)?(?=\s+\d)|chapitre|titre|livre|partie)\s+[\w.-]+)+",
-    re.IGNORECASE,
+    r"(?i)(?:\s*,?\s*(?:of|in|du|de la|de l['’]|des)\s*(?:the\s+)?(?:part|chapter|title|book"
+    r"|division|table(?:\s+of)?(?=\s+\d)|chapitre|titre|livre|partie)\s+[\w.-]+)+"
 )
 _ASIDE = re.compile(
-    r"(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
-    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*",
-    re.IGNORECASE,
+    r"(?i)(?:\s*,?\s*(?:et suivants|et s\.|ff?\.|et seq\.))?"
+    r"(?:\s*(?:\([^()]{1,80}\)|[\[【][^\[\]【】]{1,24}[\]】])(?=\s*,?\s+(?:of|du|de|des|del)\b))*"
 )
 
 
@@ -262,7 +250,7 @@ def is_of_something(text: str, end: int) -> bool:
 # What announces a number.
 
 _MARKER = re.compile(
-    r"(?=[adđlprs§\d])(?<![\w-])(?:"
+    r"(?i)(?=[adđlprs§\d])(?<![\w-])(?:"
     r"(?P<article>(?:articles?|artikel)(?=\d)|art(?:icle|ikel|ikele|[íi]culo|icol[oi]|igo|t)?[sn]?\b\.?|điều)"
     r"|(?P<section>sections?(?:\b|(?=\d))|sects?\.|secs?\.|(?-i:Sec[st]?)\b|(?<!['’])(?-i:ss?\.)|§§?)"
     r"|(?P<rule>rules?\b)"
@@ -275,29 +263,20 @@ _MARKER = re.compile(
     # "L. 1221-1" needs no marker; "L 2014-05-12" is a date.
     # "CPR 3.4(2)", "FPR 9.12": the rules have no other marker.
     r"|(?P<bare_rule>(?<=\bCPR )(?=\d+\.\d)|(?<=\bFPR )(?=\d+\.\d))"
-    r"|(?P<code>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
+    r"|(?P<bare_article>\b(?=[lrd]\.?\s?\*?\s?\d{3,4}-\d)(?!\w+\s?\d{4}-\d\d-\d\d))"
     # "No. 5", "n° 5", "#5", ": 5", "(5)": of a unit's number.
     r")\s*(?:(?:(?:nos?\.?|n\.?\s?[°º]?|n[uú]m(?:ber|éro|ero|\.)s?)(?=[\s\d])|dal?(?=\s\d)|[#№])\s*|:[^\S\n]*"
     r"|\((?!(?:19|20)\d\d\))(?=\d{1,4}[a-z]{0,2}\)))?"
-    rf"(?=(?:[a-z]{{1,2}}[\s.*]{{0,4}})?\d|(?:{FIRST})\b|(?<!\n)(?<!cle\.)(?<!cle\. ){ROMAN})",
-    re.IGNORECASE,
+    rf"(?=(?:[a-z]{{1,2}}[\s.*]{{0,4}})?\d|(?:{FIRST})\b|(?<!\n)(?<!cle\.)(?<!cle\. ){ROMAN})"
 )
-_KINDS_BY_MARKER: dict[str, CitationKind] = {
-    "code": "article",
-    "short_section": "section",
-    "short_regulation": "regulation",
-    "short_rule": "rule",
-    "bare_rule": "rule",
-}
-_PLURAL = re.compile(r"(?:\ws|§§|artikele?n|articoli|artt)\.?$", re.IGNORECASE)
-_ROMANCE = re.compile(r"art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$", re.IGNORECASE)
+_PLURAL = re.compile(r"(?i)(?:\ws|§§|artikele?n|articoli|artt)\.?$")
+_ROMANCE = re.compile(r"(?i)art(?:[íi]culos?|icol[oi]|igos?|s|t)\.?$")
 # A list behind "art." that only Spanish, Italian and Portuguese join like this: "12 a 14"
 _ROMANCE_LIST = re.compile(r"\d[\d.]*[ºª]?\s(?:a|e|o)\s(?=\d)")
 # What a short marker stands behind: "under s 24", but not "the tenant s 24 keys".
 _LEADS_TO_SHORT = re.compile(
-    r"(?:^|[\n(,;:]\s?|\b[uU]/|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
-    r"|says?|breach)\s)$",
-    re.IGNORECASE,
+    r"(?i)(?:^|[\n(,;:]\s?|\b[uU]/|\b(?:under|in|see|cf\.?|by|per|and|or|of|to|with|from|both|does|do|is|what"
+    r"|says?|breach)\s)$"
 )
 
 
@@ -331,7 +310,7 @@ def _next_marker(text: str, position: int) -> Marker | None:
         name = match.lastgroup or ""
         # A bare code ("L. 1221-1") is its own marker, of no length: the search must still move on.
         position = max(match.end(), match.start() + 1)
-        kind = _KINDS_BY_MARKER.get(name) or cast(CitationKind, name)
+        kind = cast(CitationKind, name.rpartition("_")[2])  # "short_section" is a section
         between = text[match.end(name) : match.end()]
         before = max(0, match.start() - 12)
         if "(" in between and kind != "article":
@@ -339,16 +318,17 @@ def _next_marker(text: str, position: int) -> Marker | None:
         if ":" in between and kind not in ("article", "section"):
             continue
         short = name.startswith("short")
+        romance = _ROMANCE.match(match[name]) or (
+            kind == "article" and _ROMANCE_LIST.match(text, match.end())
+        )
         return Marker(
-            start=match.start(),
-            end=match.end(),
-            kind=kind,
+            *match.span(),
+            kind,
             plural=_PLURAL.search(match[name]) is not None,
             sign=match[name].startswith("§"),
             doubtful=short and _LEADS_TO_SHORT.search(text, before, match.start()) is None,
             bracket="(" in between,
-            romance=_ROMANCE.match(match[name]) is not None
-            or (kind == "article" and _ROMANCE_LIST.match(text, match.end()) is not None),
+            romance=bool(romance),
         )
     return None
 
@@ -374,6 +354,7 @@ _ORDINAL = (
 _ABBREVIATED_LAW = r"(?-i:[A-ZÄÖÜ][a-zäöü]*[A-ZÄÖÜ])"  # BGB, GmbHG
 _LETTER = r"(?:[a-z]|(?P<twice>[a-z])(?P=twice)|[ivx]{2,4})"
 _LEVEL = re.compile(
+    r"(?i)"
     r"(?:\.?| )\(\s?(?P<bracket>\d{1,3}[A-Z]{0,2}|(?<=\w\()\d{4}|[a-z]{1,2}|[ivxl]{1,5}|[A-Z])\s?\)"
     # "1) article 12, 2) article 13" is a list of two.
     rf"|(?:,?[^\S\n]?|\.(?=[a-z]\)))(?P<closed>\d{{1,3}}|{_LETTER})\)(?!\s(?:the\s|l['’]\s?)?(?:art|sec|rule|§|[LRD]\.))"
@@ -392,9 +373,9 @@ _LEVEL = re.compile(
     rf"(?=\s(?:\d\s|(?-i:S\.|Nr\.|Alt\.)\s?\d+\s)?{_ABBREVIATED_LAW}"
     rf"|,\s\d[^.;\n]{{0,40}}\s{_ABBREVIATED_LAW})"
     rf"|(?<=[IVX])\s(?P<sentence>\d)(?=\s{_ABBREVIATED_LAW})"
-    r"|\s(?-i:S\.|HS\.?|Alt\.)\s?(?P<short>\d)\b",
-    re.IGNORECASE,
+    r"|\s(?-i:S\.|HS\.?|Alt\.)\s?(?P<short>\d)\b"
 )
+_NAMED_LEVELS = ("bracket", "closed", "noun", "degree", "roman", "sentence", "short")
 _DEEPEST = 8  # levels below an article
 _MORE_BRACKETS = re.compile(
     rf"\s*(?:,\s*{_AND}?|{_AND}|to|à|bis|[-–])\s*(\((?:\w{{1,4}})\)(?:\(\w{{1,4}}\))*)"
@@ -403,61 +384,50 @@ _MORE_LEVELS = re.compile(
     rf"\s*(?:,\s*{_AND}?|{_AND}|to|à|bis|-|–)\s*(?P<again>(?i:{_NOUN_LEVEL})\s?)?(?:\d+°|\d{{1,2}}(?:/\d{{1,2}}|er)?(?![\d/.-]|\s?{LATIN_SUFFIX}))"
 )
 _PLURAL_LEVEL = re.compile(
-    r"§§|alinéas|paragraphe?s\b|paras\b|subs|points|items|nos\b|absätze|lines|lignes|phrases"
-    r"|sentences|limbs|indents|tirets",
-    re.IGNORECASE,
+    r"(?i)§§|alinéas|paragraphe?s\b|paras\b|subs|points|items|nos\b|absätze|lines|lignes|phrases"
+    r"|sentences|limbs|indents|tirets"
 )
 _BRACKET_REACH = 200  # characters that are searched for an open bracket
 
 
+# Each by whether the marker is Spanish, Italian or Portuguese: "1382 a 3" is a range there alone.
 # A list stays on its line, except for French code numbers, which are unmistakable. A number may
 # be followed by "(deposits)" or a reference mark.
-def _separator(words: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"(?: ?(?:\([^()\n\d]{{3,80}}\)|[\[【][^\[\]【】\n]{{1,24}}[\]】]))?"
-        rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{words} +)?| {words} +|&(?=\d))",
-        re.IGNORECASE,
+_SEPARATOR = [
+    re.compile(
+        rf"(?i)(?: ?(?:\([^()\n\d]{{3,80}}\)|[\[【][^\[\]【】\n]{{1,24}}[\]】]))?"
+        rf" *(?:,\s*(?=[LRD]\.? ?\d)|[,;] *(?:{words} +)?| {words} +|&(?=\d))"
     )
-
-
-def _range(words: str) -> re.Pattern[str]:
-    return re.compile(rf"\s?(?:\b(?:{words})\b|–|—|\s-)\s?", re.IGNORECASE)
-
-
-# Each by whether the marker is Spanish, Italian or Portuguese: "1382 a 3" is a range there alone.
-_SEPARATOR = {
-    False: _separator(_PLAIN_AND),
-    True: _separator(_AND),
-}
-_RANGE = {
-    False: _range(any_language("to")),
-    True: _range(f"{any_language('to')}|{any_language('short to')}"),
-}
+    for words in (_PLAIN_AND, _AND)
+]
+_RANGE = [
+    re.compile(rf"(?i)\s?(?:\b(?:{words})\b|–|—|\s-)\s?")
+    for words in (any_language("to"), f"{any_language('to')}|{any_language('short to')}")
+]
 # "article 12 to article 15": the same unit may be repeated.
 _UNIT_AGAIN = {
-    "article": re.compile(r"(?:l['’]\s?)?(?:art(?:icle|ikel|[íi]culo)?s?\b\.?|điều)\s*", re.I),
-    "section": re.compile(r"(?:sections?|ss?\b\.?|secs?\b\.?|§§?)\s*", re.I),
-    "rule": re.compile(r"rules?\s*", re.I),
-    "regulation": re.compile(r"reg(?:ulation)?s?\b\.?\s*", re.I),
-    "paragraph": re.compile(r"para(?:graph)?s?\b\.?\s*", re.I),
+    "article": re.compile(r"(?i)(?:l['’]\s?)?(?:art(?:icle|ikel|[íi]culo)?s?\b\.?|điều)\s*"),
+    "section": re.compile(r"(?i)(?:sections?|ss?\b\.?|secs?\b\.?|§§?)\s*"),
+    "rule": re.compile(r"(?i)rules?\s*"),
+    "regulation": re.compile(r"(?i)reg(?:ulation)?s?\b\.?\s*"),
+    "paragraph": re.compile(r"(?i)para(?:graph)?s?\b\.?\s*"),
 }
 # "§§ 535 ff.", "art. 5 et suivants": the article and those that follow it.
 _ONWARD = re.compile(
-    r",?[^\S\n]*(?:(?<=[\d\s])ff?\.|ff\b|et\s+seq\b\.?|et\s+(?:suivants?|suiv\.|s\.)|y\s+(?:siguientes|ss\.)"
-    r"|e\s+(?:segg\.|seguenti|seguintes|ss\.)|and\s+following|(?:und\s)?fortfolgende|en\s+volgende)",
-    re.IGNORECASE,
+    r"(?i),?[^\S\n]*(?:(?<=[\d\s])ff?\.|ff\b|et\s+seq\b\.?|et\s+(?:suivants?|suiv\.|s\.)|y\s+(?:siguientes|ss\.)"
+    r"|e\s+(?:segg\.|seguenti|seguintes|ss\.)|and\s+following|(?:und\s)?fortfolgende|en\s+volgende)"
 )
 _HYPHENED = re.compile(r"(\d+[A-Za-z]?)[-/](\d+[A-Za-z]?)")
-_QUANTITY = re.compile(rf"\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)", re.IGNORECASE)
+# Behind a quantity, or an editor's note of an article's earlier number.
+_NO_NUMBER = re.compile(
+    rf"(?i)\s*(?:°|%|€|\$|(?:{any_language('counted')})\b)|\s+renumérotée?s?\s*\)"
+)
 _SIGN = re.compile(r"§§?\s?")
-# An editor's note of an article's earlier number.
-_RENUMBERED = re.compile(r"\s+renumérotée?s?\s*\)", re.IGNORECASE)
 # "the Markets Regulations 2015" and "Regulation 2016/679" are names of laws.
 _YEAR = re.compile(r"(?:1[89]|20)\d\d(?:/\d+)?")
 _LIST_CONTINUES = re.compile(
-    rf"\s*(?:$|[,;.:?!)\]\"”»—–&]|(?:{_AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
-    r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)",
-    re.IGNORECASE,
+    rf"(?i)\s*(?:$|[,;.:?!)\]\"”»—–&]|(?:{_AND}|of|in|under|to|du|de|des|d['’]|der|của|ff?\.|does|do|is|are"
+    r"|must|may|shall|can|appl(?:y|ies)|says?|provides?)\b)"
 )
 # "L. 3162-1 et 2" is L. 3162-2 too.
 _PREFIXED = re.compile(r"([lrd]\d+(?:-\d+)*-)\d+")
@@ -476,8 +446,12 @@ def _items(text: str, marker: Marker) -> list[Citation]:
         if items and closes and not _in_brackets(text, closed):
             break  # "7)" is a level of the article before
         paragraph, end, others = levels_after(text, closed, sign=marker.sign, plural=marker.plural)
-        if items and not marker.plural and not _continues_list(text, end):
-            break
+        if (
+            items
+            and not marker.plural
+            and not (_LIST_CONTINUES.match(text, end) or hint_after(text, end))
+        ):
+            break  # it counts something
         core = canonical_core(number[0])
         unread, longer = "", longer_numbers(text, number[0], number.end())
         through: str | None = None
@@ -501,25 +475,18 @@ def _items(text: str, marker: Marker) -> list[Citation]:
             end = onward.end()
         elif not others:
             unread = unread_after(text, end, levels=end > number.end())
-        item = Citation(
-            start=number.start(),
-            end=end,
-            text="",
-            number=core,
-            paragraph=paragraph,
-            law_hint=None,
-            kind=marker.kind,
-            through=through,
-            otherwise=otherwise,
-            longer=longer,
-            unread=unread,
-            onward=onward is not None,
+        item = Citation(number.start(), end, "", core, paragraph, None, marker.kind)
+        items.append(
+            item._replace(
+                through=through,
+                otherwise=otherwise,
+                longer=longer,
+                unread=unread,
+                onward=onward is not None,
+            )
         )
-        items.append(item)
-        items += (
-            Citation(start, stop, "", core, other, None, marker.kind)
-            for start, stop, other in others
-        )
+        for start, stop, other in others:
+            items.append(Citation(start, stop, "", core, other, None, marker.kind))
         separator = _SEPARATOR[marker.romance].match(text, items[-1].end)
         if separator is None:
             break
@@ -549,18 +516,14 @@ def _in_full(core: str, through: str | None, before: str) -> tuple[str, str | No
 
 def _counts_something(text: str, marker: Marker, number: re.Match[str]) -> bool:
     """Whether a number is not an article's."""
-    if marker.sign and number[0].endswith("er"):
-        return True  # "§ 1er" is a paragraph of an article
-    if number[0][-1].isupper() and marker.kind != "article" and number[0].isalpha():
-        return True  # "Section IV" is a division
-    if marker.kind in ("rule", "regulation") and _YEAR.fullmatch(number[0]):
-        return True
-    return any(each.match(text, number.end()) for each in (_QUANTITY, _RENUMBERED))
-
-
-def _continues_list(text: str, end: int) -> bool:
-    """Whether a number that ends at `end` belongs to the list, and does not count something."""
-    return _LIST_CONTINUES.match(text, end) is not None or hint_after(text, end) is not None
+    printed = number[0]
+    return bool(
+        (marker.sign and printed.endswith("er"))  # "§ 1er" is a paragraph of an article
+        # "Section IV" is a division
+        or (printed[-1].isupper() and marker.kind != "article" and printed.isalpha())
+        or (marker.kind in ("rule", "regulation") and _YEAR.fullmatch(printed))
+        or _NO_NUMBER.match(text, number.end())
+    )
 
 
 def levels_after(
@@ -585,10 +548,9 @@ def levels_after(
             break  # the ")" closes a bracket
         position = level.end()
         ordinal = level["ordinal"]
-        value = level["bracket"] or level["closed"] or level["noun"] or level["degree"]
-        value = value or level["roman"] or level["sentence"] or level["short"]
-        value = value or (level["absatz"] and canonical_core(level["absatz"]))
-        value = value or _ordinal_value(level)
+        value = next(filter(None, level.group(*_NAMED_LEVELS)), None) or (
+            canonical_core(level["absatz"]) if level["absatz"] else _ordinal_value(level)
+        )
         if value:
             levels.append(value.lower())
         if level["bracket"]:
@@ -621,59 +583,48 @@ def _in_brackets(text: str, position: int) -> bool:
 
 def _ordinal_value(level: re.Match[str]) -> str:
     """The number of "deuxième alinéa"; "" for "last" and for the part of a sentence."""
-    ordinal = (level["ordinal"] or level["behind"] or "").lower()
-    if level["small"]:
-        return ""
+    ordinal = "" if level["small"] else (level["ordinal"] or level["behind"] or "").lower()
     digits = re.match(r"\d+", ordinal)
     return digits[0] if digits else _ORDINALS.get(ordinal, "")
 
 
 def _many(level: re.Match[str], plural: bool) -> bool:
     """Whether others of the same sort may follow a level: "§§ 4 et 5", "Abs. 1 und 2"."""
-    if level["degree"] or _PLURAL_LEVEL.search(level[0]):
-        return True
-    return not plural and bool(level["noun"] or level["part"]) and not level["sign"]
+    several = level["degree"] or _PLURAL_LEVEL.search(level[0])
+    return bool(several or ((level["noun"] or level["part"]) and not (plural or level["sign"])))
 
 
 def _replaced(levels: list[str], other: str) -> str:
     """The levels, those of `other` in place of the first one of the same sort and all after it."""
     further = re.findall(r"\w+", other.lower())
-    for index, level in enumerate(levels):
-        if level[0].isdigit() == further[0][0].isdigit():
-            return "".join(f"({x})" for x in [*levels[:index], *further])
-    return "".join(f"({x})" for x in [*levels, *further])
+    digit = further[0][0].isdigit()
+    place = next((n for n, x in enumerate(levels) if x[0].isdigit() == digit), len(levels))
+    return "".join(f"({level})" for level in [*levels[:place], *further])
 
 
 # Citations.
 
 # In French a "section" is a division and "§" a paragraph of an article.
-_FRENCH_DIVISION = re.compile(r"(?:\b(?:la|une|cette|présente|même|dite|de)|sous[- ])\s*$", re.I)
-_LEVEL_BEFORE = re.compile(
-    r"(?:điểm\s+(?P<b>[a-zđ])[\s,]*)?(?:khoản\s+(?P<a>\d+)[\s,]*)$", re.IGNORECASE
-)
+_FRENCH_DIVISION = re.compile(r"(?i)(?:\b(?:la|une|cette|présente|même|dite|de)|sous[- ])\s*$")
+_LEVEL_BEFORE = re.compile(r"(?i)(?:điểm\s+(?P<b>[a-zđ])[\s,]*)?(?:khoản\s+(?P<a>\d+)[\s,]*)$")
 _PART_OF_ANOTHER = re.compile(
-    r"[\w(),. -]{1,20}\s+(?:of|de|du|des)\s+(?:(?:the|cet|même)\s+|l['’]\s?)?"
-    r"(?:art|sec|rule|s\.)",
-    re.IGNORECASE,
+    r"(?i)[\w(),. -]{1,20}\s+(?:of|de|du|des)\s+(?:(?:the|cet|même)\s+|l['’]\s?)?"
+    r"(?:art|sec|rule|s\.)"
 )
 _NEAR = 160  # characters of a sentence in which a list may continue
-_FURTHER = re.compile(
-    rf"(?:,|\b{_AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)", re.IGNORECASE
-)
+_FURTHER = re.compile(rf"(?i)(?:,|\b{_AND})\s+(?=\d[\w/.()-]{{0,16}}\s+(?:of|du|de|des|del)\b)")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _SCHEDULE = re.compile(
-    r"\s*,?\s*(?:of|in|to)\s+(?:the\s+)?(?:(?:part|chapter)\s+\w+\s+of\s+)*"
+    r"(?i)\s*,?\s*(?:of|in|to)\s+(?:the\s+)?(?:(?:part|chapter)\s+\w+\s+of\s+)*"
     r"(?:(?P<unit>schedule|sch\b\.?|annex|app(?:endix)?)\s*(?P<number>\d+[A-Z]?)\b"
-    r"|(?:that|the same|the said)\s+(?P<same>schedule|annex|appendix)\b)",
-    re.IGNORECASE,
+    r"|(?:that|the same|the said)\s+(?P<same>schedule|annex|appendix)\b)"
 )
 _SCHEDULE_NUMBER = re.compile(
-    r"\b(?P<unit>schedule|sch\b\.?|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b(?P<next>,?\s?$)?",
-    re.IGNORECASE,
+    r"(?i)\b(?P<unit>schedule|sch\b\.?|annex|appendix)\s+(?P<number>\d+[A-Z]?)\b(?P<next>,?\s?$)?"
 )
 _BEFORE = 400  # characters that are searched for what "that Schedule" means
 # "paragraph 25 above" is an item of the same list.
-_NEARBY = re.compile(r"\s*,?\s*(?:above|below|ci-dessus|ci-dessous)\b", re.IGNORECASE)
+_NEARBY = re.compile(r"(?i)\s*,?\s*(?:above|below|ci-dessus|ci-dessous)\b")
 # Invisible characters, spaces, typographic hyphens, and a quotation mark that counts as a letter.
 # One for one, so that spans stay valid.
 PLAIN_CHARACTERS = str.maketrans(
@@ -722,7 +673,7 @@ def read_citations(
     while True:
         marker = _next_marker(plain, position)
         gap = marker.start if marker else len(plain)
-        while group and (group := list(_further(plain, group[0].kind, taken, gap))):
+        while group and (group := _further(plain, group[0].kind, taken, gap)):
             found.extend(group)
             taken = group[-1].end
         if marker is None:
@@ -734,7 +685,7 @@ def read_citations(
             read_end = marker.start
             break
         tried += 1
-        group = list(_enumeration(plain, marker, taken))
+        group = _enumeration(plain, marker, taken)
         if group:
             position = taken = max(group[-1].end, group[-1].group[1])
             found.extend(group)
@@ -777,15 +728,12 @@ def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:
     """Whether a marker names a part of something other than a law."""
     if (marker.kind == "paragraph" or marker.sign) and _PART_OF_ANOTHER.match(text, marker.end):
         return True
-    if french:
-        return marker.kind != "article"
-    before = max(0, marker.start - 12)
-    return (
-        marker.kind == "section" and _FRENCH_DIVISION.search(text, before, marker.start) is not None
-    )
+    if french or marker.kind != "section":
+        return french and marker.kind != "article"
+    return _FRENCH_DIVISION.search(text, max(0, marker.start - 12), marker.start) is not None
 
 
-def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator[Citation]:
+def _further(text: str, kind: CitationKind, position: int, end: int) -> list[Citation]:
     """Citations without a marker after a citation's law: "... and 13 of the Work Code".
 
     Args:
@@ -798,18 +746,18 @@ def _further(text: str, kind: CitationKind, position: int, end: int) -> Iterator
     end = sentence_end.start() if sentence_end else min(end, position + _NEAR)
     for match in _FURTHER.finditer(text, position, end):
         start = match.end()
-        further = list(_enumeration(text, Marker(start, start, kind, doubtful=True), position))
+        further = _enumeration(text, Marker(start, start, kind, doubtful=True), position)
         if further and further[-1].end <= end:
-            yield from further
-            return
+            return further
+    return []
 
 
-def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
+def _enumeration(text: str, marker: Marker, taken: int) -> list[Citation]:
     """The citations after one marker; the text up to `taken` belongs to others."""
     start = marker.start
     items = _items(text, marker)
     if not items:
-        return
+        return []
     before = _LEVEL_BEFORE.search(text, max(taken, start - 40), start)
     if before:
         start = before.start()
@@ -823,19 +771,21 @@ def _enumeration(text: str, marker: Marker, taken: int) -> Iterator[Citation]:
         division, end = IN_FINAL_TITLE, final.end()
     hint, reference = law_hint(text, start, end, taken)
     if marker.doubtful and reference == "none" and items[0].paragraph is None:
-        return
+        return []
     if before and items[0].paragraph is None:
         levels = f"({before['a']})" + (f"({before['b']})" if before["b"] else "")
         items[0] = items[0]._replace(paragraph=levels)
     items[0] = items[0]._replace(start=start)
-    for item in items:
-        yield item._replace(
+    return [
+        item._replace(
             text=text[item.start : item.end],
             law_hint=hint,
             reference=reference,
             division=division,
             group=(start, end),
         )
+        for item in items
+    ]
 
 
 def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
@@ -843,15 +793,13 @@ def _division(text: str, start: int, end: int) -> tuple[str | None, int]:
     if _NEARBY.match(text, end):
         return LISTED_PARAGRAPH, end
     named = _SCHEDULE.match(text, end, end + 80)
-    if named is None:  # "Schedule 2, paragraph 3"
-        for last in _SCHEDULE_NUMBER.finditer(text, max(0, start - _NEAR), start):
-            if last["next"] is not None:
-                return f"{last['unit'][:3].lower()} {last['number'].lower()}", end
-        return None, end
-    if named["unit"]:
+    if named and named["unit"]:
         return f"{named['unit'][:3].lower()} {named['number'].lower()}", named.end()
-    number = ""  # stays empty if no division was named before
-    for last in _SCHEDULE_NUMBER.finditer(text, max(0, start - _BEFORE), start):
-        if last["unit"][:3].lower() == named["same"][:3].lower():
-            number = last["number"].lower()
-    return f"{named['same'][:3].lower()} {number}", named.end()
+    reach = _BEFORE if named else _NEAR
+    before = list(_SCHEDULE_NUMBER.finditer(text, max(0, start - reach), start))
+    if named is None:  # "Schedule 2, paragraph 3"
+        last = next((each for each in before if each["next"] is not None), None)
+        return last and f"{last['unit'][:3].lower()} {last['number'].lower()}", end
+    unit = named["same"][:3].lower()  # "that Schedule": the last that was named, if any was
+    numbers = [each["number"].lower() for each in before if each["unit"][:3].lower() == unit]
+    return f"{unit} {numbers[-1] if numbers else ''}", named.end()

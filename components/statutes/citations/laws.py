@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -57,9 +58,8 @@ BY_NUMBER = (
 """An act by its whole number; ignore case."""
 _ACT = re.compile(
     # "Labour Relations Act 66 of 1995", "Labour Relations Act, 1995 (Act 66 of 1995)"
-    rf"(?:^|\(|^(?:(?-i:[A-Z]\w+)\s(?:(?:and|of)\s)?){{1,8}}?(?=Act\s)){BY_NUMBER}"
-    rf"(?:,?\s+(?:de|du|of|vom)\s+(?P<day>{_DAY}))?",
-    re.IGNORECASE,
+    rf"(?i)(?:^|\(|^(?:(?-i:[A-Z]\w+)\s(?:(?:and|of)\s)?){{1,8}}?(?=Act\s)){BY_NUMBER}"
+    rf"(?:,?\s+(?:de|du|of|vom)\s+(?P<day>{_DAY}))?"
 )
 _CELEX = re.compile(r"3(\d{4})([RLD])(\d{4})")
 _BY_LETTER = {"R": "regulation", "L": "directive", "D": "decision"}
@@ -76,17 +76,14 @@ def _act_numbers(name: str) -> Iterator[str]:
     ['regulation 2016 679', 'regulation 679 2016', 'regulation 16 679', 'regulation 679 16']
     """
     if celex := _CELEX.fullmatch(name):
-        year, number = celex[1], str(int(celex[3]))
-        for short in (year, year[2:]):
-            yield f"{_BY_LETTER[celex[2]]} {short} {number}"
-            yield f"{_BY_LETTER[celex[2]]} {number} {short}"
-        return
+        kind, year, number = _BY_LETTER[celex[2]], celex[1], str(int(celex[3]))
+        yield from (f"{kind} {year} {number}", f"{kind} {number} {year}")
+        yield from (f"{kind} {year[2:]} {number}", f"{kind} {number} {year[2:]}")
     if (act := _ACT.search(name)) is None:
         return
     kind, number, second = act["kind"].lower(), act["number"].replace(".", ""), act["second"]
     if kind in _UNION_KINDS and second:
-        yield f"{kind} {number} {second}"
-        yield f"{kind} {second} {number}"
+        yield from (f"{kind} {number} {second}", f"{kind} {second} {number}")
         return
     if second is None and YEAR.fullmatch(number):
         return  # "Housing Act 1988"
@@ -94,10 +91,8 @@ def _act_numbers(name: str) -> Iterator[str]:
     for synonym in next((each for each in _SAME_KIND if kind in each), (kind,)):
         if act["date"]:
             yield f"{synonym} {act['date']} {number}"
-        if second:
-            yield f"{synonym} {number} {second}"
-        elif years:
-            yield f"{synonym} {number} {years[-1]}"
+        if second or years:
+            yield f"{synonym} {number} {second or years[-1]}"
         if years:
             yield f"{synonym} {number} {years[-1][2:]}"
         # Short ones count from 1 in every year.
@@ -121,15 +116,10 @@ _MOST_WORDS = 4  # of a place: "New South Wales"
 _OF = r"(?:(?:of|in|du|des|de|del|der|von|van)\b|d['’]|de l['’])"
 _LINK = rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?"
 _LINK_AFTER = re.compile(_LINK, re.IGNORECASE)
-_LINK_BEFORE = re.compile(rf"{_LINK}$", re.IGNORECASE)
+_LINK_BEFORE = re.compile(rf"(?i){_LINK}$")
 _PLACE_WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?!s\b)(?=\w))*")
 # "of Norway", "du Valais"; but not "of Part 2" or "of May 2001".
-_CAPITAL_WORD = (
-    r"(?!(?:Part|Chapter|Title|Book|Art|Article|Sec|Section|Rule|Schedule|January|February|March"
-    r"|April|May|June|July|August|September|October|November|December|Mme?|Mrs?|Ms|Dr"
-    r"|Naci[óo]n|Rep[úu]blica|Federaci[óo]n)\b)"
-    r"[A-ZÀ-Ý][\w-]+"
-)
+_CAPITAL_WORD = rf"(?!(?:{'|'.join(plain_words('no places'))})\b)[A-ZÀ-Ý][\w-]+"
 _CAPITAL = re.compile(
     r"\s+(?:of\s+(?:the\s+)?|(?:du|de la|de)\s+|(?:de l|d)['’]\s?)"
     rf"(?P<place>{_CAPITAL_WORD}(?:\s+{_CAPITAL_WORD})*)"
@@ -151,11 +141,12 @@ def place_after(text: str, end: int) -> str | None:
     # "... of the Housing Code. In Norway" begins a sentence.
     if link is None or (link[0][0] == "." and link[0][1:].lstrip()[:1].isupper()):
         return None
-    words = list(_PLACE_WORD.finditer(text, link.end(), link.end() + _NEAR_PLACE))[:_MOST_WORDS]
-    if not words or words[0].start() != link.end():
+    start = link.end()
+    words = list(_PLACE_WORD.finditer(text, start, start + _NEAR_PLACE))[:_MOST_WORDS]
+    if not words or words[0].start() != start:
         return None
     for last in reversed(words):
-        place = text[link.end() : last.end()]
+        place = text[start : last.end()]
         if _territory(place):
             # English puts adjectives before a name. After it they belong to the next word
             # ("Housing Code British tenants") or name a language ("Code civil in English").
@@ -189,17 +180,8 @@ def without_place(law: str) -> str:
     """
     if (start := place_ending(law, 0, len(law))) is not None:
         return law[:start]
-    words = law.split()
-    for end in range(_MOST_WORDS, 0, -1):
-        if _territory(" ".join(words[:end])):
-            return " ".join(words[end:])
-    return ""
-
-
-def chinese_place_ending(text: str) -> str | None:
-    """The place that ends a Chinese text before a law's name: 德国 in 德国民法典."""
-    known = _chinese_places().search(text[-_NEAR_PLACE:])
-    return known[1] if known else None
+    found = _first_place(law.split())
+    return " ".join(found[2]) if found else ""
 
 
 def is_place_of(law: str, words: str) -> bool:
@@ -231,13 +213,20 @@ def foreign_place(words: str, law: str, language: str | None = None) -> str | No
         law: The law's full name.
         language: BCP 47 tag of the law; its region, as in "fr-BE", is the law's place.
     """
-    parts = words.split()
-    for end in range(min(len(parts), _MOST_WORDS), 0, -1):
-        place = " ".join(parts[:end])
-        territory = _territory(place)
-        if territory is not None:
-            home = (language or "").upper().split("-")[1:]
-            return None if territory in home or is_of(law, place) else place
+    found = _first_place(words.split())
+    if found is None:
+        return None
+    place, territory, _ = found
+    home = (language or "").upper().split("-")[1:]
+    return None if territory in home or is_of(law, place) else place
+
+
+def _first_place(words: list[str]) -> tuple[str, str, list[str]] | None:
+    """The longest known place that words begin with, its code, and the words behind it."""
+    for end in range(_MOST_WORDS, 0, -1):
+        place = " ".join(words[:end])
+        if territory := _territory(place):
+            return place, territory, words[end:]
     return None
 
 
@@ -324,14 +313,12 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
 _LEADS_OF_COUNTRIES = "|".join(row["of"] for row in read_tables("countries").values() if row["of"])
 _LEAD = re.compile(  # what may stand between a citation and the name of its law
-    rf"(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
-    rf"|from|to|[ld](?!\.\s?\w\.)|et suivants|ff?|{_LEADS_OF_COUNTRIES})\b\.?|แห่ง)*",
-    re.IGNORECASE,
+    rf"(?i)(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
+    rf"|from|to|[ld](?!\.\s?\w\.)|et suivants|ff?|{_LEADS_OF_COUNTRIES})\b\.?|แห่ง)*"
 )
 _TRAIL = re.compile(
-    r"(?:[\s,(]|['’](?:s|n?[uıiü]n)\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?"
-    r"|de la naci[óo]n(?: argentina)?)\b|['’])*$",
-    re.IGNORECASE,
+    r"(?i)(?:[\s,(]|['’](?:s|n?[uıiü]n)\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?"
+    r"|de la naci[óo]n(?: argentina)?)\b|['’])*$"
 )
 # "... of the Housing Code. Article 1 GDPR"; but not "C. civ. Art. 5".
 _SENTENCE_ENDED = re.compile(r"(?:\w{5,}|\b(?:\d{4}|Act|Code|Law|code|loi))[)\"”»]*[.!?]\s+$")
@@ -344,17 +331,16 @@ _COUNTRY = re.compile(r"[a-z]{2}/(?=[A-Z])")  # of an identifier: "ar/LEY-20744"
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
 # The year after a name is the act's, unless it is of an edition: "(2020 Rev. Ed.)".
 _YEAR_AFTER = re.compile(
-    r"(?:/(?=(?:\d\d){1,2}\b)|(?:[^\S\n]|[,(\[])*(?:(?:of|del?|von|vom)\s+)?(?=\d{4}))"
+    r"(?i)(?:/(?=(?:\d\d){1,2}\b)|(?:[^\S\n]|[,(\[])*(?:(?:of|del?|von|vom)\s+)?(?=\d{4}))"
     r"((?:1[5-9]|20)?\d\d)\b"
-    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)",
-    re.IGNORECASE,
+    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)"
 )
 # "Ley 20.744" is not "Ley 20"; a year may follow after a slash.
 _NUMBER_GOES_ON = re.compile(r"(?<=\d)(?:[.-]\d|/(?!(?:\d\d){1,2}\b)\d)")
 _SLASHED_YEAR = re.compile(r"(?<=\d)/(?:1[5-9]|20)?\d\d$")
 _BRACKET = r"\s*\((?!(?:Part|Book|Livre|Titre|Chap)\b)(?P<words>[A-Z]\w*(?:\s+[A-Z]\w*){0,3})\)"
 _BRACKET_AFTER = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
-BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
+_BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
 # How a longer name continues: the "Code pénal" is not the "Code pénal social".
 _CONTINUES = re.compile(
     r"\s+(?:(?i:social|militaire|maritime|local|nacional|provincial|y comercial|international"
@@ -372,7 +358,7 @@ _IN_FRONT = re.compile(r"([^\W\d][\w’'-]*|(?:1[5-9]|20)\d\d\b) +")
 _NEAR = 80  # characters that are searched for them
 # After these the words in capitals belong to the name.
 _FIRM = frozenset({"the", "under", "per"})
-_LEADS_TO_NAME = re.compile(r"\b(?:the|under|per)\s+$", re.IGNORECASE)
+_LEADS_TO_NAME = re.compile(r"(?i)\b(?:the|under|per)\s+$")
 # Words that do not distinguish laws, and others that begin a sentence or introduce a name.
 _QUALIFIERS = plain_words("qualifiers")
 _LEADS = _QUALIFIERS.union(plain_words("leads"), *STOP_WORDS.values())
@@ -385,10 +371,9 @@ KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "lu
 # A number is one word, with its sign and without its dots: "N° 20.744", "(EU) No 2016". So are
 # dotted initials: "c. p. c.".
 _WORD = re.compile(
-    rf"(?:{_COMMUNITY}\s*)?(?:\b{_NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
+    rf"(?i)(?:{_COMMUNITY}\s*)?(?:\b{_NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
     rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{_COMMUNITY})?"
-    r"|\b(?P<dotted>[^\W\d_](?:\.[^\W\d_](?!\w)|\.\s[^\W\d_](?=\.))+\.?)|\w+|&",
-    re.IGNORECASE,
+    r"|\b(?P<dotted>[^\W\d_](?:\.[^\W\d_](?!\w)|\.\s[^\W\d_](?=\.))+\.?)|\w+|&"
 )
 # Enough for case and number: Gesetzbuchs, Bürgerlichen, Regulations; kodeksu cywilnego,
 # občanského zákoníku; rikoslain of rikoslaki; Гражданского кодекса, Цивільного кодексу; Αστικού.
@@ -399,9 +384,7 @@ _ENDING = re.compile(
     r"|(?<=[α-ω]{4})(?:ατ)?[αεηιουωςν]+$"
 )
 # Words that occur in names and next to them, and do not distinguish laws.
-_IGNORED_WORDS = frozenset(
-    re.findall(r"\w+", "the de du des la le les l d der die das dem den von vom zum zur")
-)
+_IGNORED_WORDS = plain_words("ignored")
 # In brackets these say whose law it is; they are not its initials.
 _OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
 # "Act 1988", "Act, 1872", "Act of 1996", "Act 66 of 1995"
@@ -411,23 +394,20 @@ _DATE = re.compile(
     r"|,?\s+(?:vom|du|del|of)\s+\d{1,2}\S*\s+[^\W\d]+\s+\d{4}$"
 )
 _DATED = re.compile(
-    r"(loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+(?:n°\s?\S+\s+)?"
-    r"(du\s+\S+\s+\w+\s+\d{4})",
-    re.I,
+    r"(?i)(loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+(?:n°\s?\S+\s+)?"
+    r"(du\s+\S+\s+\w+\s+\d{4})"
 )
 # "Ley 29/1994, de 24 de noviembre, de Arrendamientos Urbanos"
 _NUMBERED_TITLE = re.compile(
-    rf"{BY_NUMBER}(?:,?\s+de\s+\d{{1,2}}\s+de\s+\w+(?:\s+de\s+\d{{4}})?)?,?\s+(?P<subject>.+)",
-    re.IGNORECASE,
+    rf"(?i){BY_NUMBER}(?:,?\s+de\s+\d{{1,2}}\s+de\s+\w+(?:\s+de\s+\d{{4}})?)?,?\s+(?P<subject>.+)"
 )
 # "Real Decreto ... por el que se aprueba el texto refundido de la Ley ..."
 _ENACTS = re.compile(
-    r"\b(?:por el que se (?:publica|aprueba)|approvazione d\w+)\s+(?:\w+\s+){0,5}?"
-    r"((?:ley|c[óo]digo|codice)\b.+)",
-    re.IGNORECASE,
+    r"(?i)\b(?:por el que se (?:publica|aprueba)|approvazione d\w+)\s+(?:\w+\s+){0,5}?"
+    r"((?:ley|c[óo]digo|codice)\b.+)"
 )
 _OF_THE_NATION = re.compile(
-    r" (?:Российской Федерации|РФ|України|de la naci[óo]n(?: argentina)?)$", re.IGNORECASE
+    r"(?i) (?:Российской Федерации|РФ|України|de la naci[óo]n(?: argentina)?)$"
 )
 # They end a name, but not as the place of a law does: "California Code of Civil Procedure".
 _SUBJECTS = ("Procedure", "Evidence", "Practice", "Conduct", "Regulations", "Rights", "Obligations")
@@ -532,14 +512,11 @@ class LawNames:
                     for law in laws:
                         _keep(self._words, words_of(short), _OF_ABBREVIATIONS, law)
         for initials, named in self._initials.items():
-            if (
-                _UNMISTAKABLE.fullmatch(initials.upper())
-                and initials.lower() not in _FUNCTION_WORDS
-            ):
+            small = initials.lower()
+            if _UNMISTAKABLE.fullmatch(initials.upper()) and small not in _FUNCTION_WORDS:
                 self._words.setdefault(words_of(initials), named)
             if initials.isupper():
-                dotted = "".join(f"{letter}." for letter in initials.lower())  # "c.p.c."
-                self._words.setdefault((dotted,), named)
+                self._words.setdefault(("".join(f"{letter}." for letter in small),), named)
 
     def after(self, text: str, position: int) -> NamedLaws:
         """The laws whose name begins at a position, past "of the" and the like."""
@@ -562,10 +539,8 @@ class LawNames:
     def before(self, text: str, position: int, since: int = 0) -> NamedLaws:
         """The laws whose name ends at a position and does not begin before another."""
         begin = max(since, position - _REACH)
-        if (
-            _SENTENCE_ENDED.search(text, begin, position)
-            and text[position : position + 1].isupper()
-        ):
+        is_upper = text[position : position + 1].isupper()
+        if is_upper and _SENTENCE_ENDED.search(text, begin, position):
             return NamedLaws()
         if self._chinese and (laws := self._chinese_ending(text[begin:position])):
             return NamedLaws(laws)
@@ -576,14 +551,16 @@ class LawNames:
             return named
         if slash := _SLASHED_YEAR.search(text, begin, end):
             named = self._ending(text, begin, slash.start())
-            return NamedLaws(self._of_year(named.laws, text, begin, slash.start()), named.sure)
-        if (start := place_ending(text, begin, end)) is not None:
+            laws = self._of_year(named.laws, text, begin, slash.start())
+        elif (start := place_ending(text, begin, end)) is not None:
             named = self._ending(text, begin, start)
-            return NamedLaws(of_place(named.laws, place_after(text, start)), named.sure)
-        if bracket := BRACKET_ENDING.search(text, begin, end):
+            laws = of_place(named.laws, place_after(text, start))
+        elif bracket := _BRACKET_ENDING.search(text, begin, end):
             named = self._ending(text, begin, bracket.start())
-            return NamedLaws(with_bracket(named.laws, bracket["words"]), named.sure)
-        return NamedLaws()
+            laws = with_bracket(named.laws, bracket["words"])
+        else:
+            return NamedLaws()
+        return NamedLaws(laws, named.sure)
 
     def rest_of_name(self, text: str, law: str) -> str:
         """What follows a name of a law in a text that begins with it; the text without one."""
@@ -620,19 +597,18 @@ class LawNames:
     def _ending(self, text: str, begin: int, end: int) -> NamedLaws:
         """The laws with the longest name that ends at text[end], from text[begin] on."""
         tokens = list(tokens_of(text, begin, end))
-        if not tokens or (
-            tokens[-1][0] not in self._last and text[tokens[-1][1] : end] not in self._initials
+        compared = tuple(word for word, _, _ in tokens)
+        if not tokens or not (
+            compared[-1] in self._last or text[tokens[-1][1] : end] in self._initials
         ):
             return NamedLaws()
-        compared = tuple(word for word, _, _ in tokens)
         for index, (_, start, _) in enumerate(tokens):
             if laws := self._named(compared[index:], text[start:end]):
                 laws = of_place(laws, place_before(text, start))
                 words, firm = words_before(text, start, end)
-                if own := with_words(laws, words):
+                own = with_words(laws, words)
+                if own or firm:
                     return NamedLaws(own)
-                if firm:
-                    return NamedLaws()
                 years = all(YEAR.fullmatch(word) for word in words)
                 return NamedLaws(laws, years or self._names_year(laws, text, start, end))
         return NamedLaws()
@@ -644,13 +620,9 @@ class LawNames:
         found: tuple[str, ...] = ()
         ending = begin
         words: tuple[str, ...] = ()
-        for word, start, end in tokens:
-            if not words and (
-                start != begin
-                or (word not in self._first and text[start:end] not in self._initials)
-            ):
-                return (), begin
-            if len(words) == LONGEST_NAME:
+        for word, start, end in islice(tokens, LONGEST_NAME):
+            begins = word in self._first or text[start:end] in self._initials
+            if not words and not (begins and start == begin):
                 break
             words += (word,)
             if _NUMBER_GOES_ON.match(text, end):
@@ -704,18 +676,17 @@ class LawNames:
 
     def _chinese_suffix(self, text: str) -> tuple[str, ...]:
         text = text.translate(_PLAIN_BRACKETS)
-        if text[-1:] not in self._last_chinese:
-            return ()
-        for length in range(min(_LONGEST_CHINESE, len(text)), 1, -1):
-            if named := self._chinese.get(text[-length:]):
-                return _of_chinese_place(named[1], text[:-length])
+        if text[-1:] in self._last_chinese:
+            for length in range(min(_LONGEST_CHINESE, len(text)), 1, -1):
+                if named := self._chinese.get(text[-length:]):
+                    return _of_chinese_place(named[1], text[:-length])
         return ()
 
 
 def _of_chinese_place(laws: list[str], before: str) -> tuple[str, ...]:
     """The laws that can be meant after some text: 德国民法典 is not China's."""
-    place = chinese_place_ending(before)
-    return tuple(law for law in laws if place is None or place in law)
+    known = _chinese_places().search(before[-_NEAR_PLACE:])
+    return tuple(law for law in laws if known is None or known[1] in law)
 
 
 def _keep(names: dict[Name, tuple[int, list[str]]], name: Name, rank: int, law: str) -> None:
@@ -759,10 +730,8 @@ def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
     >>> words_before("Does the Social Housing Code apply?", 16, 28)
     (['Social'], True)
     """
-    if _ENGLISH_NAME.fullmatch(text, start, end) is None:
-        return [], False
     capitals = _CAPITALS.search(text, max(0, start - _NEAR), start)
-    if capitals is None:
+    if capitals is None or _ENGLISH_NAME.fullmatch(text, start, end) is None:
         return [], False
     words = [_bare(word) for word in capitals[0].split()]
     leads = [i for i, word in enumerate(words) if word.lower() in _LEADS]
@@ -780,8 +749,7 @@ def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
     """
     words: list[str] = []
     for _ in range(4):
-        word = _IN_FRONT.match(text, begin)
-        if word is None:
+        if (word := _IN_FRONT.match(text, begin)) is None:
             return
         if word[1].lower() not in _QUALIFIERS:
             words.append(_bare(word[1]))
@@ -810,16 +778,14 @@ def _abbreviated_words() -> dict[str, tuple[tuple[str, ...], ...]]:
 def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     """(rank, name) of a law: its full name, and shorter ones."""
     yield 0, law
-    bare = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
-    yield 1, bare
-    yield 1, _DATE.sub("", law)
-    bare = bare.removesuffix(" für die Bundesrepublik Deutschland")
-    yield 1, bare
-    yield 1, _OF_THE_NATION.sub("", bare)
+    whole = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
+    bare = whole.removesuffix(" für die Bundesrepublik Deutschland")
     undated = _DATE.sub("", bare)
-    yield 1, undated
+    for name in (whole, _DATE.sub("", law), bare, _OF_THE_NATION.sub("", bare), undated):
+        yield 1, name
     if (finnish := bare.removeprefix("Laki ")) != bare:
-        yield from ((1, f"{finnish} {form}") for form in ("annetun lain", "annettu laki"))
+        yield 1, f"{finnish} annetun lain"
+        yield 1, f"{finnish} annettu laki"
     if dated := _DATED.match(law):
         yield 1, f"{dated[1]} {dated[2]}"
     if numbered := _NUMBERED_TITLE.match(bare):
@@ -841,23 +807,19 @@ def initials_of(law: str) -> Iterator[str]:
     printed = re.findall(r"\(([A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*)\)", law)
     yield from (each for each in printed if each not in _OF_PLACES)
     bare = re.sub(r"\s*[(\[].*", "", law)
-    capitals = re.findall(r"\b[A-ZÀ-Ý]", bare)
+    words = re.findall(r"\b[A-ZÀ-Ý]\w*", bare)
     if bare.isupper():  # "LEY DE CONTRATO DE TRABAJO"
-        words = re.findall(r"[A-ZÀ-Ý]\w*", bare)
-        capitals = [word[0] for word in words if word.lower() not in _FUNCTION_WORDS]
-    if len(capitals) > 2:
-        yield "".join(capitals)
+        words = [word for word in words if word.lower() not in _FUNCTION_WORDS]
+    if len(words) > 2:
+        yield "".join(word[0] for word in words)
 
 
 def chinese_aliases_of(law: str) -> Iterator[str]:
     """The names of a Chinese law, the fullest first."""
     law = re.sub("[《》〈〉]", "", law)
-    yield law
     bare = re.sub(r"\s*\[.*\]$", "", law).strip()
-    yield bare
     undated = re.sub(r"[（(][^（）()]*\d{4}[^（）()]*[）)]$", "", bare)
-    yield undated
-    yield undated.removeprefix("中华人民共和国")
+    yield from (law, bare, undated, undated.removeprefix("中华人民共和国"))
 
 
 def bracketed_name(text: str) -> str:
@@ -897,6 +859,4 @@ def as_compared(word: str) -> str:
     folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
     if folded in _IGNORED_WORDS:
         return ""
-    if folded == "&":
-        return "and"
-    return _ENDING.sub("", folded)
+    return "and" if folded == "&" else _ENDING.sub("", folded)

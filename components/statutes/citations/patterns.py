@@ -16,7 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from components.statutes.characters import DIGITS
+from components.statutes.languages import DIGITS
 from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
 
 
@@ -82,7 +82,7 @@ FIRST = "premier|primer[oa]|primeiro"
 """An article's number in words: only the first has one that is cited."""
 
 FINAL_TITLE = re.compile(
-    r"\s*\b(?:SchlT(?:it)?\b\.?|Schlusstitel\b|tit\.\s?fin\.|titre final\b|titolo finale\b)", re.I
+    r"(?i)\s*\b(?:SchlT(?:it)?\b\.?|Schlusstitel\b|tit\.\s?fin\.|titre final\b|titolo finale\b)"
 )
 """A title of a law whose numbers start again: "Art. 8 SchlT ZGB"."""
 IN_FINAL_TITLE = "final title"
@@ -102,7 +102,7 @@ _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
 _HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number's hyphen
 # "PDPA s.2(1)", "Art. 12", "§ 823", "Điều 5": the abbreviation of the law and the unit go.
 _UNIT = re.compile(
-    rf"^(?:[\w.]{{1,12}}\s+)?(?:ss?\.|§§|{unit_pattern('before')}|điêu)\s*(?=\S*\d)", re.IGNORECASE
+    rf"(?i)^(?:[\w.]{{1,12}}\s+)?(?:ss?\.|§§|{unit_pattern('before')}|điêu)\s*(?=\S*\d)"
 )
 # Turkish laws end with provisions whose numbers start again.
 _TURKISH_DIVISION = re.compile(r"(ek|geçici|mükerrer)\s+madde\s+(?=\d)")
@@ -119,7 +119,6 @@ PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
 """A number that may be an article's with its paragraph: "12.3"."""
 _THOUSAND = re.compile(r"(\d{1,3})\.?(\d{3})")
 _DIGITS_JOINED = re.compile(r"(?<=\d)[-./](?=\d)")
-_LEVELS = re.compile(r"(?:\.?\s*\(\w{1,5}\))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +144,12 @@ def parse_number(printed: str) -> ArticleNumber | None:
     them. Numbers with words behind ("1.2.1.Guidance.1.", "Annexe II à l'article R4312-6") are
     not the article that they hang on, and give None.
     """
-    if chinese := _CHINESE_ARTICLE.fullmatch(printed.strip()):
+    printed = printed.strip()
+    if chinese := _CHINESE_ARTICLE.fullmatch(printed):
         return ArticleNumber(_chinese_core(*chinese.groups()))
-    if roman := _ROMAN_ARTICLE.fullmatch(printed.strip()):
+    if roman := _ROMAN_ARTICLE.fullmatch(printed):
         return ArticleNumber(canonical_core(roman[1]))
-    if korean := _KOREAN_ARTICLE.fullmatch(printed.strip()):
+    if korean := _KOREAN_ARTICLE.fullmatch(printed):
         return ArticleNumber("-".join(str(int(n)) for n in korean.groups() if n))
     text = _plain(printed).strip()
     if turkish := _TURKISH_DIVISION.match(text):
@@ -173,11 +173,10 @@ def parse_number(printed: str) -> ArticleNumber | None:
     core = _CORE.match(text)
     if core is None:
         return None
-    levels = _LEVELS.match(text, core.end())
-    end = levels.end() if levels else core.end()
-    if text[end:].strip(" ."):
+    levels = re.fullmatch(r"((?:\.?\s*\(\w{1,5}\))*)[ .]*", text[core.end() :])
+    if levels is None:
         return None
-    paragraphs = tuple(re.findall(r"\((\w+)\)", text[core.end() : end]))
+    paragraphs = tuple(re.findall(r"\w+", levels[1]))
     if paragraphs == ("0",):  # "s.24(0)": a section without subsections
         paragraphs = ()
     return ArticleNumber(canonical_core(core[0]), paragraphs, division)
@@ -225,9 +224,8 @@ _JOINED = (
 )
 _PAIRED = r"\s*(?P<pair>(?<=\s)(?:und|and|et|y|e|en|och|og|i|и)(?=\s)|,|及び)\s*"
 _RANGE = re.compile(
-    rf"\[?(?:\(x+\)\s*)?(?:(?P<plural>{_PLURAL_UNIT})|(?P<singular>{_SINGULAR_UNIT}))?\s*"
-    rf"(?P<first>{_NUMBER_OF_RANGE})(?:{_JOINED}|{_PAIRED})(?:§\s*)?(?P<last>{_NUMBER_OF_RANGE})(?:まで|까지)?[\s.]*(?:§§?)?",
-    re.IGNORECASE,
+    rf"(?i)\[?(?:\(x+\)\s*)?(?:(?P<plural>{_PLURAL_UNIT})|(?P<singular>{_SINGULAR_UNIT}))?\s*"
+    rf"(?P<first>{_NUMBER_OF_RANGE})(?:{_JOINED}|{_PAIRED})(?:§\s*)?(?P<last>{_NUMBER_OF_RANGE})(?:まで|까지)?[\s.]*(?:§§?)?"
 )
 
 
@@ -307,10 +305,8 @@ def chinese_integer(numeral: str) -> int:
 
 
 def _roman_integer(numeral: str) -> int:
-    values = [_ROMAN_DIGITS[letter] for letter in numeral]
-    return sum(
-        -value if value < following else value for value, following in pairwise([*values, 0])
-    )
+    values = [*(_ROMAN_DIGITS[letter] for letter in numeral), 0]
+    return sum(value if value >= following else -value for value, following in pairwise(values))
 
 
 def _chinese_core(article: str, *insertions: str | None) -> str:
@@ -417,10 +413,9 @@ It is read as far as any law's numbers go; `longer_numbers` gives what a particu
 _CJK = r"\u2e80-\ufeff"
 # What may continue a number: directly behind it, or letters and suffixes behind a blank.
 _CONTINUATION = re.compile(
-    rf"[-–/.:^]?[^\W_{_CJK}]+|\(\w{{1,4}}\)|\^\{{\w{{1,4}}\}}|[°ºª]"
+    rf"(?i)[-–/.:^]?[^\W_{_CJK}]+|\(\w{{1,4}}\)|\^\{{\w{{1,4}}\}}|[°ºª]"
     rf"|\.?[^\S\n]{LATIN_SUFFIX}(?!\w)|[^\S\n](?:[^\W\d_]{{1,2}}|(?-i:[A-Z]{{3}}))(?!\w)"
-    r"|(?<=[^\W\d_])[^\S\n]\d(?!\w)",
-    re.IGNORECASE,
+    r"|(?<=[^\W\d_])[^\S\n]\d(?!\w)"
 )
 _MOST_CONTINUATIONS = 6
 # A single letter behind a blank belongs to the number where the citation ends after it, or a part

@@ -12,7 +12,6 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.statutes.characters import folded
 from components.statutes.citations.finding import (
     OTHER_LAW,
     PLAIN_CHARACTERS,
@@ -41,7 +40,7 @@ from components.statutes.citations.patterns import (
     spellings,
     unread_after,
 )
-from components.statutes.languages import STOP_WORDS
+from components.statutes.languages import STOP_WORDS, folded
 
 LONGEST_RANGE = 200
 """The most articles taken from a range in one law."""
@@ -50,6 +49,7 @@ _FOLLOWING = 5  # articles after "§ 535" that "§§ 535 ff." finds
 
 _ORDINAL = re.compile(r"[1-9]o[a-z]*")
 
+_Entry = tuple[str, tuple[str, ...], int]
 _Row = tuple[str, int]
 _Order = tuple[float, str]
 _PrintedRange = tuple[_Order, _Order, int]
@@ -67,7 +67,7 @@ class Fitting(NamedTuple):
             last number, as printed ("201–900").
     """
 
-    positions: list[int]
+    positions: Sequence[int]
     absent: str | None = None
     known: bool = False
     rest: str | None = None
@@ -93,17 +93,17 @@ class NumberIndex:
             entries: (id, law, number as printed) of each article, in the corpus's order.
             whole: Whether the entries are complete: a law then has no other numbers.
         """
-        self.ids: list[str] = []
-        self.position: dict[str, int] = {}
-        self.law: list[str] = []
-        self._whole = whole
-        # law -> core -> [(division, paragraphs, position)]
-        self._numbers: dict[str, dict[str, list[tuple[str, tuple[str, ...], int]]]] = {}
+        articles = list(entries)
+        self.ids = [id_ for id_, _, _ in articles]
+        self.law = [law for _, law, _ in articles]
+        self.laws = tuple(dict.fromkeys(self.law))
+        self.position = {id_: position for position, id_ in enumerate(self.ids)}
+        self._printed = [printed for _, _, printed in articles]
         self._division: list[str] = []
-        self._printed: list[str] = []
+        self._whole = whole
         self._dotted: set[str] = set()
-        # core -> the laws that print it
-        self._printing: dict[str, set[str]] = {}
+        # core -> the laws that print it -> [(division, paragraphs, position)]
+        self._numbers: dict[str, dict[str, list[_Entry]]] = {}
         # (law, division) -> its positions, ascending
         self._places: dict[tuple[str, str], list[int]] = {}
         # (law, division, row) -> (parts, position) of its numbers, ascending. Ranges are found by
@@ -111,7 +111,7 @@ class NumberIndex:
         self._rows: dict[tuple[str, str, _Row], list[tuple[_Parts, int]]] = {}
         # law -> (first, last, position) of what is printed as a range, ascending
         self._ranges: dict[str, list[_PrintedRange]] = {}
-        for position, (article_id, law, printed) in enumerate(entries):
+        for position, (_, law, printed) in enumerate(articles):
             number = parse_number(printed)
             if ends := printed_range(printed):
                 first, last = map(number_order, ends)
@@ -119,31 +119,28 @@ class NumberIndex:
                 if number and "-" not in number.core:
                     number = None  # "5 bis 8"
             division = number.division if number else ""
-            numbers = self._numbers.setdefault(law, {})
-            self.ids.append(article_id)
-            self.position[article_id] = position
-            self.law.append(law)
             self._division.append(division)
-            self._printed.append(printed)
             self._places.setdefault((law, division), []).append(position)
             if number:
-                numbers.setdefault(number.core, []).append((division, number.paragraphs, position))
-                self._printing.setdefault(number.core, set()).add(law)
+                laws = self._numbers.setdefault(number.core, {})
+                laws.setdefault(law, []).append((division, number.paragraphs, position))
                 row, parts = _key(number.core)
                 self._rows.setdefault((law, division, row), []).append((parts, position))
                 if "." in number.core:
                     self._dotted.add(law)
-        for law, numbers in self._numbers.items():
-            # "1o." to "9o." are ordinals: they are cited as 1 to 9 too.
-            for core in [each for each in numbers if _ORDINAL.fullmatch(each)]:
-                plain = core.replace("o", "", 1)
-                if numbers.setdefault(plain, numbers[core]) is numbers[core]:
-                    self._printing.setdefault(plain, set()).add(law)
+        # "1o." to "9o." are ordinals: they are cited as 1 to 9 too.
+        for core in [each for each in self._numbers if _ORDINAL.fullmatch(each)]:
+            plain = self._numbers.setdefault(core.replace("o", "", 1), {})
+            for law, found in self._numbers[core].items():
+                plain.setdefault(law, found)
         for of_row in self._rows.values():
             of_row.sort()
+        numbers: dict[str, list[str]] = {law: [] for law in self._ranges}
+        for core, laws in self._numbers.items():
+            for law in laws.keys() & numbers.keys():
+                numbers[law].append(core)
         for law, ranges in self._ranges.items():
-            self._ranges[law] = _without_numbers(ranges, self._numbers[law])
-        self.laws = tuple(self._numbers)
+            self._ranges[law] = _without_numbers(ranges, numbers[law])
 
     def printing(self, citation: Citation, laws: Sequence[str]) -> list[str]:
         """The laws that print a number of a citation; no other law has a fitting article.
@@ -153,7 +150,7 @@ class NumberIndex:
         cores = {core for reading in citation.readings for core in reading if core}
         if part := PART.fullmatch(citation.number):
             cores.add(part[1])
-        printing = set[str]().union(*(self._printing.get(core, ()) for core in cores))
+        printing = set[str]().union(*(self._numbers.get(core, ()) for core in cores))
         printing.update(
             law for law in self._ranges if any(self._in_range(law, core) for core in cores)
         )
@@ -175,7 +172,7 @@ class NumberIndex:
             text: The text, in plain characters.
         """
         for number, end in citation.longer:
-            if number not in self._printing:
+            if number not in self._numbers:
                 continue
             behind = text[end - 2 : end]
             if behind[0].isspace() and behind[1].isalpha() and not is_letter_behind(text, end - 2):
@@ -189,26 +186,25 @@ class NumberIndex:
                 otherwise=None,
                 unread=unread_after(text, last, levels=last > end),
             )
-        if citation.through is None and not any(
-            number in self._printing for number, _ in citation.readings
-        ):
-            for number in spellings(citation.number):
-                if number in self._printing:
-                    return citation._replace(number=number)
-            if citation.number.endswith("f") and citation.number[:-1] in self._printing:
-                return citation._replace(number=citation.number[:-1], onward=True)  # "§ 535f."
-            first, *further = citation.number.split("/")
-            if further and all(number in self._printing for number in (first, *further)):
-                end = text.index("/", citation.start)  # "ss 302/34" may be two
-                cited, unread = text[citation.start : end], text[end : citation.end]
-                return citation._replace(end=end, text=cited, number=first, unread=unread)
+        if citation.through or any(number in self._numbers for number, _ in citation.readings):
+            return citation
+        for number in spellings(citation.number):
+            if number in self._numbers:
+                return citation._replace(number=number)
+        if citation.number.endswith("f") and citation.number[:-1] in self._numbers:
+            return citation._replace(number=citation.number[:-1], onward=True)  # "§ 535f."
+        first, *further = citation.number.split("/")
+        if further and all(number in self._numbers for number in (first, *further)):
+            end = text.index("/", citation.start)  # "ss 302/34" may be two
+            cited, unread = text[citation.start : end], text[end : citation.end]
+            return citation._replace(end=end, text=cited, number=first, unread=unread)
         return citation
 
     def is_range(self, citation: Citation) -> bool:
         """Whether a citation is a range, rather than a printed number with a dash ("13–1")."""
         single = [number for number, through in citation.readings if through is None]
         return len(single) < len(citation.readings) and not any(
-            number in self._printing for number in single
+            number in self._numbers for number in single
         )
 
     def fitting(self, citation: Citation, law: str, here: int | None) -> Fitting:
@@ -220,9 +216,11 @@ class NumberIndex:
         for number, through in citation.readings:
             found = self._numbered(citation, law, number, division)
             span = self._span(law, found, through)
-            if span is not None and citation.onward:
-                return Fitting(self._following(law, span), known=True)
-            if span is not None:
+            if span and citation.onward:  # the articles that follow in the same division
+                positions = self._places[law, self._division[span[0]]]
+                first = bisect_left(positions, span[0])
+                return Fitting(positions[first : first + 1 + _FOLLOWING], known=True)
+            if span:
                 return Fitting(span, known=True) if through is None else self._cut(span, here)
         for number, through in citation.readings:
             if through is not None:
@@ -240,7 +238,7 @@ class NumberIndex:
         self, citation: Citation, law: str, number: str, division: str | None, *outer: str
     ) -> list[int]:
         """Positions of a law's articles with a number, at the cited levels below `outer`."""
-        entries_of_number = self._numbers[law].get(number)
+        entries_of_number = self._numbers.get(number, {}).get(law)
         if entries_of_number is None:
             return self._in_range(law, number)
         if len(entries_of_number) == 1 and not entries_of_number[0][1]:  # most numbers: a shortcut
@@ -261,23 +259,17 @@ class NumberIndex:
         levels = (*outer, *re.findall(r"\w+", citation.paragraph)) if citation.paragraph else outer
         return [p for entries in places.values() for p in _at_levels(entries, levels)]
 
-    def _span(self, law: str, found: list[int], through: str | None) -> list[int] | None:
-        """Positions from the first found to the last numbered `through`; None if there are none."""
+    def _span(self, law: str, found: list[int], through: str | None) -> list[int]:
+        """Positions from the first found to the last numbered `through`; [] if there are none."""
         if not found or through is None:
-            return found or None
+            return found
         first, division = found[0], self._division[found[0]]
-        numbers = self._numbers[law].get(through, ())
+        numbers = self._numbers.get(through, {}).get(law, ())
         last = max((p for place, _, p in numbers if place == division), default=-1)
         if last < first:
-            return None
+            return []
         positions = self._places[law, division]
         return positions[bisect_left(positions, first) : bisect_right(positions, last)]
-
-    def _following(self, law: str, found: list[int]) -> list[int]:
-        """Positions of articles and of those that follow the first of them in its division."""
-        positions = self._places[law, self._division[found[0]]]
-        first = bisect_left(positions, found[0])
-        return positions[first : first + 1 + _FOLLOWING]
 
     def _cut(self, span: list[int], here: int | None, absent: str | None = None) -> Fitting:
         """What is taken of a range. Of a very long one in a law's text, a whole book: nothing."""
@@ -308,7 +300,7 @@ class NumberIndex:
             if low[0] == high[0] and high < low:  # "16 to 13"
                 if citation.paragraph is not None:  # "article 12 § 2 à 4"
                     return Fitting(first, known=True)
-                return self._cut(self._span(law, last, ends[0]) or [], here)
+                return self._cut(self._span(law, last, ends[0]), here)
             return Fitting(sorted({*first, *last}), known=True)  # "R. 6233-62 à D. 6233-65"
         if not first and (here is not None or not self._whole):
             return _NOTHING
@@ -367,17 +359,12 @@ def _reaches(citation: Citation, place: str, division: str | None) -> bool:
 
 def _at_levels(entries: list[tuple[tuple[str, ...], int]], levels: tuple[str, ...]) -> list[int]:
     """The entries at the cited levels; else those below them; else the nearest above."""
-    if exact := [position for paragraphs, position in entries if paragraphs == levels]:
-        return exact
     depth = len(levels)
-    if below := [position for paragraphs, position in entries if paragraphs[:depth] == levels]:
-        return below
+    found = [position for paragraphs, position in entries if paragraphs == levels]
+    found = found or [p for paragraphs, p in entries if paragraphs[:depth] == levels]
     for above in range(depth - 1, -1, -1):
-        if holding := [
-            position for paragraphs, position in entries if paragraphs == levels[:above]
-        ]:
-            return holding
-    return []
+        found = found or [p for paragraphs, p in entries if paragraphs == levels[:above]]
+    return found
 
 
 MOST_CITATIONS = 30
@@ -386,12 +373,11 @@ MOST_RANGES = 8
 """The most ranges followed for a question."""
 _MOST_LOOKUPS = 6_000  # laws looked into and articles found for a question
 
-_OF = re.compile(rf"\s*(?:(?:{any_language('of')})\b|(?:de l|d)['’])", re.IGNORECASE)
+_OF = re.compile(rf"(?i)\s*(?:(?:{any_language('of')})\b|(?:de l|d)['’])")
 _APART = re.compile(r"\s*[,;]")
 # The Tenancy Act, the Contract Code and 劳动合同法 are law.
 _PRIVATE_PAPER = re.compile(
-    rf"\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|(?:合同|协议)(?![法编])|租约",
-    re.IGNORECASE,
+    rf"(?i)\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|(?:合同|协议)(?![法编])|租约"
 )
 
 
@@ -443,15 +429,6 @@ class ResolvedQuestion(NamedTuple):
     unread: str
 
 
-class _Lookup(NamedTuple):
-    """The articles of some laws for a citation; see `ResolvedCitation` and `Fitting`."""
-
-    ids: tuple[str, ...]
-    absent: str | None
-    known: bool
-    unfollowed: str | None
-
-
 @dataclass
 class _Reading:
     """A text whose citations are resolved, and what has been read of it so far.
@@ -488,7 +465,7 @@ class _Reading:
     since: int = 0
     spoken: tuple[str, ...] | None = None
     foreign: bool = False
-    found: dict[tuple[object, ...], _Lookup] = field(default_factory=dict)
+    found: dict[tuple[object, ...], tuple[tuple[str, ...], Fitting]] = field(default_factory=dict)
 
     @cached_property
     def private(self) -> bool:
@@ -507,30 +484,26 @@ class _Reading:
         for written in cited:
             if written.group != self.group:
                 self.since, self.group = self.group[1], written.group
-            citation, named = self._with_laws(self._whole(written))
-            laws = self._supposed_laws() if named is None else named.laws
-            if citation.number != written.number and not self.index.printing(citation, laws):
-                # another law prints the longer number
-                citation, named = self._with_laws(written)
+            for read_as in (self._whole(written), written):
+                citation, named = self._with_laws(read_as)
                 laws = self._supposed_laws() if named is None else named.laws
+                if citation.number == written.number or self.index.printing(citation, laws):
+                    break  # else another law prints the longer number
             if named is not None or citation.reference == "own":
                 self.previous, self.previous_end = laws, citation.end
             read.append((citation, named, laws))
         self.foreign = any(named is not None and not named.laws for _, named, _ in read)
         resolved: list[ResolvedCitation] = []
         for citation, named, laws in read:
+            of = named.laws if named else ()
             if citation.unread:
                 words = f"{citation.text}{citation.unread}"
-                of = named.laws if named else ()
                 resolved.append(ResolvedCitation(citation, (), laws=of, unfollowed=words))
                 continue
-            ids, absent, known, unfollowed = self._lookup(citation, laws)
+            ids, fitting = self._lookup(citation, laws)
             one = len(ids) == 1
-            clear = (
-                unfollowed is None
-                and (one or (len(ids) > 1 and citation.through is None))
-                and self._is_certain(citation, named)
-            )
+            followed = fitting.rest is None and (one or (bool(ids) and citation.through is None))
+            clear = followed and self._is_certain(citation, named)
             # A paragraph may be part of an article.
             silent = citation.kind == "paragraph" or self.private
             resolved.append(
@@ -539,11 +512,11 @@ class _Reading:
                     ids,
                     certain=clear and one,
                     clear=clear,
-                    laws=named.laws if named else (),
-                    missing=not (ids or known or silent),
-                    absent=None if silent else absent,
+                    laws=of,
+                    missing=not (ids or fitting.known or silent),
+                    absent=None if silent else fitting.absent,
                     doubtful=named is not None and not named.sure,
-                    unfollowed=unfollowed,
+                    unfollowed=fitting.rest,
                 )
             )
         return resolved
@@ -615,60 +588,53 @@ class _Reading:
 
     def _is_certain(self, citation: Citation, named: NamedLaws | None) -> bool:
         """Whether nothing suggests that another article is meant."""
-        if citation.kind == "paragraph":
+        if (
+            citation.kind == "paragraph"
+            # "section 3 of Chapter 2" and "section 3 of title 2" may be divisions
+            or (citation.kind == "section" and after_divisions(self.text, citation.group[1])[1])
+            or (citation.code is not None and named is None)
+        ):
             return False
-        if citation.kind == "section" and after_divisions(self.text, citation.group[1])[1]:
-            return False  # "section 3 of Chapter 2" may be a division
-        if citation.code is not None and named is None:
-            return False  # "section 3 of title 2" too
         if named is not None or self.here is not None:
             return named is None or named.sure
-        if is_of_something(self.text, citation.group[1]):
-            return False
         # "Article 5 of the Treaty, or article 7"; "the Housing Code allows it, but my contract …".
-        if self.foreign or self.private:
+        if is_of_something(self.text, citation.group[1]) or self.foreign or self.private:
             return False
-        return bool(self.spoken) or (
-            len(self.index.laws) == 1
-            and citation.kind in ("article", "section")
-            and not self.names_other_law
-        )
+        is_of_the_only_law = len(self.index.laws) == 1 and citation.kind in ("article", "section")
+        return bool(self.spoken) or (is_of_the_only_law and not self.names_other_law)
 
-    def _lookup(self, citation: Citation, laws: tuple[str, ...]) -> _Lookup:
-        """The articles of these laws that fit, in the corpus's order."""
+    def _lookup(self, citation: Citation, laws: tuple[str, ...]) -> tuple[tuple[str, ...], Fitting]:
+        """The articles of these laws that fit, in the corpus's order; `rest` is not followed."""
         levels = (citation.paragraph, citation.division, citation.kind)
         key = (*citation.readings, *levels, citation.onward, laws)
         if key not in self.found:
-            self.found[key] = self._looked_up(citation, laws)
+            fitting = self._fitting(citation, self.index.printing(citation, laws))
+            self.found[key] = tuple(self.index.ids[p] for p in fitting.positions), fitting
         return self.found[key]
 
-    def _looked_up(self, citation: Citation, laws: tuple[str, ...]) -> _Lookup:
-        printing = self.index.printing(citation, laws)
+    def _fitting(self, citation: Citation, printing: list[str]) -> Fitting:
+        """What fits in the laws that print a number of the citation."""
         if printing and self.index.is_range(citation):
             if self.ranges == 0:
-                return _Lookup((), None, True, citation.text)
+                return Fitting([], known=True, rest=citation.text)
             self.ranges -= 1
-        each: list[Fitting] = []
-        unfollowed: str | None = None
+        found: list[Fitting] = []
+        rest: str | None = None
         for law in printing:
             if self.lookups <= 0:
-                unfollowed = citation.text
+                rest = citation.text
                 break
-            each.append(self.index.fitting(citation, law, self.here))
-            self.lookups -= 1 + len(each[-1].positions)
+            found.append(self.index.fitting(citation, law, self.here))
+            self.lookups -= 1 + len(found[-1].positions)
         # Article 12.3 of one law is not a paragraph of another's article 12.
-        each = [fitting for fitting in each if fitting.known] or each
-        positions = sorted(p for fitting in each for p in fitting.positions)
+        known = [fitting for fitting in found if fitting.known]
+        positions = sorted(p for fitting in known or found for p in fitting.positions)
         # Across several laws a range lacks an end only if none of them holds both.
-        absent = {fitting.absent for fitting in each if fitting.known}
-        if unfollowed is None and any(fitting.rest for fitting in each):
-            unfollowed = each[0].rest if len(each) == 1 else citation.text
-        return _Lookup(
-            tuple(self.index.ids[p] for p in positions),
-            None if None in absent else next(iter(absent), None),
-            unfollowed is not None or any(fitting.known for fitting in each),
-            unfollowed,
-        )
+        absent = {fitting.absent for fitting in known}
+        if rest is None and any(fitting.rest for fitting in known):
+            rest = known[0].rest if len(known) == 1 else citation.text
+        lacking = None if None in absent else next(iter(absent), None)
+        return Fitting(positions, lacking, known=rest is not None or bool(known), rest=rest)
 
 
 class CitationResolver:
@@ -793,9 +759,8 @@ def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
         return False
     lawless = [each for each in citations if not each.laws]
     # A citation without a law may be of one that is named but not in the corpus.
-    if any(each.citation.reference == "named" for each in lawless) and any(
-        each.ids for each in lawless
-    ):
+    foreign = any(each.citation.reference == "named" for each in lawless)
+    if foreign and any(each.ids for each in lawless):
         return False
     if any(is_of_something(question, each.citation.end) for each in lawless):
         return False  # "What does article 5 of the will say?"

@@ -26,22 +26,11 @@ from components.statutes.citations.patterns import (
 
 _TABLES = read_tables("united_states")
 _STATES, _WORDS = _TABLES["states"], _TABLES["words"]
-_PLAIN_WORDS = (
-    "actions|and|code|codified|energy|fish|food|game|health|judicial|landlord|laws?|lien"
-    "|occupational|of|organizations|penal|powers|proceedings|property|real|residential|revenue"
-    "|rules?|statutes?|tenant|trusts|utility|vehicles?|water|workers"
-)
 # Initials, each with the code and, where they have other meanings, how its numbers look.
-_INITIALS = {
-    printed: (row.partition("; ")[0], row.partition("; ")[2])
-    for printed, row in _TABLES["initials"].items()
-}
-_INITIALS |= {  # "Federal Rule of Evidence 403"
-    code.replace("Rules", rules): (code, "")
-    for code, _ in [*_INITIALS.values()]
-    if code.startswith("Federal Rules")
-    for rules in ("Rule", "Rules")
-}
+_INITIALS = {printed: row.partition("; ")[::2] for printed, row in _TABLES["initials"].items()}
+for _code, _ in [*_INITIALS.values()]:
+    if _code.startswith("Federal Rules"):  # "Federal Rule of Evidence 403"
+        _INITIALS |= {_code: (_code, ""), _code.replace("Rules", "Rule"): (_code, "")}
 # A title, or in Illinois a chapter, comes before them: "9 V.S.A. § 4461".
 _NUMBERED = re.compile("Delaware|Illinois|Maine|Oklahoma|Pennsylvania|Puerto Rico|Vermont")
 
@@ -70,7 +59,9 @@ _STATE = "|".join(
 )
 # Possessive, since a name of many words would otherwise be tried in many ways.
 _GAP = r"(?>(?<=\.)\s?|\s)"
-_KNOWN_WORD = rf"(?:&|(?i:{_PLAIN_WORDS}|{'|'.join(_WORDS)}|{'|'.join(_WORDS.values())}){_END})"
+_KNOWN_WORD = (
+    rf"(?:&|(?i:{_TABLES['lists']['plain']}|{'|'.join(_WORDS)}|{'|'.join(_WORDS.values())}){_END})"
+)
 _ANY_WORD = (
     r"(?>(?!(?:Sect?|Section|Art|Article|Title|Tit|Chapter|Rule)\b)[A-Z][a-z]+(?:['’][a-z]*)?"
     rf"{_END}|{_KNOWN_WORD})"
@@ -147,7 +138,7 @@ _ET_SEQ = re.compile(r",?\set\sseq\b\.?")
 _TO_NAME = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?|(?P<apart>,\s)")
 # "section 14 of chapter 186 of the Massachusetts General Laws"
 _TO_WHOLE = re.compile(
-    r",?\s(?:of|in)\s(?P<unit>chapter|title)\s(?P<value>[\w.-]+)\sof\s(?:the\s)?", re.IGNORECASE
+    r"(?i),?\s(?:of|in)\s(?P<unit>chapter|title)\s(?P<value>[\w.-]+)\sof\s(?:the\s)?"
 )
 _TO_ARTICLE = re.compile(
     r",?\s(?:(?i:art(?:icle|s?\.))\s(?P<number>[IVXL]+(?:-?[A-Z])?\b|\d+)|(?i:amend(?:ment|\.)?)\s\w+)"
@@ -184,11 +175,9 @@ def find_american(text: str) -> Iterator[American]:
     position = 0
     while opening := _OPENING.search(text, position):
         found = _before(text, opening) if opening["behind"] else _behind(text, opening)
-        if isinstance(found, int):
-            position = found
-        else:
+        if isinstance(found, American):
             yield found
-            position = found.end
+        position = found.end if isinstance(found, American) else found
 
 
 def _behind(text: str, name: re.Match[str]) -> American | int:
@@ -248,20 +237,16 @@ def _leads(text: str, name: re.Match[str], to: re.Match[str]) -> bool:
     number = text[to.end() : to.end() + 40]
     if not _fits(name, number):
         return False
-    if (
-        (_code_of(name) or "").startswith("Federal Rules")
-        or to["mark"]
-        or to["act"]
-        or not (name["initials"] or name["state"])
-    ):
+    if to["mark"] or to["act"] or not (name["initials"] or name["state"]):
         return True
-    digits = re.match(r"\d+", number)
+    if (_code_of(name) or "").startswith("Federal Rules"):
+        return True
     whole = _NUMBER_HERE.match(number)
-    assert digits
     assert whole
-    long = len(digits[0]) > 2 and not _YEAR.fullmatch(digits[0])
+    if not whole[0].isdecimal():
+        return True
     plain = (name["words"] or "").lower() in ("code", "law", "laws")  # "California law"
-    return whole[0] != digits[0] or (long and not plain)
+    return len(whole[0]) > 2 and not (plain or _YEAR.fullmatch(whole[0]))
 
 
 def _fits(name: re.Match[str], number: str) -> bool:
@@ -292,23 +277,29 @@ def _american(
     if items:  # the name in front or behind is part of a citation
         items[0] = items[0]._replace(start=span[0])
         items[-1] = items[-1]._replace(end=span[1])
-    return American(
-        *span,
-        [
-            item._replace(
-                text=text[item.start : item.end],
-                law_hint=code,
-                code=code,
-                kind=kind,
-                reference="named",
-                group=span,
-            )
-            for item in items
-        ],
-    )
+    named = [
+        item._replace(
+            text=text[item.start : item.end],
+            law_hint=code,
+            code=code,
+            kind=kind,
+            reference="named",
+            group=span,
+        )
+        for item in items
+    ]
+    return American(*span, named)
 
 
 # What a name means.
+
+
+_FORMS_OF_NAMES = {
+    "bare": "Title {bare}",
+    "public": "Public Law {public}",
+    "session": "{volume} {session} {page}",
+    "union": "United States Constitution",
+}
 
 
 def _code_of(name: re.Match[str], to: re.Match[str] | None = None) -> str | None:
@@ -317,34 +308,27 @@ def _code_of(name: re.Match[str], to: re.Match[str] | None = None) -> str | None
     None if it needs a title in front and has none.
     """
     if title := name["title"] or name["title_behind"]:
-        number = title.lower() + ("a" if name["appendix"] else "")
         federal = name["cfr"] or name["cfr_before"]
-        return f"Title {number}, " + (
-            "Code of Federal Regulations" if federal else "United States Code"
-        )
-    if name["bare"]:
-        return f"Title {name['bare']}"
-    if name["public"]:
-        return f"Public Law {name['public'].replace('–', '-')}"
-    if name["session"]:
-        return f"{name['volume']} {name['session']} {name['page']}"
+        code = "Code of Federal Regulations" if federal else "United States Code"
+        return f"Title {title.lower()}{'a' if name['appendix'] else ''}, {code}"
+    for group, form in _FORMS_OF_NAMES.items():
+        if name[group]:
+            return form.format(**name.groupdict()).replace("–", "-")
     if name["paper"]:
         kind = "H.R." if name["paper"][0] == "H" else "Executive Order"
         return f"{kind} {name['paper_number']}"
-    if name["union"] or name["place"]:
-        return f"{_state_of(name['place']) if name['place'] else 'United States'} Constitution"
+    if name["place"]:
+        return f"{_state_of(name['place'])} Constitution"
     if name["initials"]:
         code = _CODE_OF_INITIALS[_letters(name["initials"])][0]
     else:
         code = f"{_state_of(name['state'])} {_written_out(name['words'])}"
-    unit = to and to["unit"]
-    if name["front"] and _NUMBERED.match(code):
-        unit_in_front = "Chapter" if code.startswith("Illinois") else "Title"
-        return f"{code}, {unit_in_front} {name['front']}"
-    if to and unit:
-        return f"{code}, {'Title' if unit[0] in 'tT' else 'Chapter'} {to['value']}"
-    needs_title = name["initials"] and _NUMBERED.match(code)
-    return None if needs_title else code
+    has_title = _NUMBERED.match(code)
+    if name["front"] and has_title:
+        return f"{code}, {'Chapter' if code.startswith('Illinois') else 'Title'} {name['front']}"
+    if to and to["unit"]:
+        return f"{code}, {'Title' if to['unit'][0] in 'tT' else 'Chapter'} {to['value']}"
+    return None if name["initials"] and has_title else code
 
 
 @lru_cache(maxsize=1024)
@@ -441,9 +425,8 @@ def _read(
         if last_number and (to["rest"] or _order(last_number[0]) >= _order(printed)):
             shared = printed.rpartition(to["rest"].replace("–", "-"))[0] if to["rest"] else ""
             through = f"{shared}{to['rest'] or ''}{last_number[0]}"
-            end = last_number.end()
-            if behind := _LEVELS_HERE.match(text, end):
-                end = behind.end()
+            behind = _LEVELS_HERE.match(text, last_number.end())
+            end = (behind or last_number).end()
     item = _cited(number.start(), end, canonical_core(printed), paragraph)
     return item._replace(through=through and canonical_core(through), otherwise=otherwise)
 
@@ -451,12 +434,11 @@ def _read(
 def _is_range(first: list[str], last: list[str]) -> bool:
     """Whether a dash joins two numbers: "1681-1681x", "83.40-83.682", not "1.704-1", "1a-1"."""
     begins, ends = first[0], last[0]
-    leading = re.match(r"\d+", begins)
-    if len(last) < len(first) or leading is None or not ends[:1].isdigit():
+    if len(last) < len(first) or not (begins[:1].isdigit() and ends[:1].isdigit()):
         return False
     if _order(begins) != _order(ends) or ("." in begins and "." not in ends):
         return False
-    return "." in begins or len(leading[0]) > 1
+    return "." in begins or begins[1:2].isdigit()
 
 
 def _order(number: str) -> int:
@@ -472,13 +454,9 @@ def _paragraph(levels: str) -> str | None:
 def _levels_in_place(levels: str, further: str) -> str | None:
     """The levels with others in place of the last one of their sort: "(a)(1)(A) and (B)"."""
     named, others = re.findall(r"\w+", levels), re.findall(r"\w+", further)
-    sort = _sort(others[0])
-    place = next((n for n in reversed(range(len(named))) if _sort(named[n]) == sort), len(named))
+    sorts = [(level[0].isdigit(), level.isupper()) for level in (*named, others[0])]
+    place = next((n for n in reversed(range(len(named))) if sorts[n] == sorts[-1]), len(named))
     return _paragraph(" ".join([*named[:place], *others]))
-
-
-def _sort(level: str) -> tuple[bool, bool]:
-    return level[0].isdigit(), level.isupper()
 
 
 # The laws of a store.
@@ -497,35 +475,29 @@ class _Title(NamedTuple):
 
 
 _PLACES = re.compile(
-    r"\b(?:"
+    r"(?i)\b(?:"
     + "|".join(sorted([*_STATES, "United States"], key=len, reverse=True)).replace(" ", r"\s")
     + r")\b",
-    re.IGNORECASE,
 )
 _DIVISION = re.compile(
-    r"\b(?:(?P<unit>title|chapter|part|act|division|subtitle|book|article)\s)?"
-    r"(?P<value>\d\w*(?:[.:–-]\w+)*)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?P<unit>title|chapter|part|act|division|subtitle|book|article)\s)?"
+    r"(?P<value>\d\w*(?:[.:–-]\w+)*)\b"
 )
 _PARTED = re.compile(r"[,;:()\[\]/|]|\s[-–—]\s")
-_IGNORED = frozenset(
-    re.findall(r"\w+", "of the and in for state official annotated revised compiled codified")
-)
+_IGNORED = frozenset(_TABLES["lists"]["ignored"].split())
 
 
 @lru_cache(maxsize=65_536)
 def _title(law: str) -> _Title:
     written = _NAME_HERE.sub(lambda name: f" {_code_of(name) or name[0]} ", law)
-    divisions: set[tuple[str, str]] = set()
-    for each in _DIVISION.finditer(written):
-        if each["unit"] or not _YEAR.fullmatch(each["value"]):
-            divisions.add(((each["unit"] or "").lower(), each["value"].lower().replace("–", "-")))
+    divisions = {
+        ((each["unit"] or "").lower(), each["value"].lower().replace("–", "-"))
+        for each in _DIVISION.finditer(written)
+        if each["unit"] or not _YEAR.fullmatch(each["value"])
+    }
     places = {"", *(" ".join(each[0].lower().split()) for each in _PLACES.finditer(written))}
-    named = [
-        words
-        for part in _PARTED.split(_DIVISION.sub(",", _PLACES.sub(" ", written)))
-        if (words := _compared(part))
-    ]
+    parts = _PARTED.split(_DIVISION.sub(",", _PLACES.sub(" ", written)))
+    named = list(filter(None, map(_compared, parts)))
     named.append(frozenset().union(*named[:2]))  # "Maryland Code, Real Property"
     names = frozenset((place, words) for place in places for words in named if words)
     return _Title(names, frozenset(divisions))
@@ -551,15 +523,12 @@ class AmericanCodes:
         self._divisions: dict[str, frozenset[tuple[str, str]]] = {}
         for law, names_of_law in names.items():
             for each in names_of_law:
-                if not (
-                    _PLACES.search(each) or _OPENING.search(each) or each.startswith("Uniform ")
-                ):
+                if not (_PLACES.search(each) or _OPENING.search(each) or each[:8] == "Uniform "):
                     continue  # most laws of a large corpus need not be read any further
                 title = _title(each)
                 for name in title.names:
                     self._laws.setdefault(name, []).append(law)
-                known = self._divisions.get(law, frozenset())
-                self._divisions[law] = known | title.divisions
+                self._divisions[law] = self._divisions.get(law, frozenset()) | title.divisions
                 if any(unit == "title" for unit, _ in title.divisions):
                     self._titled.append(law)
 
@@ -580,36 +549,29 @@ class AmericanCodes:
             state = max((place for place, _ in sought.names), key=len)
             names = [name for name in sought.names if name[0] == state]
             found = [law for name in names for law in self._laws.get(name, ())]
-        else:
-            found = self._titles(here)
+        else:  # in the text of a title, those of the same code
+            own = _title(here).names if here in self._titled else frozenset()
+            found = [law for law in self._titled if here is None or own & _title(law).names]
             if not found:
                 return None
         whole: list[str] = []
         parts: list[str] = []
         for law in dict.fromkeys(found):
-            own = self._divisions[law]
-            if all(_is_in(each, own, number) for each in sought.divisions):
-                others = {value for _, value in own - sought.divisions}
+            divisions = self._divisions[law]
+            if all(_is_in(each, divisions, number) for each in sought.divisions):
+                others = {value for _, value in divisions - sought.divisions}
                 fits = not others or any(_begins(number, value) for value in others)
                 (whole if fits else parts).append(law)
         return whole, parts
-
-    def _titles(self, here: str | None) -> list[str]:
-        """The laws that are titles; in the text of one of them, those of the same code."""
-        if here is None:
-            return self._titled
-        names = _title(here).names if here in self._titled else frozenset()
-        return [law for law in self._titled if names & _title(law).names]
 
 
 def _is_in(division: tuple[str, str], divisions: frozenset[tuple[str, str]], number: str) -> bool:
     """Whether a cited title or chapter is one of a law's, or part of the number cited."""
     unit, value = division
-    if any(value == own and each in ("", unit) for each, own in divisions):
+    if ("", value) in divisions or division in divisions:
         return True
-    return (
-        unit == "chapter" and _begins(number, value) and all(each != unit for each, _ in divisions)
-    )
+    has_chapter = any(each == "chapter" for each, _ in divisions)
+    return unit == "chapter" and not has_chapter and _begins(number, value)
 
 
 def _begins(number: str, value: str) -> bool:

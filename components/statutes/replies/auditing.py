@@ -1,15 +1,15 @@
 """Checks the citations of any document against a collection of laws."""
 
-from __future__ import annotations
-
+# No postponed annotations: Haystack's tools resolve those of a result where its names are unknown.
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Literal, get_args
 
 from components.statutes.article import Article
 from components.statutes.citations.finding import (
@@ -23,7 +23,6 @@ from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import Citation, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations.united_states import find_american
-from components.statutes.replies.checked import AuditedCitation, Verdict
 from components.statutes.replies.citations import (
     NO_PARAGRAPH,
     PLAIN_EMPHASIS,
@@ -32,13 +31,59 @@ from components.statutes.replies.citations import (
     is_name,
     is_paragraph,
     lacks,
-    more_of_name,
-    name_goes_on,
+    names_law,
     speaks_of_another_law,
 )
 from components.statutes.replies.quotations import find_quotations
-from components.statutes.replies.text import sentence_spans
+from components.statutes.replies.text import joined_spans, sentence_spans, word_pattern
 from components.statutes.sources.units import unit_pattern
+
+Verdict = Literal[
+    "verified",
+    "not given",
+    "does not exist",
+    "not in force",
+    "subject differs",
+    "unknown law",
+    "not checked",
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+FALSE: frozenset[Verdict] = frozenset(("does not exist", "not in force", "subject differs"))
+"""The verdicts that speak against a citation."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedCitation:
+    """A citation of a document, checked against a collection of laws.
+
+    Attributes:
+        start, end: Its span in the text.
+        text: Its words.
+        verdict: "verified": the article exists and, as far as its dates tell, was in force on the
+            day. "not given": likewise, but it is not among the articles that the text was written
+            from. "does not exist": the law has no such article, or no such paragraph. "not in
+            force": it was repealed, or was not yet in force. "subject differs": it exists, but the
+            sentence has the words of another article. "unknown law": the collection does not hold
+            the law. "not checked": what it names is in doubt.
+        ids: Ids of the articles that it names; of several wordings the one of the day.
+        law: The law that it names; None if unknown.
+        why: What speaks against it, or why it was not checked; "" if verified.
+    """
+
+    start: int
+    end: int
+    text: str
+    verdict: Verdict
+    ids: tuple[str, ...] = ()
+    law: str | None = None
+    why: str = ""
+
+
+def verdict_counts(citations: Iterable[AuditedCitation]) -> dict[str, int]:
+    """How many citations have each verdict that occurs; "not checked" always."""
+    counts = Counter(each.verdict for each in citations)
+    return {each: counts[each] for each in VERDICTS if counts[each] or each == "not checked"}
+
 
 _NEARBY = 3_000  # characters of a paragraph that are read for the law of a citation
 _MOST_IN_A_STATEMENT = 4  # citations; a sentence with more is a list of them
@@ -57,22 +102,7 @@ _OF_THE_DOCUMENT = re.compile(
     r"|(?:of|in)\s+(?:this|the present|our)\s+(?!(?:act|code|law)\b)\w)",
     re.IGNORECASE,
 )
-# Decisions of courts, by their reporters and file numbers.
-_DECISION = re.compile(
-    r"\bECLI:[\w:.]+|\[(?:1[89]|20)\d\d\] (?:\d+ )?[A-Z][A-Za-z]+(?: [A-Z][a-z]*)? \d+"
-    r"|\b\d{1,4} (?:U\. ?S\.|S\. ?Ct\.|L\. ?Ed\.|F\.|[A-Z][\w.]{0,5} ?(?=[234]d|4th))"
-    r"(?: ?(?:Supp\.|App'x|[234]d|4th))* \d+"
-    r"|\b[CT][-‑]\d+/\d\d\b|\bBGE \d+ [IVX]+ \d+|\bB(?:GH[ZS]t?|VerfGE|VerwGE|AGE|SGE) \d+, ?\d+"
-    r"|\b[IVX]{1,5} Z[BR] \d+/\d\d|\b\d [ABC] ?R? \d+/\d\d|\bn[°o] ?\d\d-\d\d\.\d{3}"
-    r"|\bFallos:? \d+:\d+|\b[SAT]?T[SC] \d+/\d{4}"
-    r"|\bCass\. ?(?:civ|crim|soc|com|pen)\.[^.;\n]{0,40}?\d{4}"
-    r"|\((?:1[89]|20)\d\d\) \d+ [A-Z][A-Za-z]+(?: [A-Z][a-z]*)? \d+"
-    r"|\b\d{1,4} (?:[A-Z][\w.]{0,7} ){1,3}(?:[234]d|4th|5th) \d+"
-    r"|\b(?:NJW|NZM|NVwZ|MDR|WM|NStZ|JZ)(?:-RR)? (?:19|20)\d\d, \d+|\bNJ (?:19|20)\d\d/\d+"
-    r"|\bLJN:? [A-Z]{2}\d{4}|\b(?:NJA|RÅ|HFD|Rt\.|U\.)[ .]?(?:19|20)\d\d[ .]s?[. ]*\d+"
-    r"|\b(?:19|20)\d\d(?:헌[가-힣]|[가-힣]{1,2})\d+|[（(](?:19|20)\d\d[）)]\S{1,8}号"
-    r"|\b(?:CE|Cons\. const\.|Cass\. [a-z]+),[^;\n]{0,30}? n[°o] ?[\d-]+"
-)
+_DECISION = ("decisions", "WORDS", 0)
 # A number, also in words, at the word for an article or a clause.
 _UNIT_AND_NUMBER = re.compile(
     rf"(?<!\w)(?:§§?|{unit_pattern('before')}|paragra[fp]h?|član|clauses?|cl[áa]usulas?|klausel"
@@ -91,6 +121,9 @@ _FIRST_LEVEL = re.compile(r"\((\d{1,3})\)")
 # "Abs. 1 und 7", "paras 1 to 3": the paragraphs that follow the first.
 _JOINED = r"\s?(?:,|[–-]|\s[^\W\d_]{1,5}(?=\s))\s?(?:[^\W\d_]+\.?\s)?"
 _FURTHER_PARAGRAPHS = re.compile(rf"(?<=\d)(?:{_JOINED}\d{{1,3}})+$")
+
+
+_Judgement = tuple[Verdict, str, tuple[str, ...], str | None]  # with why, the ids and the law
 
 
 @dataclass(frozen=True)
@@ -156,9 +189,9 @@ class _Audit:
     ) -> None:
         self._text = unwrapped(text)
         plain = self._text.translate(PLAIN_EMPHASIS)
-        self._decisions = [each.span() for each in _DECISION.finditer(plain)]
+        self._decisions = [each.span() for each in word_pattern(*_DECISION).finditer(plain)]
         # "BGE 142 III 239" is neither a law's name nor an article.
-        self._plain = _DECISION.sub(lambda decision: " " * len(decision[0]), plain)
+        self._plain = word_pattern(*_DECISION).sub(lambda decision: " " * len(decision[0]), plain)
         self._laws, self._names = laws, laws.resolver.names
         self._on, self._given = on, given
         self._resolved = laws.resolver.resolve(self._plain, is_document=True)
@@ -167,54 +200,48 @@ class _Audit:
         self._sentences = sentence_spans(self._plain, [*self._quoted, *cited], cited)
         self._starts = [start for start, _ in self._sentences]
         self._cited = [each.citation.start for each in self._resolved]
-        self._named = _Named(self._plain, self._names)
+        self._named = _NamedLaws(self._plain, self._names)
         self._statements: dict[tuple[int, int], tuple[str, int]] = {}
         self._paragraphs = [0, *(each.end() for each in _EMPTY_LINE.finditer(self._plain))]
 
     def citations(self) -> list[AuditedCitation]:
+        """All citations, in order."""
         audited = []
         for resolved in self._resolved:
-            citation = resolved.citation
+            start, end = resolved.citation.start, resolved.citation.end
+            end += len(resolved.citation.unread)
             verdict, why, ids, law = self._judged(resolved)
-            end = citation.end + len(citation.unread)
-            words = self._text[citation.start : end]
-            audited.append(AuditedCitation(citation.start, end, words, verdict, ids, law, why))
-        return sorted([*audited, *self._unread(audited)], key=lambda each: each.start)
+            audited.append(
+                AuditedCitation(start, end, self._text[start:end], verdict, ids, law, why)
+            )
+        spans = [(each.start, each.end) for each in audited]
+        for start, end, why in self._unread(spans):
+            words = self._text[start:end]
+            audited.append(AuditedCitation(start, end, words, "not checked", why=why))
+        return sorted(audited, key=lambda each: each.start)
 
-    def _unread(self, audited: list[AuditedCitation]) -> Iterator[AuditedCitation]:
-        """What looks like a citation and was not read as one: nothing is left out in silence."""
-        whole = [
-            (each.start, each.end) for each in find_american(self._plain) if not each.citations
-        ]
-        for spans, why in (
-            (self._decisions, "it is a decision of a court"),
-            (whole, "it names no section"),
-        ):
-            for start, end in spans:
-                words = self._text[start:end]
-                yield AuditedCitation(start, end, words, "not checked", (), None, why)
-        read = [(each.start, each.end) for each in audited]
-        covered = _merged([*read, *whole, *(each.citation.group for each in self._resolved)])
+    def _unread(self, read: list[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
+        """What looks like a citation and was not read as one, and why: nothing is left out."""
+        yield from ((*span, "it is a decision of a court") for span in self._decisions)
+        american = find_american(self._plain)
+        whole = [(each.start, each.end) for each in american if not each.citations]
+        yield from ((*span, "it names no section") for span in whole)
+        covered = joined_spans([*read, *whole, *(each.citation.group for each in self._resolved)])
         for found in _UNIT_AND_NUMBER.finditer(self._plain):
             start, end = found.span()
             place = bisect_left(covered, (end,))  # the last span that begins before its end
             if not place or covered[place - 1][1] <= start:
-                end = start + len(found[0].rstrip(".,:;/-"))
                 clause = re.match(r"cl|klausel", found[0], re.IGNORECASE)
                 why = _OF_A_PRIVATE_PAPER if clause else "its form is not read"
-                words = self._text[start:end]
-                yield AuditedCitation(start, end, words, "not checked", (), None, why)
+                yield start, start + len(found[0].rstrip(".,:;/-")), why
 
-    def _judged(
-        self, resolved: ResolvedCitation
-    ) -> tuple[Verdict, str, tuple[str, ...], str | None]:
-        """Verdict, reason, articles and law of a citation."""
+    def _judged(self, resolved: ResolvedCitation) -> _Judgement:
         citation = resolved.citation
+        the = "" if citation.code else "the "  # "Title 15, United States Code"
         if citation.reference == "named" and not resolved.laws:
             hint = " ".join((citation.law_hint or "").split())
             if _PRIVATE.search(hint):
                 return "not checked", _OF_A_PRIVATE_PAPER, (), None
-            the = "" if citation.code else "the "  # "Title 15, United States Code"
             return "unknown law", f"this collection does not hold {the}{hint}", (), None
         law, why, is_near = self._law(resolved)
         if law is None:
@@ -222,13 +249,19 @@ class _Audit:
         if citation.unread:
             return "not checked", f"{resolved.unfollowed} is not read", (), law
         ids = tuple(id_ for id_ in resolved.ids if self._laws.resolver.law_of(id_) == law)
-        named = replace(resolved, ids=ids)
-        if why := self._misnamed(named, law):
+        resolved = replace(resolved, ids=ids)
+        if why := self._misnamed(resolved, law):
             return "not checked", why, ids, law
-        if not ids or resolved.absent:
-            return self._absent(named, law, is_near)
-        verdict, why, ids = self._existing(named)
-        return verdict, why, ids, law
+        if ids and not resolved.absent:
+            return *self._existing(resolved), law
+        # The law does not have the article, or an end of a range.
+        other_unit = citation.kind in ("rule", "regulation") and citation.kind not in law.casefold()
+        if other_unit or resolved.unfollowed is not None:
+            return "not checked", "it was not looked up", ids, law
+        if not is_near:
+            return "not checked", _WHICH_LAW, ids, law
+        missing = f"{citation.kind} {resolved.absent}" if resolved.absent else citation.text.strip()
+        return "does not exist", f"{the}{law} has no {missing}", ids, law
 
     def _law(self, resolved: ResolvedCitation) -> tuple[str | None, str, bool]:
         """The law of a citation, or why it is unknown; and whether it is named nearby."""
@@ -259,7 +292,7 @@ class _Audit:
     def _law_of_the_text(self) -> str | None:
         # A title in capitals does not name a law by its initials.
         text = _IN_CAPITALS.sub("\n", self._plain)
-        named = self._named if text == self._plain else _Named(text, self._names)
+        named = self._named if text == self._plain else _NamedLaws(text, self._names)
         return named.within(0, len(text))[0]
 
     def _misnamed(self, resolved: ResolvedCitation, law: str) -> str:
@@ -269,34 +302,14 @@ class _Audit:
             return _OTHERWISE
         if citation.kind == "section" and after_divisions(self._plain, citation.group[1])[1]:
             return "it may be a division"
-        if citation.law_hint is not None and citation.code is None:
-            more = more_of_name(citation, self._text, self._plain)
-            if not (
-                is_name(citation.law_hint, law, self._names)
-                and name_goes_on(more, law, self._names)
-            ):
+        if citation.law_hint is not None:
+            if not names_law(citation, law, self._text, self._plain, self._names):
                 return _OTHERWISE
-        elif citation.law_hint is None and speaks_of_another_law(
-            self._plain, citation, law, self._names
-        ):
+        elif speaks_of_another_law(self._plain, citation, law, self._names):
             return _WHICH_LAW
         article = self._laws.articles[resolved.ids[0]] if resolved.ids else None
         language, number = (article.language, article.number) if article else (None, "")
         return doubt_of(citation, self._plain, law, language, number)
-
-    def _absent(
-        self, resolved: ResolvedCitation, law: str, is_near: bool
-    ) -> tuple[Verdict, str, tuple[str, ...], str]:
-        """The verdict on an article, or an end of a range, that a law does not have."""
-        citation = resolved.citation
-        other_unit = citation.kind in ("rule", "regulation") and citation.kind not in law.casefold()
-        if other_unit or resolved.unfollowed is not None:
-            return "not checked", "it was not looked up", resolved.ids, law
-        if not is_near:
-            return "not checked", _WHICH_LAW, resolved.ids, law
-        missing = f"{citation.kind} {resolved.absent}" if resolved.absent else citation.text.strip()
-        the = "" if citation.code else "the "
-        return "does not exist", f"{the}{law} has no {missing}", resolved.ids, law
 
     def _existing(self, resolved: ResolvedCitation) -> tuple[Verdict, str, tuple[str, ...]]:
         """The verdict on a citation of articles that its law has."""
@@ -308,9 +321,12 @@ class _Audit:
             return "not checked", "it fits several articles of the law", ids
         for each in _by_paragraph(citation):
             why = lacks(self._laws.articles[ids[0]], each, self._plain)
-            if why == NO_PARAGRAPH and (last := self._last_paragraph(ids[0], each)):
-                lacked = f"({last[0]}); its last is ({last[1]})"
-                return "does not exist", f"the article has no paragraph {lacked}", ids
+            named = _FIRST_LEVEL.match(each.paragraph or "")
+            if why == NO_PARAGRAPH and named:
+                last = _last_paragraph(self._laws.articles[ids[0]])
+                if last is not None and int(named[1]) > last:
+                    why = f"the article has no paragraph ({int(named[1])}); its last is ({last})"
+                    return "does not exist", why, ids
             if why:
                 return "not checked", why, ids
         for id_ in (ids[0], ids[-1]):
@@ -329,25 +345,6 @@ class _Audit:
         sections = {(number.core, number.division) for number in known}
         parts = {number.paragraphs for number in known}
         return len(known) == len(ids) == len(parts) and len(sections) == 1
-
-    def _last_paragraph(self, id_: str, citation: Citation) -> tuple[int, int] | None:
-        """The paragraph that a citation names and the last one that the article has.
-
-        None unless the article numbers its paragraphs without a gap, and has fewer.
-        """
-        article = self._laws.articles[id_]
-        named = _FIRST_LEVEL.match(citation.paragraph or "")
-        number = parse_number(article.number)
-        if named is None or number is None or number.paragraphs:
-            return None
-        printed = [int(each) for each in _NUMBERED_PARAGRAPH.findall(article.text)]
-        whole = len(printed) > 1 and printed == list(range(1, len(printed) + 1))
-        starts = article.text.lstrip().startswith("(1)")
-        return (
-            (int(named[1]), printed[-1])
-            if whole and starts and int(named[1]) > printed[-1]
-            else None
-        )
 
     def _nearer(self, citation: Citation, ids: tuple[str, ...]) -> Article | None:
         """The article whose words a citation's sentence has, where it lacks those of the cited."""
@@ -377,25 +374,35 @@ class _Audit:
         return self._sentences[place]
 
 
-class _Named:
+class _NamedLaws:
     """The laws that a text names, with their places, found once for all of its citations."""
 
     def __init__(self, text: str, names: LawNames) -> None:
         self._text, self._names = text, names
         self._known = sorted(names.places(text))
-        found = (match.span() for match in NAME_OF_A_LAW.finditer(text))
-        self._written = [span for span in found if text[slice(*span)] not in GENERIC_NAMES]
+        self._written: list[tuple[int, int, tuple[str, ...]]] = [
+            (*match.span(), ())
+            for match in NAME_OF_A_LAW.finditer(text)
+            if match[0] not in GENERIC_NAMES
+        ]
         self._is_sure = cache(self._means)
 
     def within(self, start: int, end: int) -> tuple[str | None, bool]:
         """The only law that text[start:end] names for sure, and whether it names any."""
-        known = _inside(self._known, start, end)
-        written = _inside(self._written, start, end)
+        known, written = (
+            [
+                each
+                for each in spans[bisect_left(spans, (start,)) : bisect_left(spans, (end,))]
+                if each[1] <= end
+            ]
+            for spans in (self._known, self._written)
+        )
         laws = {law for _, _, of_name in known for law in of_name}
         if len(laws) != 1:
             return None, bool(laws or written)
         (law,) = laws
-        return law if all(self._is_sure(*span, law) for span in written) else None, True
+        sure = all(self._is_sure(first, last, law) for first, last, _ in written)
+        return law if sure else None, True
 
     def _means(self, start: int, end: int, law: str) -> bool:
         """Whether the name text[start:end] means a law, and no other one."""
@@ -416,24 +423,14 @@ def _by_paragraph(citation: Citation) -> Iterator[Citation]:
             yield citation._replace(paragraph=f"({number})")
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, those that touch as one."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-_Span = TypeVar("_Span", bound=tuple[Any, ...])
-
-
-def _inside(spans: Sequence[_Span], start: int, end: int) -> list[_Span]:
-    """The spans (start, end, ...), given in order, that lie within [start, end]."""
-    first = bisect_left(spans, (start,))
-    return [each for each in spans[first : bisect_left(spans, (end,))] if each[1] <= end]
+def _last_paragraph(article: Article) -> int | None:
+    """The last paragraph of an article; None unless it numbers them all without a gap."""
+    number = parse_number(article.number)
+    printed = [int(each) for each in _NUMBERED_PARAGRAPH.findall(article.text)]
+    whole = len(printed) > 1 and printed == list(range(1, len(printed) + 1))
+    if number is None or number.paragraphs or not article.text.lstrip().startswith("(1)"):
+        return None
+    return printed[-1] if whole else None
 
 
 def _not_in_force(article: Article, on: date | None) -> str:

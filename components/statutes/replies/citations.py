@@ -2,43 +2,369 @@
 
 Retrieval reads a citation leniently, so that its article is found. Here it is read strictly, since
 a verified citation must name a given article and nothing else.
+
+There are three states, not two: what was looked up and is there is verified, what was looked up and
+is not there is not found, and what could not be looked up is not checked. A verified citation names
+an article that was given; it does not mean that the article supports the sentence.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: Haystack's tools resolve those of a result where its names are unknown.
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from components.statutes.article import Article
-from components.statutes.characters import folded
 from components.statutes.citations.finding import GENERIC_NAMES, NAME_OF_A_LAW, PLAIN_CHARACTERS
 from components.statutes.citations.laws import LawNames, foreign_place
 from components.statutes.citations.patterns import (
     CHINESE_NUMERAL,
     Citation,
+    canonical_core,
     chinese_integer,
     parse_number,
 )
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.identity import names_of_laws
-from components.statutes.replies.checked import CheckedCitation, CheckState
-from components.statutes.replies.quotations import Quotation
-from components.statutes.replies.source_lists import (
-    StatedSource,
-    contradiction,
-    stated_sources,
+from components.statutes.languages import folded
+from components.statutes.replies.text import ReferenceMark, word_pattern
+
+CheckState = Literal["verified", "not found", "not checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCitation:
+    """A citation of a reply.
+
+    Attributes:
+        start, end: Its span in the reply.
+        text: Its words.
+        state: Whether it names an article that was given.
+        ids: Ids of the articles that it names.
+        why: What speaks against it; "" if verified.
+    """
+
+    start: int
+    end: int
+    text: str
+    state: CheckState
+    ids: tuple[str, ...]
+    why: str = ""
+
+
+class StatedSource(NamedTuple):
+    """What a reply says that a reference mark stands for.
+
+    Attributes:
+        number: The mark's.
+        start, end: The span of its meaning in the reply.
+    """
+
+    number: int
+    start: int
+    end: int
+
+
+PLAIN_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
+"""Blanks out emphasis one for one, so that spans stay: "Section **99**"."""
+NO_PARAGRAPH = "its paragraph was not found in the article"
+_WHICH_LAW = "it does not say of which law"
+_SEVERAL = "it fits several of the articles given"
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
+_SENTENCE = 300  # characters of it that are read on either side of a citation
+_NEAR = 90  # characters next to a citation that can make it another one
+_HINT_WITHIN = 200  # characters after a citation, in which its law is named
+_BESIDE = re.compile(r"[\s()*_,]*")
+# The name of a law after a citation: words in capitals, and what joins them.
+_NAME_BEHIND = re.compile(
+    r"\s*(?:(?:of|the|in|under|du|de|des|la|le|l['’]|der|des|dem|von|của)\s*)*"
+    r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
+    r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
 )
-from components.statutes.replies.text import MARK, ReferenceMark, find_reference_marks
+
+
+class CitedReply:
+    """One reply, and the articles that it may cite."""
+
+    def __init__(
+        self, reply: str, sources: Sequence[Article], quoted: Sequence[tuple[int, int]]
+    ) -> None:
+        """Read the citations in words.
+
+        Args:
+            reply: What was written.
+            sources: The articles that it was written from.
+            quoted: Spans of its quotations: a citation in words within one belongs to the law.
+        """
+        self._reply, self._sources = reply, sources
+        self._plain = reply.translate(PLAIN_EMPHASIS)
+        self._by_id = {each.id: each for each in sources}
+        self._names = LawNames((each.law for each in sources), names_of_laws(sources))
+        entries = ((each.id, each.law, each.number) for each in sources)
+        resolver = CitationResolver(entries, self._names, whole=False)
+        self._resolved = [
+            each
+            for each in resolver.resolve(self._plain)
+            if not any(start <= each.citation.start < end for start, end in quoted)
+        ]
+
+    def checked(self, written: Sequence[ReferenceMark]) -> list[CheckedCitation]:
+        """Every citation, in order, given the reference marks that are not of the law it quotes."""
+        spans = [(each.citation.start, each.citation.end) for each in self._resolved]
+        stated = [
+            each
+            for each in stated_sources(self._reply, written, spans)
+            if 1 <= each.number <= len(self._sources)
+        ]
+        named = self._named([self._of_mark(mark, {}) for mark in written], stated)
+        wrong: dict[int, tuple[CheckState, str]] = {}
+        for source in stated:
+            state, why = self._contradiction(source, [each for each, _ in named])
+            if state == "not found" or (state == "not checked" and source.number not in wrong):
+                wrong[source.number] = state, why
+        marks = [self._of_mark(mark, wrong) for mark in written]
+        # "[Article 9]" is a citation in words.
+        starts = [each.start for each, _ in named]
+        marks = [each for each in marks if not any(each.start <= n < each.end for n in starts)]
+        against: dict[int, str] = {}
+        for each, end in named:
+            if any(source.start <= each.start < source.end for source in stated):
+                continue
+            mark = next((mark for mark in marks if mark.start >= end), None)
+            beside = mark is not None and _BESIDE.fullmatch(self._reply[end : mark.start])
+            if mark and beside and each.ids and mark.ids and not set(each.ids) & set(mark.ids):
+                against[id(each)] = f"{mark.text} next to it names another article"
+                against[id(mark)] = f"{each.text} next to it names another article"
+        checked = [
+            replace(each, state="not checked", why=against[id(each)])
+            if id(each) in against and each.state == "verified"
+            else each
+            for each in (*marks, *(each for each, _ in named))
+        ]
+        return sorted(checked, key=lambda each: each.start)
+
+    def _of_mark(
+        self, mark: ReferenceMark, wrong: Mapping[int, tuple[CheckState, str]]
+    ) -> CheckedCitation:
+        """A mark; `wrong` has the state of the numbers for which the reply states other sources."""
+        count = len(self._sources)
+        ids = tuple(self._sources[n - 1].id for n in mark.numbers if 1 <= n <= count)
+        against = [wrong[number] for number in mark.numbers if number in wrong]
+        state: CheckState = "verified"
+        why = ""
+        if not mark.numbers:
+            state, why = "not checked", "what it means is not known"
+        elif len(ids) < len(mark.numbers):
+            given = "1 article was" if count == 1 else f"{count} articles were"
+            state, why, ids = "not found", f"{given} given; it names another", ()
+        elif against:
+            state, why = max(against, key=lambda each: each[0] == "not found")
+            ids = ()
+        words = self._reply[mark.start : mark.end]
+        return CheckedCitation(mark.start, mark.end, words, state, ids, why)
+
+    def _named(
+        self, marks: Sequence[CheckedCitation], stated: Sequence[StatedSource]
+    ) -> list[tuple[CheckedCitation, int]]:
+        """Citations in words, and where each ends with the name of its law."""
+        found: list[tuple[CheckedCitation, int]] = []
+        known: dict[tuple[str, str], str] = {}
+        for resolved in self._resolved:
+            citation, ids = resolved.citation, resolved.ids
+            state, why = self._state(resolved)
+            key = (citation.kind, citation.number)
+            # The next mark of the same sentence.
+            mark = next((each for each in marks if each.start >= citation.end), None)
+            if mark and _SENTENCE_END.search(self._plain, citation.end, mark.start):
+                mark = None
+            meant = [self._by_id[id_] for id_ in ids] or self._sources
+            if is_paragraph(citation, self._plain, meant):
+                cited = (*marks, *(each for each, _ in found))
+                before = [each for each in cited if each.end <= citation.start and each.ids]
+                ids = mark.ids if mark else ()
+                if not ids and before:
+                    ids = max(before, key=lambda each: each.end).ids
+                source = self._by_id[ids[0]] if len(ids) == 1 else None
+                named = f"({citation.number}){citation.paragraph or ''}"
+                printed = source and has_paragraph(source.number, source.text, named)
+                state = "verified" if printed else "not checked"
+                why = "" if printed else NO_PARAGRAPH
+            elif why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
+                # "Section 12 of the Housing Code ... Under section 12 ...", or "Section 12 ... [1].
+                # [1]: Section 12".
+                label = next((e.number for e in stated if e.start <= citation.start < e.end), None)
+                near = mark.ids if mark else ()
+                if label is not None:
+                    near = (self._sources[label - 1].id,)
+                fitting = tuple(id_ for id_ in ids if id_ in (known.get(key), *near))
+                if len(fitting) == 1 and not speaks_of_another_law(
+                    self._plain, citation, self._by_id[fitting[0]].law, self._names
+                ):
+                    ids = fitting
+                    state, why = self._state(replace(resolved, ids=ids), law_known=True)
+            if state == "verified":
+                known[key] = ids[0]
+            words = self._reply[citation.start : citation.end]
+            name = _NAME_BEHIND.match(self._plain, citation.group[1])
+            end = name.end() if name and citation.law_hint else citation.end
+            checked = CheckedCitation(citation.start, citation.end, words, state, ids, why)
+            found.append((checked, end))
+        return found
+
+    def _state(
+        self, resolved: ResolvedCitation, *, law_known: bool = False
+    ) -> tuple[CheckState, str]:
+        """State of a citation in words, and what speaks against it."""
+        citation = resolved.citation
+        if not resolved.ids:
+            return "not found", "none of the articles given is this one"
+        if citation.through is not None or citation.onward:
+            return "not checked", "it names several articles"
+        if len(resolved.ids) > 1:
+            return "not checked", _SEVERAL
+        source = self._by_id[resolved.ids[0]]
+        if not law_known:
+            if citation.law_hint is None:
+                return "not checked", _WHICH_LAW
+            named = names_law(citation, source.law, self._reply, self._plain, self._names)
+            if not resolved.certain or not named:
+                return "not checked", "it names the law otherwise"
+        why = doubt_of(citation, self._plain, source.law, source.language, source.number)
+        why = why or lacks(source, citation, self._plain)
+        return ("not checked", why) if why else ("verified", "")
+
+    def _contradiction(
+        self, stated: StatedSource, named: Sequence[CheckedCitation]
+    ) -> tuple[CheckState, str]:
+        """Whether what a reply says of a mark contradicts the article given under its number.
+
+        "verified" with "" where it names that article or its law; else a state and what is wrong.
+        """
+        source = self._sources[stated.number - 1]
+        words = self._reply[stated.start : stated.end].strip()
+        other: tuple[CheckState, str] = "not found", f"the reply says that it is {words}"
+        links = [link.rstrip(".,;:!?*_") for link in _URL.findall(words)]
+        if any(link != source.source_url for link in links):
+            return "not found", f"the reply links it to {links[0]}"
+        inside = [each for each in named if stated.start <= each.start < stated.end]
+        if inside:
+            doubts = [each.why for each in inside if each.state != "verified"]
+            if any(source.id not in each.ids for each in inside):
+                return other
+            return ("not checked", doubts[0]) if doubts else ("verified", "")
+        if words in links:
+            return "verified", ""
+        laws = self._names.anywhere(words)
+        written = (name[0] for name in NAME_OF_A_LAW.finditer(words))
+        if (laws and source.law not in laws) or not all(map(self._names.anywhere, written)):
+            return other
+        if not laws:
+            return "not checked", "what the reply says of its source was not understood"
+        number = parse_number(source.number)
+        given = {canonical_core(each.rstrip(".-/")) for each in _NUMBER.findall(words)}
+        known = {canonical_core(each) for each in _NUMBER.findall(source.law)}
+        if number is not None and given - known and number.core not in given:
+            return other
+        return "verified", ""
+
+
+# The sources that a reply itself gives for its reference marks. It may end with a list of them
+# ("[^1]: Criminal Code, section 99"), or make a link of a mark ("[1](https://example.org)"). The
+# reader takes [1] for that, whatever was given under the number.
+_HEAD = (
+    "source_lists",
+    r"(?:^|(?<=[.!?\])])[ \t]+(?=\w+[*_]*[:：]))[ \t#>*_]*"
+    r"(?:WORDS)"
+    r"[ \t*_]*(?:[:：][ \t*_]*|$|(?=[\[［【]))"
+    # The lines below that are entries, or empty.
+    r"(?=(?P<entries>[^\n]*(?:\n[ \t>*_+•-]*(?:[\[［【^]|\d|[⁰¹²³⁴-⁹])[^\n]*"
+    r"|\n[^\S\n]*(?![^\n]))*+))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LINE_START = re.compile(r"(?:^|\n)[ \t>*+•-]*\Z")
+_MEANS = re.compile(r"[ \t*_]*(?:[:：=]|[–—-](?=\s))[ \t]*")
+_NUMBERED = re.compile(r"[ \t>*_]*(\d{1,3})[.):：][ \t]+(?=\S)")
+_NUMBERED_ON = re.compile(r"(?:(?<=[;,.])|\A)[ \t]*(\d{1,3})[.)][ \t]+(?=\S)")
+_LINK = re.compile(r"\((?P<meaning>[^()\s#][^()\n]*)\)|[ \t]\((?P<url>https?:[^()\s]+)\)")
+_URL = re.compile(r"\bhttps?://[^\s<>()\[\]\"'”»]+", re.IGNORECASE)
+_NUMBER = re.compile(r"\d[\w./-]*")
+_BETWEEN = 3  # characters between the name of a law and the citation of its article
+_REACH = 8  # characters before a mark in which its line may begin
+
+
+def stated_sources(
+    reply: str, marks: Sequence[ReferenceMark], cited: Sequence[tuple[int, int]]
+) -> list[StatedSource]:
+    """What a reply says its marks stand for, in order.
+
+    That is a link behind a mark; what follows a mark at the beginning of a line after a colon or a
+    dash; a citation that follows one there at once; and every entry after "Sources:".
+
+    Args:
+        reply: What was written.
+        marks: Its reference marks.
+        cited: Spans of its citations in words, in order.
+    """
+    lists = [head.span("entries") for head in word_pattern(*_HEAD).finditer(reply)]
+    found = []
+    single = [mark for mark in marks if len(mark.numbers) == 1]
+    starts = [mark.start for mark in single]
+    for place, mark in enumerate(single):
+        number = mark.numbers[0]
+        if link := _LINK.match(reply, mark.end):
+            start, end = link.span("meaning" if link["meaning"] else "url")
+            found.append(StatedSource(number, start, end))
+            continue
+        line_end = reply.find("\n", mark.end)
+        line_end = len(reply) if line_end < 0 else line_end
+        behind = starts[place + 1] if place + 1 < len(starts) else len(reply)
+        means = _MEANS.match(reply, mark.end)
+        start = means.end() if means else mark.end
+        start += len(reply[start:line_end]) - len(reply[start:line_end].lstrip(" \t*_"))
+        begins_line = _LINE_START.search(reply[max(0, mark.start - _REACH) : mark.start])
+        at_start = begins_line and (mark.start <= _REACH or "\n" in begins_line[0])
+        listed = any(first <= mark.start < last for first, last in lists)
+        end = min(line_end, behind) if listed else line_end
+        if not listed and not (at_start and means):
+            end = _citation_end(reply, start, cited) if at_start else start
+        if reply[start:end].strip(" \t.,;*_|"):
+            found.append(StatedSource(number, start, end))
+    for first, last in lists:
+        found.extend(_numbered(reply, first, last))
+    return sorted(found, key=lambda each: each.start)
+
+
+def _citation_end(reply: str, start: int, cited: Sequence[tuple[int, int]]) -> int:
+    """Where the citation ends that begins at a place, with or without its law's name in front.
+
+    The place itself where none does: "[1] The landlord must" is a sentence.
+    """
+    name = NAME_OF_A_LAW.match(reply, start)
+    first = name.end() if name else start
+    end = next((last for begin, last in cited if start <= begin <= first + _BETWEEN), first)
+    return end if name or any(begin == start for begin, _ in cited) else start
+
+
+def _numbered(reply: str, first: int, last: int) -> Iterator[StatedSource]:
+    """The entries "1. Housing Code, section 13" of a list, one a line or all in one."""
+    begin = first
+    for line in reply[first:last].split("\n"):
+        if item := _NUMBERED.match(line):
+            items = [item]
+            if begin == first and item[1] == "1":
+                items = list(_NUMBERED_ON.finditer(line))
+            ends = [each.start() for each in items[1:]] + [len(line)]
+            for each, end in zip(items, ends, strict=True):
+                yield StatedSource(int(each[1]), begin + each.end(), begin + end)
+        begin += len(line) + 1
+
 
 # The paragraphs that an article has, as laws print them: "(5)", "5.", "5)", "5°", "§ 5", "a)".
 #
 # A figure alone is not a paragraph: "5 %", "thirty (30) days" and "subsection (7) of section 12" do
 # not number parts of the article. An unclear case does not count as a paragraph, which leaves a
 # doubt.
-
-
 _AND = r"(?:and|or|to|et|ou|à|und|oder|bis|và|hoặc)"
 _BRACKETS = r"\(\w{1,6}\)"
 # Paragraphs that the article mentions: "48K(1), (3) and (4)", "subsections (1) and (7)".
@@ -159,290 +485,32 @@ def _begins(before: str) -> bool:
     return before.endswith((".", ":", ";", "。", "：", "；"))
 
 
-PLAIN_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
-"""Blanks out emphasis one for one, so that spans stay: "Section **99**"."""
-
-_BESIDE = re.compile(r"[\s()*_,]*")
-# The name of a law after a citation: words in capitals, and what joins them.
-_NAME_BEHIND = re.compile(
-    r"\s*(?:(?:of|the|in|under|du|de|des|la|le|l['’]|der|des|dem|von|của)\s*)*"
-    r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
-    r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
-)
-_WHICH_LAW = "it does not say of which law"
-NO_PARAGRAPH = "its paragraph was not found in the article"
-_SEVERAL = "it fits several of the articles given"
-SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
-_SENTENCE = 300  # characters of it that are read on either side of a citation
-_NEAR = 90  # characters next to a citation that can make it another one
-_HINT_WITHIN = 200  # characters after a citation, in which its law is named
-# How the name of a law may go on after what retrieval has read of it: "(Northern Ireland)". What
-# names a part of the article does not belong to it.
-_NAME_GOES_ON = re.compile(
-    r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
-    r"(?!(?:Abs(?:atz)?|Satz|Nr|Num\w*|Para(?:graph\w*)?|Sub(?:sec|para)\w*|Al(?:in\w*)?|Ziff(?:er)?"
-    r"|Buchst\w*|Art(?:icles?|ikel\w*)?|Secs?|Sections?|Cl(?:auses?)?|Parts?|Ch(?:ap\w*)?)\b)"
-    r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
-)
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
-_NO_NAME = frozenset(
-    re.findall(r"\w+", "the of de du des la le l d der die das dem and nacion ley lei")
-)
-
-
-def checked_citations(
-    reply: str, sources: Sequence[Article], quotations: Sequence[Quotation]
-) -> list[CheckedCitation]:
-    """Every citation of a reply, in order.
-
-    Args:
-        reply: What was written.
-        sources: The articles that it was written from.
-        quotations: Its quotations: a citation within one belongs to the law, except marks at the
-            quotation's end, which are the writer's.
-    """
-    written = [
-        mark
-        for mark in find_reference_marks(reply)
-        if not any(_quotes_mark(each, mark.end, reply) for each in quotations)
-    ]
-    marks = [_of_mark(each.start, each.end, each.numbers, reply, sources) for each in written]
-    quoted = [(each.start, each.end) for each in quotations]
-    names = LawNames((each.law for each in sources), names_of_laws(sources))
-    entries = ((each.id, each.law, each.number) for each in sources)
-    resolver = CitationResolver(entries, names, whole=False)
-    plain = reply.translate(PLAIN_EMPHASIS)
-    resolved = [
-        each
-        for each in resolver.resolve(plain)
-        if not any(start <= each.citation.start < end for start, end in quoted)
-    ]
-    spans = [(each.citation.start, each.citation.end) for each in resolved]
-    stated = [
-        each for each in stated_sources(reply, written, spans) if 1 <= each.number <= len(sources)
-    ]
-    named, ends = _named(reply, plain, resolved, names, sources, marks, stated)
-    marks = _as_stated(marks, written, stated, reply, sources, names, named)
-    # "[Article 9]" is a citation in words.
-    marks = [mark for mark in marks if not any(mark.start <= n.start < mark.end for n in named)]
-    pairs = [
-        (each, mark)
-        for each, end in zip(named, ends, strict=True)
-        if not any(source.start <= each.start < source.end for source in stated)
-        and (mark := _behind(end, marks, reply)) is not None
-    ]
-    against = {
-        id(each): f"{other.text} next to it names another article"
-        for pair in pairs
-        if pair[0].ids and pair[1].ids and not set(pair[0].ids) & set(pair[1].ids)
-        for each, other in (pair, pair[::-1])
-    }
-    checked = [
-        replace(each, state="not checked", why=against[id(each)])
-        if id(each) in against and each.state == "verified"
-        else each
-        for each in (*marks, *named)
-    ]
-    return sorted(checked, key=lambda each: each.start)
-
-
-def _quotes_mark(quotation: Quotation, end: int, reply: str) -> bool:
-    """Whether a mark that ends there is within a quotation that continues after it."""
-    if not quotation.closed or not quotation.start < end < quotation.end:
-        return False
-    return any(each.isalnum() for each in MARK.sub("", reply[end : quotation.end]))
-
-
-def _behind(end: int, marks: Sequence[CheckedCitation], reply: str) -> CheckedCitation | None:
-    """The mark right after a citation in words that ends there: "Article 12 [1]"."""
-    mark = next((each for each in marks if each.start >= end), None)
-    near = mark is not None and _BESIDE.fullmatch(reply[end : mark.start])
-    return mark if near else None
-
-
-def _of_mark(
-    start: int, end: int, numbers: tuple[int, ...], reply: str, sources: Sequence[Article]
-) -> CheckedCitation:
-    words = reply[start:end]
-    ids = tuple(sources[number - 1].id for number in numbers if 1 <= number <= len(sources))
-    if not numbers:
-        return CheckedCitation(start, end, words, "not checked", (), "what it means is not known")
-    if len(ids) == len(numbers):
-        return CheckedCitation(start, end, words, "verified", ids)
-    given = "1 article was" if len(sources) == 1 else f"{len(sources)} articles were"
-    why = f"{given} given; it names another"
-    return CheckedCitation(start, end, words, "not found", (), why)
-
-
-def _as_stated(
-    marks: Sequence[CheckedCitation],
-    written: Sequence[ReferenceMark],
-    stated: Sequence[StatedSource],
-    reply: str,
-    sources: Sequence[Article],
-    names: LawNames,
-    named: Sequence[CheckedCitation],
-) -> list[CheckedCitation]:
-    """The marks, those in doubt for which the reply states another source than was given."""
-    wrong: dict[int, tuple[CheckState, str]] = {}
-    for each in stated:
-        state, why = contradiction(each, reply, sources[each.number - 1], names, named)
-        if state == "not found" or (state == "not checked" and each.number not in wrong):
-            wrong[each.number] = state, why
-    checked = []
-    for mark, of in zip(marks, written, strict=True):
-        against = [wrong[number] for number in of.numbers if number in wrong]
-        if against and mark.state == "verified":
-            state, why = max(against, key=lambda each: each[0] == "not found")
-            mark = replace(mark, state=state, ids=(), why=why)
-        checked.append(mark)
-    return checked
-
-
-def _named(
-    reply: str,
-    plain: str,
-    citations: Sequence[ResolvedCitation],
-    names: LawNames,
-    sources: Sequence[Article],
-    marks: Sequence[CheckedCitation],
-    stated: Sequence[StatedSource],
-) -> tuple[list[CheckedCitation], list[int]]:
-    """Citations in words, and where each ends with the name of its law."""
-    of = {each.id: each for each in sources}
-    found: list[CheckedCitation] = []
-    ends: list[int] = []
-    known: dict[tuple[str, str], str] = {}
-    for resolved in citations:
-        citation = resolved.citation
-        more = more_of_name(citation, reply, plain)
-        state, why = state_of_named(resolved, plain, of, names, more)
-        ids = resolved.ids
-        key = (citation.kind, citation.number)
-        if is_paragraph(citation, plain, [of[id_] for id_ in ids] or sources):
-            ids = _ids_of_next_mark(citation.end, marks, plain) or _ids_before(
-                citation.start, [*marks, *found]
-            )
-            state, why = _state_of_paragraph(citation, ids, of)
-        elif why in (_WHICH_LAW, _SEVERAL) and not citation.law_hint:
-            # "Section 12 of the Housing Code ... Under section 12 ...", or "Section 12 ... [1].",
-            # or "[1]: Section 12".
-            label = next((e.number for e in stated if e.start <= citation.start < e.end), None)
-            meant = {known.get(key)}
-            if label is None:
-                meant.update(_ids_of_next_mark(citation.end, marks, plain))
-            else:
-                meant.add(sources[label - 1].id)
-            fitting = tuple(id_ for id_ in ids if id_ in meant)
-            if len(fitting) == 1 and not speaks_of_another_law(
-                plain, citation, of[fitting[0]].law, names
-            ):
-                ids = fitting
-                resolved = replace(resolved, ids=ids)
-                state, why = state_of_named(resolved, plain, of, names, law_known=True)
-        if state == "verified":
-            known[key] = ids[0]
-        words = reply[citation.start : citation.end]
-        found.append(CheckedCitation(citation.start, citation.end, words, state, ids, why))
-        name = _NAME_BEHIND.match(plain, citation.group[1])
-        ends.append(name.end() if name and citation.law_hint else citation.end)
-    return found, ends
-
-
-def _ids_of_next_mark(
-    position: int, marks: Sequence[CheckedCitation], plain: str
-) -> tuple[str, ...]:
-    """The articles that the next mark of the same sentence names."""
-    mark = next((each for each in marks if each.start >= position), None)
-    if mark is None or SENTENCE_END.search(plain, position, mark.start):
-        return ()
-    return mark.ids
-
-
-def state_of_named(
-    resolved: ResolvedCitation,
-    plain: str,
-    of: Mapping[str, Article],
-    names: LawNames,
-    more: str = "",
-    *,
-    law_known: bool = False,
-) -> tuple[CheckState, str]:
-    """State of a citation in words, and what speaks against it.
-
-    Args:
-        resolved: With the articles that fit it.
-        plain: The reply.
-        of: The sources by id.
-        names: The names of their laws.
-        more: How the name of its law goes on after its hint.
-        law_known: Whether the law is known from elsewhere.
-    """
-    citation = resolved.citation
-    if not resolved.ids:
-        return "not found", "none of the articles given is this one"
-    if citation.through is not None or citation.onward:
-        return "not checked", "it names several articles"
-    if len(resolved.ids) > 1:
-        return "not checked", _SEVERAL
-    source = of[resolved.ids[0]]
-    if not law_known:
-        if citation.law_hint is None:
-            return "not checked", _WHICH_LAW
-        named = citation.code is not None or (
-            is_name(citation.law_hint, source.law, names) and name_goes_on(more, source.law, names)
-        )
-        if not resolved.certain or not named:
-            return "not checked", "it names the law otherwise"
-    why = doubt_of(citation, plain, source.law, source.language, source.number)
-    why = why or lacks(source, citation, plain)
-    return ("not checked", why) if why else ("verified", "")
-
-
 def lacks(source: Article, citation: Citation, plain: str) -> str:
     """Which unit or paragraph named by a citation the article lacks; "" if none."""
     if citation.kind in ("rule", "regulation") and citation.kind not in source.law.casefold():
         return f"the law has no {citation.kind}s"
+    # "Point (a) of Article 6(1)"
+    in_front = paragraphs_in_front(plain, citation.start) or [""]
+    named = [(citation.paragraph or "") + each for each in in_front]
+    printed = all(has_paragraph(source.number, source.text, each) for each in named)
     # A 款 is printed without any number.
-    paragraph = citation.paragraph or ""
-    paragraphs = [  # "Point (a) of Article 6(1)"
-        paragraph + each for each in paragraphs_in_front(plain, citation.start)
-    ] or [paragraph]
-    if "款" in citation.text or not all(
-        has_paragraph(source.number, source.text, each) for each in paragraphs
-    ):
-        return NO_PARAGRAPH
-    return ""
+    return "" if printed and "款" not in citation.text else NO_PARAGRAPH
 
 
 # What makes another text of a citation than the article of that number: "former section 12",
 # "§ 573 BGB a.F.".
-_FORMER = re.compile(
-    r"\b(?:(?:former|previous|earlier|old|original|repealed|anciens?|anciennes?|frühere[nmrs]?"
-    r"|alte[nmrs]?|vroegere|oude|antiguos?|antiguas?|vecchi[oa]|cũ|tidligere|прежн\w+)\s+"
-    r"|구\s+\S+\s*|[旧舊]\w{1,12})$",
-    re.IGNORECASE,
-)
-_FORMER_BEHIND = re.compile(
-    r"[^.;\n]{0,60}?(?:\ba\.\s?F\.|\((?:old|oud)\b|\bas it (?:then )?(?:was|stood)\b"
-    r"|\bancienne version\b|\bin der (?:bis|vor|alten|damals|früheren)\b"
-    r"|\bdans sa (?:rédaction|version)\b|\ben su (?:anterior )?redacción\b"
-    r"|\bв (?:прежней|старой|первоначальной) ред)"
-)
-_SCHEDULE = r"(?:schedule|annexe?|appendix|anlage|anhang|bijlage|anexo|allegato|phụ lục)"
-_IN_A_SCHEDULE = re.compile(
-    rf"\b{_SCHEDULE}(?:\s+[\dIVXA-Z]\w{{0,4}})?(?:\s*\([^()\n]{{1,40}}\))?['’s]{{0,2}}\s*[,:(]?\s*"
+_FORMER = ("former", r"\b(?:(?:WORDS)\s+|구\s+\S+\s*|[旧舊]\w{1,12})$")
+_FORMER_BEHIND = ("former_behind", r"[^.;\n]{0,60}?(?:WORDS)", 0)
+_IN_A_SCHEDULE = (
+    "schedules",
+    r"\b(?:WORDS)(?:\s+[\dIVXA-Z]\w{0,4})?(?:\s*\([^()\n]{1,40}\))?['’s]{0,2}\s*[,:(]?\s*"
     r"(?:to the [^.,;\n]{1,60},?\s*)?$",
-    re.IGNORECASE,
 )
-_OF_A_SCHEDULE = re.compile(
-    rf"\s*,?\s*(?:of|in|to|de|der|van)\s+(?:the\s+|l['’])?{_SCHEDULE}\b", re.I
+_OF_A_SCHEDULE = (
+    "schedules",
+    r"\s*,?\s*(?:of|in|to|de|der|van)\s+(?:the\s+|l['’])?(?:WORDS)\b",
 )
-# Parts of an article that are not numbered; each has a first.
-_UNNUMBERED = re.compile(
-    r"\b(?:sentences?|phrases?|lines?|lignes?|limbs?|indents?|tirets?|half|halbs\w*|spiegelstrich)\b",
-    re.IGNORECASE,
-)
+_UNNUMBERED = ("unnumbered", r"\b(?:WORDS)\b")
 _FIRST = re.compile(r"\b(?:first|1st|première|1(?:ère|er)|premier|erster)\s+\w+\s*$", re.IGNORECASE)
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|under|for|en|au|aux|nach|im|pursuant to|according to)\s+(?:the\s+)?"
@@ -475,13 +543,18 @@ def doubt_of(
     if _INVISIBLE.search(plain, max(0, start - 1), end + 1):
         return "there are invisible characters in it"
     before = plain[max(0, start - _NEAR) : start]
-    if _FORMER.search(before) or _FORMER_BEHIND.match(plain, end, end + _NEAR):
+    if word_pattern(*_FORMER).search(before) or word_pattern(*_FORMER_BEHIND).match(
+        plain, end, end + _NEAR
+    ):
         return "it may mean an earlier wording"
     printed = parse_number(number)
     in_body = printed is None or not printed.division
-    if in_body and (_IN_A_SCHEDULE.search(before) or _OF_A_SCHEDULE.match(plain, end)):
+    if in_body and (
+        word_pattern(*_IN_A_SCHEDULE).search(before)
+        or word_pattern(*_OF_A_SCHEDULE).match(plain, end)
+    ):
         return "it is of a schedule"
-    if _UNNUMBERED.search(citation.text) and not _FIRST.search(citation.text):
+    if word_pattern(*_UNNUMBERED).search(citation.text) and not _FIRST.search(citation.text):
         return "which sentence it means was not looked up"
     if citation.code is not None and citation.law_hint is not None:
         return ""  # no name or place near it makes it another law
@@ -497,7 +570,7 @@ def doubt_of(
 def doubt_of_name(plain: str, start: int, end: int, law: str, language: str | None = None) -> str:
     """Why the law named plain[start:end] may be another of that name; "" if nothing says so."""
     ahead = plain[max(0, start - _NEAR) : start]
-    if _FORMER.search(ahead) or _NEW.search(ahead):
+    if word_pattern(*_FORMER).search(ahead) or _NEW.search(ahead):
         return "it may mean an earlier law, or a later one"
     apart = _NAME_TOLD_APART.match(plain, end)
     if apart and apart["place"] and (place := foreign_place(apart["place"], law, language)):
@@ -520,33 +593,38 @@ def is_paragraph(citation: Citation, plain: str, meant: Iterable[Article]) -> bo
     return any((each.language or "").lower().startswith("fr") for each in meant)
 
 
-def _ids_before(position: int, cited: Sequence[CheckedCitation]) -> tuple[str, ...]:
-    """The articles that the last citation before a position names."""
-    before = [each for each in cited if each.end <= position and each.ids]
-    return max(before, key=lambda each: each.end).ids if before else ()
+# How the name of a law may go on after what retrieval has read of it: "(Northern Ireland)". What
+# names a part of the article does not belong to it.
+_NAME_GOES_ON = re.compile(
+    r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
+    r"(?!(?:Abs(?:atz)?|Satz|Nr|Num\w*|Para(?:graph\w*)?|Sub(?:sec|para)\w*|Al(?:in\w*)?|Ziff(?:er)?"
+    r"|Buchst\w*|Art(?:icles?|ikel\w*)?|Secs?|Sections?|Cl(?:auses?)?|Parts?|Ch(?:ap\w*)?)\b)"
+    r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
+)
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+_NO_NAME = frozenset(
+    re.findall(r"\w+", "the of de du des la le l d der die das dem and nacion ley lei")
+)
 
 
-def _state_of_paragraph(
-    citation: Citation, ids: tuple[str, ...], of: dict[str, Article]
-) -> tuple[CheckState, str]:
-    """State of "§ 2" in an article that is named elsewhere: it must be printed there."""
-    named = f"({citation.number}){citation.paragraph or ''}"
-    if len(ids) == 1 and has_paragraph(of[ids[0]].number, of[ids[0]].text, named):
-        return "verified", ""
-    return "not checked", NO_PARAGRAPH
+def names_law(citation: Citation, law: str, reply: str, plain: str, names: LawNames) -> bool:
+    """Whether the hint of a citation, and what follows it, is the name of a law.
 
-
-def more_of_name(citation: Citation, reply: str, plain: str) -> str:
-    """How the name of a citation's law goes on after its hint; initials are names by themselves.
-
-    It is read with its emphasis, which ends a name: "**Section 12 Housing Code** Tenants ...".
+    What follows is read with its emphasis, which ends a name: "**Section 12 Housing Code** Pay".
     """
     hint = citation.law_hint
-    if hint is None or hint.isupper():
-        return ""
+    if citation.code is not None or hint is None:
+        return citation.code is not None
+    if not is_name(hint, law, names):
+        return False
     place = plain.find(hint, citation.group[1], citation.group[1] + _HINT_WITHIN)
     more = _NAME_GOES_ON.match(reply, place + len(hint)) if place >= 0 else None
-    return more[0] if more else ""
+    if more is None or hint.isupper():  # initials are a name by themselves
+        return True
+    capitals = (each for each in re.findall(r"\w+", more[0]) if not each[0].islower())
+    return law in names.anywhere(more[0]) or all(
+        _is_of_name(word, law) for each in capitals for word in _words(each)
+    )
 
 
 def speaks_of_another_law(plain: str, citation: Citation, law: str, names: LawNames) -> bool:
@@ -570,22 +648,10 @@ def speaks_of_another_law(plain: str, citation: Citation, law: str, names: LawNa
 def sentence_around(plain: str, start: int, end: int) -> tuple[int, int]:
     """The span of the sentence around a citation, as far as it is read."""
     begin = max(0, start - _SENTENCE)
-    for before in SENTENCE_END.finditer(plain, begin, start):
+    for before in _SENTENCE_END.finditer(plain, begin, start):
         begin = before.end()
-    after = SENTENCE_END.search(plain, end, end + _SENTENCE)
+    after = _SENTENCE_END.search(plain, end, end + _SENTENCE)
     return begin, after.start() if after else min(len(plain), end + _SENTENCE)
-
-
-def name_goes_on(more: str, law: str, names: LawNames) -> bool:
-    """Whether the capitals and years with which a name goes on stand in a law's name too."""
-    known = _words(law)
-    return law in names.anywhere(more) or all(
-        any(_alike(word, each) for each in known)
-        for written in re.findall(r"\w+", more)
-        if not written[0].islower()
-        for word in _words(written)
-        if word not in _NO_NAME
-    )
 
 
 def is_name(hint: str, law: str, names: LawNames) -> bool:
@@ -595,21 +661,29 @@ def is_name(hint: str, law: str, names: LawNames) -> bool:
         return hint.strip("《》") in law
     if hint.isupper() and len(hint.split()) == 1:
         return True  # initials, which the resolver has told apart
-    known = _words(law)
     for written in re.findall(r"\w+", hint):
-        word = _words(written)[0]
-        if word not in _NO_NAME and not any(_alike(word, each) for each in known):
+        if not _is_of_name(_words(written)[0], law):
             # The sentence may go on after the name, but a name continues with a capital.
             return str(written)[0].islower()
     return True
 
 
-def _alike(word: str, known: str) -> bool:
-    if word.isdigit() or known.isdigit():
-        return word == known
-    shorter = min(len(word), len(known))
-    return known.startswith(word) or (shorter > 4 and word[: shorter - 1] == known[: shorter - 1])
+def _is_of_name(word: str, law: str) -> bool:
+    """Whether a word is one of a law's name, in any ending, or only joins such words."""
+    if word in _NO_NAME:
+        return True
+    for known in _words(law):
+        shorter = min(len(word), len(known))
+        if word.isdigit() or known.isdigit():
+            alike = word == known
+        else:
+            stem = word[: shorter - 1] if shorter > 4 else word
+            alike = known.startswith(stem)
+        if alike:
+            return True
+    return False
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", folded(text.casefold()))
+@lru_cache(maxsize=256)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", folded(text.casefold())))

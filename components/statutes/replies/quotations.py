@@ -1,16 +1,34 @@
-"""Find the quotations in a reply; every quotation mark is accounted for.
+"""The quotations of a reply, and its whole check against the articles it was written from.
 
-Each of them opens or closes a quotation that is returned, is an apostrophe, or lies within a
+Each quotation mark opens or closes a quotation that is returned, is an apostrophe, or lies within a
 quotation that is returned as one without an end. Text quoted without marks (in italics, say) is not
 recognised.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: Haystack's tools resolve those of a result where its names are unknown.
+import json
 import re
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
-from components.statutes.replies.text import MARK
+from pydantic import TypeAdapter
+
+from components.statutes.article import Article
+from components.statutes.replies.citations import CheckedCitation, CheckState, CitedReply
+from components.statutes.replies.text import (
+    MARK,
+    ArticleSentence,
+    PlainText,
+    article_sentences,
+    find_reference_marks,
+    plain_text,
+    says_something,
+    sentence_spans,
+    trimmed,
+)
 
 # What opens a quotation, and what closes it; writers mix straight and curved marks.
 _PAIRS = {
@@ -36,7 +54,7 @@ _ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
 # As in Markdown, a block continues with the next lines, until an empty one or a list item.
 _LIST_ITEM = r"[ \t]*(?:[-*+•–—]|\d{1,9}[.)])[ \t]"
 _LINES = rf"[^\n]*(?:\n(?![ \t]*(?:\n|>)|{_LIST_ITEM})[^\n]+)*(?:\n|\Z)"
-_BLOCK = re.compile(rf"^{_ITEM}>{_LINES}(?:^[ \t]*>{_LINES})*", re.MULTILINE)
+_BLOCK = re.compile(rf"^(?P<block>{_ITEM}>{_LINES}(?:^[ \t]*>{_LINES})*)", re.MULTILINE)
 # Four blanks or a tab after an empty line; within a list they continue its item.
 _INDENTED = re.compile(
     rf"(?:\A|\n[ \t]*\n)(?!{_LIST_ITEM})(?P<block>(?:(?: {{4}}|\t)[ \t]*[^\s>][^\n]*(?:\n|\Z))+)"
@@ -47,8 +65,8 @@ _FIRST_SIGNS = re.compile(rf"{_ITEM}(?:>[ \t]?)+[ \t]*")
 _SIGNS = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
 # Text after a fence's first signs is quoted too, unless it is an info string.
 _FENCE = re.compile(
-    r"^[ \t]*(```+|~~~+)(?:[ \t]*(?:te?xt|plaintext|quote|law|markdown|md)?[ \t]*\n)?"
-    r"(?P<inner>.*?)(?:^[ \t]*\1[^\n]*$|\Z)",
+    r"^(?P<block>[ \t]*(```+|~~~+)(?:[ \t]*(?:te?xt|plaintext|quote|law|markdown|md)?[ \t]*\n)?"
+    r"(?P<inner>.*?)(?:^[ \t]*\2[^\n]*$|\Z))",
     re.M | re.S,
 )
 _DOUBLED = re.compile(r"([\"'`“”«»,<>])\1+")
@@ -56,9 +74,100 @@ _ELISION = re.compile(r"['‘’](?:\d0s|tis|twas|em|til|cause|n)\b", re.IGNOREC
 _ATTRIBUTION = re.compile(r"^[-–—]\s*\S.{0,120}$")
 _LABEL = re.compile(r"^(\*\*|__)[^*_\n]{1,60}\1\s*")
 
+SHORTEST_QUOTATION = 12
+TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
+# In some styles the sentence's punctuation goes inside the closing mark.
+_ENDING = ".,;:!?。，；：！？、 "
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_SENTENCES_LEFT_OUT = re.compile(r"\s*\[ ?\.\.\. ?\]\s*")
+_LEFT_OUT = re.compile(r"^(?:\[?\s?\.\.\.\s?\]?\s*)|(?:\s*\[?\s?\.\.\.\s?\]?)$")
+# Text that may come between a quotation and the citation attached to it.
+_ATTACHING = re.compile(
+    r"(?:[\s.,;:!?()*_\"'”’»]|\b(?:as|in|of|under|see|per|the|cf|according|to|says|laut|gemäß|nach|vgl"
+    r"|selon|voir|dans|theo|pursuant)\b)*",
+    re.IGNORECASE,
+)
+_JOINING = re.compile(r"(?:[\s,;&]|\b(?:and|or|et|ou|und|oder|that)\b)*", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
-class Quotation:
+class CheckedQuotation:
+    """A quotation of a reply.
+
+    Attributes:
+        start, end: Its span in the reply, with its marks.
+        text: What is quoted.
+        state: Whether it is, in one piece, in the article cited for it; "[...]" may stand for whole
+            sentences of it.
+        id: The article in which it was looked up; None if none is cited.
+        passage: Its span in that article's text.
+        why: What speaks against it; "" when verified.
+    """
+
+    start: int
+    end: int
+    text: str
+    state: CheckState
+    id: str | None = None
+    passage: tuple[int, int] | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStatement:
+    """A sentence of a reply.
+
+    Attributes:
+        start, end: Its span in the reply.
+        text: Its words.
+        cited: Whether it contains a verified citation.
+        uncited: Whether it makes a statement without naming any article.
+        citations, quotations: Those within it, in order.
+    """
+
+    start: int
+    end: int
+    text: str
+    cited: bool
+    uncited: bool
+    citations: tuple[CheckedCitation, ...]
+    quotations: tuple[CheckedQuotation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReply:
+    """A reply, sentence by sentence.
+
+    Attributes:
+        text: As written.
+        statements: Its sentences, in order.
+    """
+
+    text: str
+    statements: tuple[CheckedStatement, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reply in plain values, as JSON has them."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The reply that `to_dict` described."""
+        return TypeAdapter(cls).validate_python(data)
+
+    @property
+    def citations(self) -> list[CheckedCitation]:
+        """All citations, in order."""
+        return [each for statement in self.statements for each in statement.citations]
+
+    @property
+    def quotations(self) -> list[CheckedQuotation]:
+        """All quotations, in order."""
+        return [each for statement in self.statements for each in statement.quotations]
+
+
+class Quotation(NamedTuple):
     """A quotation in a reply.
 
     Attributes:
@@ -86,27 +195,29 @@ def find_quotations(reply: str) -> list[Quotation]:
     the closing mark in a later paragraph. After 100 unpaired marks the rest of a paragraph is one
     quotation without an end.
     """
-    blocks = [_of_block(reply, *block.span()) for block in _BLOCK.finditer(reply)]
-    blocks += [
-        Quotation(fence.start(), fence.end(), _inner(fence["inner"]))
-        for fence in _FENCE.finditer(reply)
-        if not any(each.start < fence.end() and fence.start() < each.end for each in blocks)
-    ]
-    blocks += [
-        _of_block(reply, *block.span("block"))
-        for block in _INDENTED.finditer(reply)
-        if not any(each.start < block.end() and block.start("block") < each.end for each in blocks)
-        and not _continues_list(reply, block.start())
-    ]
+    blocks: list[Quotation] = []
+    for pattern in (_BLOCK, _FENCE, _INDENTED):
+        for match in pattern.finditer(reply):
+            start, end = match.span("block")
+            if any(each.start < end and start < each.end for each in blocks):
+                continue
+            if pattern is _FENCE:
+                blocks.append(Quotation(start, end, _inner(match["inner"])))
+            elif pattern is _BLOCK or not _continues_list(reply, match.start()):
+                blocks.append(_of_block(reply, start, end))
     found = [each for each in blocks if each.text]
+    blocks = sorted(found)
     position = 0
     for paragraph in _PARAGRAPH.finditer(reply):
-        for start, end in _outside(max(position, paragraph.start()), paragraph.end(), found):
-            for quotation in _marked(reply, start, end):
+        start, stop = max(position, paragraph.start()), paragraph.end()
+        inside = [each for each in blocks if start < each.end and each.start < stop]
+        edges = [start, *(edge for each in inside for edge in (each.start, each.end)), stop]
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            for quotation in _marked(reply, begin, end):
                 if quotation.start >= position:
                     found.append(quotation)
                     position = quotation.end
-    return sorted(found, key=lambda each: each.start)
+    return sorted(found)
 
 
 def _continues_list(reply: str, end: int) -> bool:
@@ -115,55 +226,42 @@ def _continues_list(reply: str, end: int) -> bool:
     return any(map(_IN_A_LIST.match, re.split(r"\n[ \t]*\n", before)[-1].split("\n")))
 
 
-def _outside(start: int, end: int, taken: list[Quotation]) -> list[tuple[int, int]]:
-    """Spans of a paragraph between what is taken already."""
-    spans = []
-    for each in sorted(taken, key=lambda each: each.start):
-        if each.end <= start or each.start >= end:
-            continue
-        spans.append((start, each.start))
-        start = each.end
-    return [span for span in [*spans, (start, end)] if span[0] < span[1]]
-
-
 def _marked(reply: str, start: int, end: int) -> list[Quotation]:
+    """The quotations between marks in a part of a paragraph."""
     found: list[Quotation] = []
     place = begun = start
     unpaired = 0
     while place < end:
         mark = reply[place]
-        if mark not in _PAIRS and mark not in _ALONE:
-            place += 1
-            continue
-        if mark in _SINGLE and not _opens(reply, place):
-            place += 1
-            continue
-        if mark in _ONLY_DOUBLED and not (
-            reply.startswith(mark * 2, place) and _opens(reply, place, width=2)
+        if (
+            (mark not in _PAIRS and mark not in _ALONE)
+            or (mark in _SINGLE and not _opens(reply, place))
+            or (
+                mark in _ONLY_DOUBLED
+                and not (reply.startswith(mark * 2, place) and _opens(reply, place, width=2))
+            )
+            # inches
+            or (mark in '"″ʺ' and reply[place - 1 : place].isdigit() and _closes(reply, place))
         ):
             place += 1
             continue
-        if mark in '"″ʺ' and reply[place - 1 : place].isdigit() and _closes(reply, place):
-            place += 1  # inches
-            continue
-        run = _DOUBLED.match(reply, place)
-        width = len(run[0]) if run else 1
-        only_closes = mark in _ALONE and (mark not in _PAIRS or _ends_something(reply, place))
+        width = _width(reply, place)
+        ends_something = place > 0 and not reply[place - 1].isspace() and _closes(reply, place)
+        only_closes = mark in _ALONE and (mark not in _PAIRS or ends_something)
         closing = None if only_closes else _closing(reply, place + width, mark, end)
-        if closing and mark in _ALONE and not _inner(reply[place + width : closing[0]]):
+        text = _inner(reply[place + width : closing[0]]) if closing else ""
+        if closing and mark in _ALONE and not text:
             closing, only_closes = None, True  # both are closing marks, with nothing quoted between
-        unpaired += closing is None and not only_closes
-        if unpaired > _MOST_UNPAIRED:
-            found.append(Quotation(place, end, _inner(reply[place + width : end]), closed=False))
-            place = end
-        elif closing is not None:
-            text = _inner(reply[place + width : closing[0]])
+        if closing is not None:
             if text:
                 found.append(Quotation(place, closing[1], text))
             place = begun = closing[1]
-        elif (mark in _SINGLE and mark != "‘") or mark in _ONLY_DOUBLED:
+            continue
+        unpaired += not only_closes
+        many = unpaired > _MOST_UNPAIRED
+        if not many and ((mark in _SINGLE and mark != "‘") or mark in _ONLY_DOUBLED):
             place += width  # apostrophes are not a quotation without an end
-        elif _closes(reply, place) and reply[begun:place].strip():
+        elif not many and _closes(reply, place) and reply[begun:place].strip():
             # The quotation that it closes was never opened: where it began is unknown.
             found.append(Quotation(begun, place + width, _inner(reply[begun:place]), closed=False))
             place = begun = place + width
@@ -171,6 +269,12 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
             found.append(Quotation(place, end, _inner(reply[place + width : end]), closed=False))
             place = end
     return found
+
+
+def _width(reply: str, place: int) -> int:
+    """How often the mark there is repeated."""
+    run = _DOUBLED.match(reply, place)
+    return len(run[0]) if run else 1
 
 
 def _closing(reply: str, position: int, mark: str, end: int) -> tuple[int, int] | None:
@@ -183,8 +287,7 @@ def _closing(reply: str, position: int, mark: str, end: int) -> tuple[int, int] 
     place = position
     while place < end:
         character = reply[place]
-        run = _DOUBLED.match(reply, place)
-        width = len(run[0]) if run else 1
+        width = _width(reply, place)
         if mark in _ONLY_DOUBLED and (
             (character in "'’‘>" and width == 1)
             or (character in closers and reply[place - 1].isspace())
@@ -250,11 +353,6 @@ def _opens(reply: str, place: int, width: int = 1) -> bool:
     return not after.isspace() or (after != "\n" and before.isspace())
 
 
-def _ends_something(reply: str, place: int) -> bool:
-    """Whether a mark stands right after something, and before no letter."""
-    return place > 0 and not reply[place - 1].isspace() and _closes(reply, place)
-
-
 def _closes(reply: str, place: int) -> bool:
     """Whether a mark stands before no letter."""
     return not reply[place + 1 : place + 2].isalnum()
@@ -295,3 +393,238 @@ def _inner(text: str) -> str:
     while marker := re.search(rf"(?:{MARK.pattern})\s*[.,;:]?\s*\Z", text[-80:]):
         text = text[: len(text) - len(text[-80:]) + marker.start()]
     return text.strip()
+
+
+def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
+    """Check every citation and quotation of a reply.
+
+    - A citation is a reference mark ([1], [2, 3]), or one in words ("section 12 of the Housing
+      Code"). It must name one of the sources.
+    - A quotation must be one piece of the text of *the* article that is cited for it, from word to
+      word, of 12 characters at least, after blanks, quotation marks and dashes are made alike.
+      `_articles_of` says which article that is; of several, each must have it. "[...]" may stand
+      for whole sentences, but for none that may restrict the sentence before ("unless", "within").
+    - A list of sources that the reply adds ("[1]: Criminal Code, section 99") must name the article
+      that was given under that number. Otherwise the number is not found.
+
+    Args:
+        reply: What was written.
+        sources: The articles that it was written from, each id once.
+    """
+    quotations = find_quotations(reply)
+    spans = [(each.start, each.end) for each in quotations]
+    # Marks at the end of a quotation are the writer's, others within it the law's.
+    marks = [
+        mark
+        for mark in find_reference_marks(reply)
+        if not any(_quotes_mark(each, mark.end, reply) for each in quotations)
+    ]
+    citations = CitedReply(reply, sources, spans).checked(marks)
+    cited = [(each.start, each.end) for each in citations]
+    quoted = [(each.start, _with_source(each, cited)) for each in quotations]
+    # A block may begin with blanks, but a sentence does not.
+    begun = [(each, trimmed(reply, each.start, each.end)[0]) for each in quotations]
+    texts = _QuotedTexts(sources)
+    statements = []
+    for start, end in sentence_spans(reply, [*quoted, *cited], cited):
+        own = [each for each in citations if start <= each.start < end]
+        near = [each for each, begin in begun if start <= begin < end]
+        cited_for = zip(near, _articles_of(near, own, reply), strict=True)
+        checked = [texts.checked(quotation, *of) for quotation, of in cited_for]
+        text = reply[start:end]
+        statements.append(
+            CheckedStatement(
+                start,
+                end,
+                text,
+                any(each.state == "verified" for each in own),
+                not own and says_something(text, reply[end:]),
+                tuple(own),
+                tuple(checked),
+            )
+        )
+    return CheckedReply(reply, tuple(statements))
+
+
+def _quotes_mark(quotation: Quotation, end: int, reply: str) -> bool:
+    """Whether a mark that ends there is within a quotation that continues after it."""
+    within = quotation.closed and quotation.start < end < quotation.end
+    return within and _has_words(MARK.sub("", reply[end : quotation.end]))
+
+
+def _with_source(quotation: Quotation, cited: Sequence[tuple[int, int]]) -> int:
+    """Where a quotation ends, with the line after it where that cites an article."""
+    end, source_end = quotation.end, quotation.source_end
+    if source_end is None or not any(end <= first < source_end for first, _ in cited):
+        return end
+    return source_end
+
+
+class _QuotedTexts:
+    """The sources' texts as they are compared, each made once."""
+
+    def __init__(self, sources: Sequence[Article]) -> None:
+        self._sources = {each.id: each for each in sources}
+        self._plain: dict[str, PlainText] = {}
+
+    def checked(self, quotation: Quotation, ids: Sequence[str], doubt: str) -> CheckedQuotation:
+        """A quotation, looked up.
+
+        Args:
+            quotation: What is quoted.
+            ids: The articles that it claims to be from.
+            doubt: What makes them doubtful.
+        """
+        state: CheckState = "not checked"
+        id_: str | None = None
+        passage: tuple[int, int] | None = None
+        why = ""
+        # As written too, for the law itself may contain such signs: "R. *231-1".
+        forms = [
+            _LEFT_OUT.sub("", plain_text(text).text)
+            for text in (quotation.text, _EMPHASIS.sub("", quotation.text))
+        ]
+        if len(forms[1].rstrip(_ENDING)) < SHORTEST_QUOTATION:
+            why = TOO_SHORT
+        elif not quotation.closed:
+            why = "its quotation marks do not pair"
+        else:
+            having = {each: span for each in ids if (span := self._passage(each, forms))}
+            id_ = next(iter([*having, *ids]), None)
+            if id_ is not None and len(having) == len(ids):
+                state, passage = "verified", having[id_]
+            else:
+                standing: Iterable[str] = having or (
+                    each for each in self._sources if self._passage(each, forms)
+                )
+                source = self._sources.get(next(iter(standing), ""))
+                place = source and f"it stands in {source.law}, {source.number}"
+                if having:
+                    why = f"several articles are cited for it; {place}"
+                elif place and id_ is None:
+                    why = f"{doubt}; {place}"
+                else:
+                    state = "not found"
+                    why = "none of the articles says it so"
+                    if place:
+                        why = f"{place}, not in the article cited"
+        return CheckedQuotation(
+            quotation.start, quotation.end, quotation.text, state, id_, passage, why
+        )
+
+    def _passage(self, id_: str, forms: Sequence[str]) -> tuple[int, int] | None:
+        """Where an article has the words of a quotation, in the first of its forms that it has."""
+        source = self._sources[id_]
+        if id_ not in self._plain:
+            self._plain[id_] = plain_text(source.text)
+        article = self._plain[id_]
+        found = (
+            article.find(words)
+            or article.find(words.rstrip(_ENDING))
+            or _of_sentences(source, article, _SENTENCES_LEFT_OUT.split(words))
+            for words in forms
+        )
+        return next(filter(None, found), None)
+
+
+def _of_sentences(
+    source: Article, article: PlainText, parts: Sequence[str]
+) -> tuple[int, int] | None:
+    """The span of parts of an article between which whole sentences are left out, or None."""
+    if len(parts) < 2:
+        return None
+    sentences = article_sentences(source.text, source.language)
+    spans: list[tuple[int, int]] = []
+    begin = 0
+    for part in parts:
+        span = article.find(part, begin)
+        while span and spans and not _begins_sentence(source.text, sentences, span[0]):
+            span = article.find(part, span[0] + 1)
+        if span is None or not part:
+            return None
+        if spans and not _may_be_cut_behind(source.text, sentences, spans[-1][1]):
+            return None
+        spans.append(span)
+        begin = span[1]
+    return spans[0][0], spans[-1][1]
+
+
+def _begins_sentence(article: str, sentences: Sequence[ArticleSentence], place: int) -> bool:
+    return any(
+        each.start <= place < each.end and not _has_words(article[each.start : place])
+        for each in sentences
+    )
+
+
+def _may_be_cut_behind(article: str, sentences: Sequence[ArticleSentence], place: int) -> bool:
+    """Whether a sentence ends there, and the next one does not restrict it."""
+    return any(
+        each.start < place <= each.end
+        and not _has_words(article[place : each.end])
+        and not behind.qualifies
+        for each, behind in pairwise(sentences)
+    )
+
+
+def _has_words(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def _articles_of(
+    quotations: Sequence[Quotation], citations: Sequence[CheckedCitation], reply: str
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Ids of the article cited for each quotation of a sentence, and what makes it doubtful.
+
+    It is the citation right after the quotation (or after a second one joined to it), else the
+    last one before it, else the only one of the sentence. If two name different articles, it is
+    unknown.
+
+    Args:
+        quotations: Quotations of the sentence, in order.
+        citations: Citations of the sentence, in order.
+        reply: What was written.
+
+    Returns:
+        For each quotation the ids, () in doubt; and the doubt, "" where there is none.
+    """
+    attached = _attached(quotations, citations, reply)
+    taken = {id(each) for each in attached if each is not None}
+    free = [each for each in citations if id(each) not in taken]
+    # After the last quotation, and attached to none.
+    trailing = [each for each in free if quotations and each.start >= quotations[-1].end]
+    for quotation, own in zip(quotations, attached, strict=True):
+        before = next((each for each in reversed(free) if each.end <= quotation.start), None)
+        claims = [each for each in (own, before, *trailing) if each is not None]
+        if not claims:
+            # A citation attached to another quotation does not count for this one.
+            claims = [each for each in free if each.start >= quotation.end][:1]
+        unsure = next((each for each in claims if each.state != "verified"), None)
+        if not claims or unsure:
+            why = f"{unsure.text}, which is cited for it, is {unsure.state}" if unsure else ""
+            yield (), why or "no article is cited for it"
+            continue
+        shared = set(claims[0].ids).intersection(*(each.ids for each in claims))
+        doubt = "" if shared else "several articles are cited for it"
+        yield tuple(id_ for id_ in claims[0].ids if id_ in shared), doubt
+
+
+def _attached(
+    quotations: Sequence[Quotation], citations: Sequence[CheckedCitation], reply: str
+) -> list[CheckedCitation | None]:
+    """The citation right after each quotation, or after the next where "and" joins the two."""
+    starts = [each.start for each in citations]
+    attached: list[CheckedCitation | None] = [None] * len(quotations)
+    for place in reversed(range(len(quotations))):
+        quotation = quotations[place]
+        next_one = bisect_left(starts, quotation.end)
+        if next_one and citations[next_one - 1].start > quotation.start:
+            attached[place] = citations[next_one - 1]  # right before the closing mark
+        elif next_one < len(citations) and _ATTACHING.fullmatch(
+            reply, quotation.end, citations[next_one].start
+        ):
+            attached[place] = citations[next_one]
+        elif place + 1 < len(quotations) and _JOINING.fullmatch(
+            reply, quotation.end, quotations[place + 1].start
+        ):
+            attached[place] = attached[place + 1]
+    return attached

@@ -7,6 +7,12 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import yaml
 
 from components.statutes.languages import known_language
 
@@ -15,14 +21,10 @@ from components.statutes.languages import known_language
 _AND = r"(?:[,;、/&\s–-]|and|or|und|oder|et|ou|和|to|à|bis)++"
 _NUMBER = r"[#^]?\d{1,5}"
 # After these a raised figure is a power, as in m², mg/m³ and 10³.
-_POWER = "".join(
-    f"(?<!(?<!{before}){unit})"
-    for before, unit in (
-        (r"\d", "10"),
-        (r"[^\W\d_]", "m"),
-        (r"[^\W\d_]", "[cdhkmµμ]m"),
-        (r"[^\W\d_]", "(?:ft|yd)"),
-    )
+_BEHIND_LETTER = r"(?<![^\W\d_])"
+_POWER = (
+    rf"(?<!(?<!\d)10)(?<!{_BEHIND_LETTER}m)(?<!{_BEHIND_LETTER}[cdhkmµμ]m)"
+    rf"(?<!{_BEHIND_LETTER}(?:ft|yd))"
 )
 # Emphasis, escapes and invisible characters may surround a mark.
 _LOOSE = r"[\s*_\\\u200b-\u200d\u2060\ufeff]*"
@@ -31,14 +33,15 @@ MARK = re.compile(
     r"[\]］】}]"
     rf"|{_POWER}(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})"
 )
-_UNREAD = re.compile(r"[\[［【{][^\[\]【】［］{}\n]{0,24}\d[^\[\]【】［］{}\n]{0,24}[\]］】}]")
+_MARK_OR_UNREAD = re.compile(
+    rf"{MARK.pattern}|[\[［【{{][^\[\]【】［］{{}}\n]{{0,24}}\d[^\[\]【】［］{{}}\n]{{0,24}}[\]］】}}]"
+)
 _ITEM = re.compile(r"(\d+)(?:\s?(?:[-–]|to|à|bis)\s?[#^]?(\d+))?")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LONGEST_RANGE = 50
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceMark:
+class ReferenceMark(NamedTuple):
     """One mark.
 
     Attributes:
@@ -54,35 +57,23 @@ class ReferenceMark:
 
 def find_reference_marks(reply: str) -> Iterator[ReferenceMark]:
     """The reference marks of a reply, in order."""
-    position = 0
-    # Of two that begin at the same place min takes the first, which can be read.
-    while found := min(
-        filter(None, (MARK.search(reply, position), _UNREAD.search(reply, position))),
-        key=lambda match: match.start(),
-        default=None,
-    ):
-        position = found.end()
-        numbers: tuple[int, ...] = ()
-        if found.re is MARK:
-            numbers = _numbers(found["list"] or found["raised"].translate(_RAISED))
-        yield ReferenceMark(found.start(), found.end(), numbers)
-
-
-def _numbers(listed: str) -> tuple[int, ...]:
-    numbers: dict[int, None] = {}
-    for item in _ITEM.finditer(listed):
-        first = int(item[1])
-        last = int(item[2]) if item[2] else first
-        fits = 0 <= last - first < _LONGEST_RANGE
-        numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
-    return tuple(numbers)
+    for found in _MARK_OR_UNREAD.finditer(reply):
+        numbers: dict[int, None] = {}
+        for item in _ITEM.finditer(found["list"] or (found["raised"] or "").translate(_RAISED)):
+            first, last = int(item[1]), int(item[2] or item[1])
+            fits = 0 <= last - first < _LONGEST_RANGE
+            numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
+        yield ReferenceMark(*found.span(), tuple(numbers))
 
 
 # Single or double, straight or curved: a quotation within a quotation changes its marks.
 QUOTATION_MARKS = "\"'“”„‟‘’‚‛«»‹›「」『』＂＇`´′″❮❯ˮ⌜⌝⌞⌟〔〕"
 _DASHES = "-‐‑‒–—―−﹘﹣－"
-# French puts a blank there, other languages do not, and copied law may do either.
-_NO_BLANK_BEFORE = "-»›;:!?%"
+# What a text consists of: a run of dashes, a run of blanks, or a character. Blanks next to dashes,
+# at either end, inside guillemets and, as in French, before punctuation are only typesetting.
+_SIGN = re.compile(
+    r" *(-(?:[ -]*-)?) *|(?:\A|(?<=[«‹])) +| +(?:\Z|(?=[»›;:!?%]))|( +|[^ ])", re.DOTALL
+)
 _CLUSTER = re.compile(r"\s+|\S", re.DOTALL)
 # "non-|refundable", "(un)|lawful", "-|50"; and "non|-refundable".
 _JOINED_BEFORE = re.compile(rf"(?:\w[{_DASHES}]|\w\)|(?:^|\s|\()[-−])\Z")
@@ -150,7 +141,11 @@ class PlainText:
 
 def _cuts(text: str, place: int) -> bool:
     """Whether a cut at a place of a text goes through a word or a number."""
-    before, after = _seen(text[max(0, place - 16) : place]), _seen(text[place : place + 16])
+    # Without invisible characters: "un\u00adlawful" is one word.
+    before, after = (
+        "".join(each for each in part if unicodedata.category(each) != "Cf")
+        for part in (text[max(0, place - 16) : place], text[place : place + 16])
+    )
     before, after = _BROKEN_BEFORE.sub(r"\1", before)[-8:], _BROKEN_AFTER.sub(r"\1", after)[:8]
     if not before or not after:
         return False
@@ -168,37 +163,22 @@ def _cuts(text: str, place: int) -> bool:
     )
 
 
-def _seen(text: str) -> str:
-    """A text without invisible characters: "un\u00adlawful" is one word."""
-    return "".join(each for each in text if unicodedata.category(each) != "Cf")
-
-
 def plain_text(text: str) -> PlainText:
     """A text as it is compared."""
-    characters: list[tuple[str, int, int]] = []
     kept = _REORDERING if _RIGHT_TO_LEFT.search(text) else _REORDERING + _TURNING
-    for start, end in _clusters(text):
-        for character in _visible(text[start:end], kept):
-            if characters and character in " -" and characters[-1][0] == character:
-                characters[-1] = (character, characters[-1][1], end)
-            elif characters and character == " " and characters[-1][0] in "-«‹":
-                continue  # a blank there is only typesetting
-            else:
-                if character in _NO_BLANK_BEFORE and characters and characters[-1][0] == " ":
-                    characters.pop()
-                    if character == "-" and characters and characters[-1][0] == "-":
-                        characters[-1] = (character, characters[-1][1], end)
-                        continue
-                characters.append((character, start, end))
-    while characters and characters[-1][0] == " ":
-        characters.pop()
-    if characters and characters[0][0] == " ":
-        del characters[0]
+    visible = [
+        (character, start, end)
+        for start, end in _clusters(text)
+        for character in _visible(text[start:end], kept)
+    ]
+    signs = _SIGN.finditer("".join(character for character, _, _ in visible))
+    spans = [sign.span(sign.lastindex) for sign in signs if sign.lastindex]
+    plain = (visible[first][0] for first, _ in spans)
     return PlainText(
         text,
-        "".join("'" if each in QUOTATION_MARKS else each for each, _, _ in characters),
-        tuple(start for _, start, _ in characters),
-        tuple(end for _, _, end in characters),
+        "".join("'" if each in QUOTATION_MARKS else each for each in plain),
+        tuple(visible[first][1] for first, _ in spans),
+        tuple(visible[end - 1][2] for _, end in spans),
     )
 
 
@@ -208,9 +188,8 @@ def _clusters(text: str) -> list[tuple[int, int]]:
     for match in _CLUSTER.finditer(text):
         start, end = match.span()
         if spans and unicodedata.combining(match[0][0]):
-            spans[-1] = (spans[-1][0], end)
-        else:
-            spans.append((start, end))
+            start, _ = spans.pop()
+        spans.append((start, end))
     return spans
 
 
@@ -219,9 +198,7 @@ def _visible(cluster: str, kept: str) -> str:
         return " "
     if cluster in _DASHES:
         return "-"
-    if cluster == "…":
-        return "..."
-    composed = unicodedata.normalize("NFC", cluster)
+    composed = "..." if cluster == "…" else unicodedata.normalize("NFC", cluster)
     return "".join(each for each in composed if each in kept or unicodedata.category(each) != "Cf")
 
 
@@ -253,11 +230,21 @@ _END = re.compile(
 _RULE = re.compile(r"[-=*_\s|:]+\Z")
 _BELOW_TABLE_HEAD = re.compile(r"\s*\|?[ \t]*:?-++[-:| \t]*+(?:\n|\Z)")
 # A heading announces what follows; with a verb of law, or a full stop, it asserts law.
-_TELLS_LAW = re.compile(
-    r"\b(?:must|shall|may|can|cannot|is|are|has|have|needs?|doit|doivent|peut|peuvent|est|sont"
-    r"|muss|müssen|kann|können|darf|dürfen|ist|sind|hat|haben|debe|deben|puede|pueden|es|son|phải"
-    r"|được)\b|应当|必须|可以|不得|[.!。！][\s#*_]*\Z"
-)
+_TELLS_LAW = ("verbs", r"\b(?:WORDS)\b|应当|必须|可以|不得|[.!。！][\s#*_]*\Z", 0)
+
+
+@cache
+def reply_words() -> dict[str, Any]:
+    """The table of words in `replies.yaml`."""
+    text = files("components.statutes").joinpath("replies.yaml").read_text("utf-8")
+    words: dict[str, Any] = yaml.safe_load(text)
+    return words
+
+
+@cache
+def word_pattern(key: str, form: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    """A pattern in which WORDS stands for the words of a key of `replies.yaml`."""
+    return re.compile(form.replace("WORDS", "|".join(reply_words()[key])), flags)
 
 
 def sentence_spans(
@@ -275,31 +262,31 @@ def sentence_spans(
         whole: spans in which no sentence ends, such as quotations.
         citations: spans of citations.
     """
-    kept = _apart(whole)
-    starts = [first for first, _ in kept]
-    spans: list[tuple[int, int]] = []
+    kept, cited = joined_spans(whole), joined_spans(citations)
+    cuts = []
     start = 0
     for end in _END.finditer(reply):
-        cut = end.start() if end["line"] is not None else end.end("after")
-        inside = bisect_left(starts, cut) - 1
+        is_line = end["line"] is not None
+        cut = end.start() if is_line else end.end("after")
+        inside = bisect_left(kept, (cut,)) - 1
         if cut <= start or (inside >= 0 and cut < kept[inside][1]):
             continue
-        if end["line"] is not None and reply[start:cut].rstrip("*_ ").endswith((":", "：")):
+        if is_line and reply[start:cut].rstrip("*_ ").endswith((":", "：")):
             continue
-        if end["line"] is None and end["stop"] == "." and not end["after"].strip():
+        if not is_line and end["stop"] == "." and not end["after"].strip():
             head = reply[start : end.end("stop")].strip()
-            if _ANYWHERE.search(head[-12:]) or _LIST_NUMBER.fullmatch(head.rsplit("\n", 1)[-1]):
+            if (
+                _ANYWHERE.search(head[-12:])
+                or _LIST_NUMBER.fullmatch(head.rsplit("\n", 1)[-1])
+                or (_BEFORE_NUMBER.search(head[-12:]) and _STARRED_NUMBER.match(reply, cut))
+                or _SMALL.match(reply, cut)
+            ):
                 continue
-            if _BEFORE_NUMBER.search(head[-12:]) and _STARRED_NUMBER.match(reply, cut):
-                continue
-            if _SMALL.match(reply, cut):
-                continue
-        spans.append((start, cut))
+        cuts.append(cut)
         start = cut
-    spans.append((start, len(reply)))
     merged: list[tuple[int, int]] = []
-    cited = sorted(citations)
-    for first, last in (trimmed(reply, *span) for span in spans):
+    for span in pairwise([0, *cuts, len(reply)]):
+        first, last = trimmed(reply, *span)
         if merged and first < last and _only_cites(reply, first, last, cited):
             merged[-1] = (merged[-1][0], last)
         elif first < last:
@@ -307,30 +294,24 @@ def sentence_spans(
     return merged
 
 
-def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def joined_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans in order, those that overlap joined."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if joined and first < joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
-        else:
-            joined.append((first, last))
+            first, before = joined.pop()
+            last = max(before, last)
+        joined.append((first, last))
     return joined
 
 
 def _only_cites(reply: str, start: int, end: int, cited: list[tuple[int, int]]) -> bool:
     """Whether a sentence is nothing but citations, and the name of their law."""
-    rest, position = "", start
-    for first, last in cited[bisect_left(cited, (start, 0)) :]:
-        if first >= end:
-            break
-        rest += reply[position:first]
-        position = max(position, last)
-    if position == start:
-        return False
-    rest += reply[position:end]
-    bracketed = reply[start] in "([（" and reply[end - 1 : end] in ")].）"
-    return bracketed or not any(character.isalnum() for character in rest)
+    within = cited[bisect_left(cited, (start,)) : bisect_left(cited, (end,))]
+    bracketed = reply[start] in "([（" and reply[end - 1] in ")].）"
+    around = pairwise([(start, start), *within, (end, end)])
+    rest = (reply[last:first] for (_, last), (first, _) in around)
+    return bool(within) and (bracketed or not any(map(str.isalnum, "".join(rest))))
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -361,39 +342,11 @@ def _asserts(line: str, behind: str) -> bool:
     if line.rstrip("*_ ").endswith((":", "：")) and behind.strip():
         return False
     if line.startswith("#"):
-        return _TELLS_LAW.search(line) is not None and not line.rstrip("#*_ ").endswith(("?", "？"))
+        asks = line.rstrip("#*_ ").endswith(("?", "？"))
+        return word_pattern(*_TELLS_LAW).search(line) is not None and not asks
     return not (line.startswith("|") and _BELOW_TABLE_HEAD.match(behind))
 
 
-# Words by which a sentence restricts the one before it.
-_QUALIFYING = {
-    "en": r"unless|except\w*|only|within|however|nevertheless|but|provided|subject to|until"
-    r"|notwithstanding|despite|save (?:that|where|as|for)|without prejudice|(?:no|not) later than",
-    "fr": r"sauf|à moins|excepté\w*|(?:par )?exception\w*|hormis|toutefois|cependant|néanmoins"
-    r"|que si|seulement|uniquement|sous réserve|à (?:la )?condition|pourvu que|dans (?:un|le) délai"
-    r"|dans les|(?:par )?dérogation|sans préjudice",
-    "de": r"es sei denn|außer|ausgenommen|ausnahm\w*|sofern|soweit|nur|jedoch|binnen|innerhalb"
-    r"|vorbehaltlich|abweichend|unbeschadet",
-    "nl": r"tenzij|behalve|behoudens|mits|slechts|alleen|echter|binnen|uitgezonderd|uitzondering\w*"
-    r"|onverminderd|in afwijking",
-    "es": r"salvo|excepto|excepci\w*|a menos que|siempre que|s[óo]lo|únicamente|sin embargo"
-    r"|no obstante|dentro del?|sin perjuicio",
-    "vi": r"trừ|tuy nhiên|chỉ khi|với điều kiện|trong thời hạn",
-}
-_NOT_APPLYING = (
-    r"(?:does|do|shall) not apply|ne s['’]appliqu\w+ (?:pas|ni)|(?:gilt|gelten) nicht"
-    r"|niet van toepassing|no se aplica\w*|không áp dụng"
-)
-_QUALIFYING_CHINESE = "但|除|不适用|不得超过|另有|日内|年内|个月内|期限|只有|仅"
-_OF_ANY_LANGUAGE = "|".join([*_QUALIFYING.values(), _NOT_APPLYING])
-_QUALIFIES: dict[str | None, re.Pattern[str]] = {
-    **{
-        language: re.compile(rf"\b(?:{words}|{_NOT_APPLYING})\b", re.IGNORECASE)
-        for language, words in _QUALIFYING.items()
-    },
-    "zh": re.compile(_QUALIFYING_CHINESE),
-    None: re.compile(rf"\b(?:{_OF_ANY_LANGUAGE})\b|{_QUALIFYING_CHINESE}", re.IGNORECASE),
-}
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _CLOSED = re.compile(r"[.!?。！？][\"'”’»)\]）」』*_]*\Z")
 _LEADS_TO_LIST = re.compile(r"(?:[:：—–]|\s-)[*_]*\Z")
@@ -471,7 +424,7 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
             if not in_list and ((runs_on and kind) or _LEADS_TO_LIST.search(part)):
                 in_list, kind_of_lead = True, kind
             before = part
-    qualifying = _QUALIFIES.get(known_language(language), _QUALIFIES[None])
+    qualifying = _qualifying(known_language(language))
     return [
         ArticleSentence(start, end, of, qualifying.search(article, start, end) is not None)
         for start, end, of in spans
@@ -482,3 +435,20 @@ def _kind(text: str) -> str:
     """How the text that begins here is numbered: "figure" for "(2)"; "" if it is not."""
     item = _LIST_ITEM.match(text)
     return (item.lastgroup or "") if item else ""
+
+
+@cache
+def _qualifying(language: str | None) -> re.Pattern[str]:
+    """What shows that a sentence restricts the one before it; of an unknown language, of any."""
+    by_language = reply_words()["qualifying"]
+    chinese = "|".join(by_language["zh"])
+    if language == "zh":
+        return re.compile(chinese)
+    known = (
+        [language] if language in by_language else [each for each in by_language if each != "zh"]
+    )
+    words = "|".join(
+        reply_words()["not_applying"] + [w for each in known for w in by_language[each]]
+    )
+    unspaced = "" if language in by_language else f"|{chinese}"
+    return re.compile(rf"\b(?:{words})\b{unspaced}", re.IGNORECASE)

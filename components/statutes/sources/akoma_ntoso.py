@@ -97,7 +97,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
             tally.add("left out", "wording that never was in force")
             continue
         if not text:
-            text = head.note()
+            text = head.note
             tally.add("without words but a title or note", "article")
         number = head.number or unit.get("eId") or markup.local_name(unit)
         number += labels.get(unit, "")
@@ -172,15 +172,11 @@ def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
         elif name == "article" and each not in of_units:
             tally.add("kept as text", "article inside another")
     for each in _passages(body, of_units) if units else ():
-        titles = map(_division_title, takewhile(lambda above: above is not body, _from(each)))
+        above = takewhile(lambda element: element is not body, (each, *each.iterancestors()))
+        titles = map(_division_title, above)
         title = next(filter(None, titles), "")
         where = f'under "{title[:_LONGEST_SHOWN]}"' if title else "outside the articles"
         tally.add("left out", f"passage {where}")
-
-
-def _from(element: Element) -> Iterator[Element]:
-    yield element
-    yield from element.iterancestors()
 
 
 class _Head:
@@ -189,33 +185,28 @@ class _Head:
     Attributes:
         number: Without the word for "article".
         printed: The number as it stands there.
+        note: The footnotes of the number.
         title: May be empty.
     """
 
     def __init__(self, unit: Element, language: str | None) -> None:
-        self._element = found = markup.child(unit, "num")
-        if found is not None:
-            for raised in found:
-                if markup.local_name(raised) == "sup":
-                    raised.text = (raised.text or "").translate(RAISED_DIGITS)
+        self.printed = self.note = ""
+        if (found := markup.child(unit, "num")) is not None:
+            for raised in found.iterchildren("{*}sup"):
+                raised.text = (raised.text or "").translate(RAISED_DIGITS)
+            self.printed = _LAYOUT.line(found)
+            self.note = " ".join(map(_NOTES.line, found.iter("{*}authorialNote")))
             markup.remove(found)
-        self.printed = printed = _LAYOUT.line(found)
         # A second number is the EU's way to print a title.
         second = markup.local_name(unit[0]) if len(unit) else ""
         self.title = _LAYOUT.take(unit, second) if second in ("num", "heading") else ""
-        label = numbered_heading(printed, language)
-        number = printed.rstrip(". ") or printed
+        label = numbered_heading(self.printed, language)
+        number = self.printed.rstrip(". ") or self.printed
         if label is not None and label.unit and label.unit[0] != "§" and not label.title:
             number = label.number
         if language == "en" and markup.local_name(unit) == "section" and number[:1].isdigit():
             number = f"Section {number}"  # a bare number is an article's
         self.number = number
-
-    def note(self) -> str:
-        """The footnotes of the number."""
-        if self._element is None:
-            return ""
-        return " ".join(map(_NOTES.line, self._element.iter("{*}authorialNote")))
 
 
 _FINAL_TITLES = {"schlusstitel": "SchlT", "titre final": "Tit. fin.", "titolo finale": "Tit. fin."}

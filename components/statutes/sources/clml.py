@@ -93,7 +93,8 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
             tally.add("left out", "wording that never was in force")
             continue
         since = None if since in bases else since
-        if _is_repealed(words):
+        # Nothing is left of a repealed provision but dots.
+        if ". . . ." in words and all(map(_DOTS.fullmatch, words.splitlines())):
             first, last = None, since and since - timedelta(days=1)
         else:
             first, last = since, until and until - timedelta(days=1)
@@ -102,11 +103,6 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
 
 
 FORMAT = markup.xml_format("clml", _matches, _units, "provision")
-
-
-def _is_repealed(words: str) -> bool:
-    """Whether nothing is left of a provision but dots."""
-    return ". . . ." in words and all(_DOTS.fullmatch(line) for line in words.splitlines())
 
 
 # A provision, with the first days of its wording and of the next one.

@@ -12,24 +12,34 @@ from __future__ import annotations
 
 import csv
 import difflib
-import io
 import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from components.statutes.article import Article, iso_day
 from components.statutes.question import Question
 from components.statutes.sources.reading import (
     BOM,
     GZIP_ERRORS,
-    GZIP_MAGIC,
     LONGEST_LINE,
+    CorpusError,
     Place,
     Problem,
     cut_short,
@@ -47,20 +57,33 @@ MOST_UNREAD = 1_000_000
 """Blank lines and faults in a file before reading gives up: a few kilobytes of gzip can hold
 millions of them, and every fault is kept to be reported."""
 
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+HUB_NAME = "maastrichtlawtech/bsard"
 
 
-def _too_many_unread(place: Place) -> Problem:
-    message = f"more than {MOST_UNREAD:,} lines are blank or faulty; reading stops here"
-    return place.problem(message, "Check that it is the file you meant.", breaks_off=True)
+@dataclass(frozen=True)
+class CorpusFormat:
+    """A form of corpora: files of known names in a folder.
 
-
-def file_in(folder: Path, names: Sequence[str]) -> Path:
-    """The first file of some names that a folder holds.
-
-    Raises:
-        CorpusError: It holds none of them.
+    Attributes:
+        name: What --format calls it.
+        articles_in: Names that the file of articles may have.
+        questions_in: Names that files of questions may have.
+        read_articles: Yields the articles of a folder, or of a native file; faults go to the list.
+        read_questions: As `read_articles`, for questions.
     """
+
+    name: str
+    articles_in: tuple[str, ...]
+    questions_in: tuple[str, ...]
+    read_articles: Callable[[Any, list[Problem]], Articles]
+    read_questions: Callable[[Any, list[Problem]], Questions]
+
+    def matches(self, folder: Path) -> bool:
+        """Whether a folder holds a file of one of the names."""
+        return any((folder / each).is_file() for each in (*self.articles_in, *self.questions_in))
+
+
+def _file_in(folder: Path, names: Sequence[str]) -> Path:
     found = next((folder / name for name in names if (folder / name).is_file()), None)
     if found is None:
         message = f"the folder holds no {' or '.join(names)}"
@@ -68,450 +91,337 @@ def file_in(folder: Path, names: Sequence[str]) -> Path:
     return found
 
 
-def _holds(folder: Path, names: Sequence[str]) -> bool:
-    return any((folder / name).is_file() for name in names)
+# Fields of records.
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-# The native format.
+def _visible(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds the character U+0000")
+    if all(unicodedata.category(each)[0] in "ZC" for each in text):
+        raise ValueError("is empty")
+    return text
 
 
-class Native:
-    """Lines of JSON, from a file, a folder that holds one, or an open file."""
-
-    name = "native"
-    articles_in = ("articles.jsonl", "articles.jsonl.gz")
-    questions_in = ("questions.jsonl", "questions.jsonl.gz")
-
-    def matches(self, path: Path) -> bool:
-        """Any file or pipe, or a folder that holds one of the native names."""
-        return not path.is_dir() or _holds(path, (*self.articles_in, *self.questions_in))
-
-    def read_articles(self, source: Path | BinaryIO, problems: list[Problem]) -> Articles:
-        """Yield articles in the file's order; faulty lines go to `problems`.
-
-        Raises:
-            CorpusError: The file cannot be opened, or the folder does not say which to read.
-        """
-        unknown = _UnknownFields("an article", frozenset(Article.__slots__))
-        for record in _records(_only_file(source, self.articles_in), problems):
-            unknown.note(record)
-            article = _article(record)
-            if not record.faulty:
-                yield record.place, article
-        problems.extend(unknown.notices())
-
-    def read_questions(self, source: Path | BinaryIO, problems: list[Problem]) -> Questions:
-        """Yield questions in the file's order; faulty lines go to `problems`.
-
-        Raises:
-            CorpusError: As for `read_articles`.
-        """
-        fields = frozenset({"id", "text", "relevant", "split", "answerable", "synthetic"})
-        unknown = _UnknownFields("a question", fields)
-        for record in _records(_only_file(source, self.questions_in), problems):
-            unknown.note(record)
-            question = Question(
-                id=record.name("id", "Give the question an id, or remove the line."),
-                text=record.text("text", "Give the question its words, or remove the line."),
-                relevant=record.texts("relevant", "List the ids of the articles that answer it."),
-                # A name that nobody knows would leave its questions out of everything, unsaid.
-                split=record.optional_choice("split", ("train", "dev", "test")),
-                answerable=record.flag("answerable", default=True),
-                synthetic=record.flag("synthetic", default=False),
-                extra={k: v for k, v in record.fields.items() if k not in fields},
-            )
-            if not record.faulty:
-                yield record.place, question
-        problems.extend(unknown.notices())
+def _plain(text: str) -> str:
+    # They would break run files and logs.
+    if _CONTROL.search(text):
+        raise ValueError("holds a control character")
+    return text
 
 
-def _only_file(source: Path | BinaryIO, names: tuple[str, ...]) -> Path | BinaryIO:
-    if not isinstance(source, Path) or not source.is_dir():
-        return source
-    if all((source / name).is_file() for name in names):
-        message = f"the folder holds both {' and '.join(names)}"
-        raise refused(source, message, "Name the file to read.")
-    return file_in(source, names)
+def _plain_lines(text: str) -> str:
+    _plain(" ".join(text.split()))  # a heading may be printed in lines
+    return text
 
 
-def _article(record: Record) -> Article:
-    article = Article(
-        id=record.name("id", "Give the article an id of its own, or remove the line."),
-        law=record.name("law", "Name the code or act that the article stands in."),
-        number=record.name("number", "Give the article's number as printed."),
-        headings=record.texts("headings", "List the divisions above the article, or write []."),
-        text=record.text("text", "Give the article its words, or remove the line."),
-        language=record.optional_text("language"),
-        valid_from=record.date("valid_from"),
-        valid_to=record.date("valid_to"),
-        source_url=record.address("source_url"),
-        law_id=record.optional_text("law_id"),
-        law_names=record.texts("law_names", "List the law's other names.")
-        if "law_names" in record.fields
-        else (),
-    )
-    if article.valid_from and article.valid_to and article.valid_to < article.valid_from:
-        record.fault(
-            "valid_to",
-            f"{article.valid_to} is before valid_from, {article.valid_from}",
-            "Give the last day in force, or leave the field out.",
-        )
-    return article
+def _address(text: str) -> str:
+    if not text.lower().startswith(("http://", "https://")):
+        raise ValueError("is not an address of http:// or https://")
+    return text
 
 
-class _RepeatedKeyError(ValueError):
-    """A JSON object names a key twice; the parser alone would keep the last value silently."""
+def _day(value: object) -> date:
+    if not isinstance(value, str):
+        raise ValueError("is not a date, YYYY-MM-DD")
+    return iso_day(value[:40])
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+_Words = Annotated[str, AfterValidator(_visible)]
+_Name = Annotated[_Words, AfterValidator(_plain)]
+_Names = Annotated[tuple[Annotated[_Words, AfterValidator(_plain_lines)], ...], Field(strict=False)]
+_Day = Annotated[date, BeforeValidator(_day)]
+
+
+class _ArticleRecord(BaseModel, strict=True):
+    """The fields of an `Article`; their order is that of the faults reported."""
+
+    id: _Name
+    law: _Name
+    number: _Name
+    headings: _Names
+    text: _Words
+    language: _Words | None = None
+    valid_from: _Day | None = None
+    valid_to: _Day | None = None
+    source_url: Annotated[_Words, AfterValidator(_address)] | None = None
+    law_id: _Words | None = None
+    law_names: _Names = ()
+
+    @field_validator("valid_to")
+    @classmethod
+    def _ends_last(cls, value: date | None, info: ValidationInfo) -> date | None:
+        start = info.data.get("valid_from")
+        if value and start and value < start:
+            raise ValueError(f"{value} is before valid_from, {start}")
+        return value
+
+
+class _QuestionRecord(BaseModel, strict=True):
+    id: _Name
+    text: _Words
+    relevant: _Names
+    # A name that nobody knows would leave its questions out of everything, unsaid.
+    split: Literal["train", "dev", "test"] | None = None
+    answerable: bool = True
+    synthetic: bool = False
+
+
+def _checked(
+    kind: type[BaseModel],
+    place: Place,
+    fields: Mapping[str, Any],
+    problems: list[Problem],
+    columns: Mapping[str, str] | None = None,
+) -> dict[str, Any] | None:
+    """The fields of a record by their types; None after reporting a fault of each wrong one."""
+    try:
+        return dict(kind.model_validate(fields))
+    except ValidationError as error:
+        faults: dict[str, str] = {}
+        for each in error.errors(include_url=False, include_input=False):
+            field, *inside = each["loc"]
+            entry = f"entry {int(inside[0]) + 1} " if inside else ""
+            message = entry + each["msg"].removeprefix("Value error, ")
+            faults.setdefault((columns or {}).get(str(field), str(field)), message)
+        for field, message in faults.items():
+            repair = "Correct it, or remove the record."
+            # A record counts as left out once, however many faults it has.
+            is_first = int(field == next(iter(faults)))
+            problems.append(place.problem(message, repair, field, left_out=is_first))
+        return None
+
+
+# Records of files.
+
+_Fields = dict[str, Any]
+_Parsed = Iterator[tuple[Place, _Fields | Problem | None]]  # None for a blank line
+
+
+def _records(
+    source: Path | BinaryIO,
+    problems: list[Problem],
+    parse: Callable[[str, Iterator[bytes]], _Parsed],
+) -> Iterator[tuple[Place, _Fields]]:
+    name = name_of(source)
+    unread = 0
+    with open_unpacked(source) as stream:
+        before = len(problems)
+        try:
+            for place, parsed in parse(name, _lines(name, stream)):
+                if unread + len(problems) - before > MOST_UNREAD:
+                    message = f"more than {MOST_UNREAD:,} lines are blank or faulty"
+                    repair = "Check that it is the file you meant."
+                    raise CorpusError([place.problem(message, repair, breaks_off=True)])
+                if isinstance(parsed, Problem):
+                    problems.append(parsed)
+                elif parsed is None:
+                    unread += 1
+                else:
+                    yield place, parsed
+        except CorpusError as error:
+            problems.extend(error.problems)
+
+
+def _lines(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; what ends reading is raised."""
+    number = 0
+    # One byte more than a line may have, so that a longer one shows without being held whole.
+    lines = iter(partial(stream.readline, LONGEST_LINE + 1), b"")
+    try:
+        for number, line in enumerate(lines, start=1):
+            place = Place(name, number)
+            if len(line) > LONGEST_LINE:
+                raise CorpusError([too_long(place, "line", "Write one record a line.")])
+            # What follows are pieces of it, each of which would be a fault of its own.
+            if number == 1 and b"\0" in line[:4]:
+                message = "is UTF-16 or binary, not UTF-8 text"
+                fault = place.problem(message, "Save the file as UTF-8.", breaks_off=True)
+                raise CorpusError([fault])
+            yield line.removeprefix(BOM) if number == 1 else line
+    except GZIP_ERRORS as error:
+        raise CorpusError([cut_short(Place(name, number + 1), error)]) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> _Fields:
     fields = dict(pairs)
-    if len(fields) != len(pairs):
-        counts = Counter(key for key, _ in pairs)
-        raise _RepeatedKeyError(next(key for key, count in counts.items() if count > 1))
+    if len(fields) != len(pairs):  # the parser alone would keep the last value silently
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"it names the field {key!r} twice")
     return fields
 
 
 _PARSER = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _records(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[Record]:
-    for number, (place, line) in enumerate(_lines(source, problems)):
-        message, repair, breaks_off = "", "Write one JSON object a line.", False
+def _json(name: str, lines: Iterable[bytes]) -> _Parsed:
+    is_first = True
+    for number, raw in enumerate(lines, start=1):
+        place = Place(name, number)
+        if not raw or raw.isspace():
+            yield place, None
+            continue
+        repair, breaks_off = "Write one JSON object a line.", not raw.endswith(b"\n")
         try:
+            line = raw.decode("utf-8")
             fields = _PARSER.decode(line)
             if "\\u" in line:
                 # Only an escape can bring in half a character, which no file could be written with.
                 json.dumps(fields, ensure_ascii=False).encode("utf-8")
-        except _RepeatedKeyError as error:
-            message, repair = f"names the field '{error}' twice", "Keep one of the two."
+            if not isinstance(fields, dict):
+                raise ValueError("it is not an object")
+            yield place, fields
+        except UnicodeDecodeError as error:
+            yield place, not_utf8(place, raw[error.start], breaks_off=breaks_off)
         except json.JSONDecodeError as error:
             message = f"is not JSON ({error.msg} at column {error.colno})"
-            if number == 0 and line.lstrip().startswith("["):
+            if is_first and line.lstrip().startswith("["):
                 # What follows are pieces of it, each of which would be a fault of its own.
-                message = "starts a list, and the file must hold one record a line"
-                problems.append(place.problem(message, _WITHOUT_THE_LIST, breaks_off=True))
-                return
-            if number == 0 and place.file.endswith(".gz") and _is_packed(source) is False:
-                message = f"{message}, and the file is not gzip, though its name says so"
-            if not line.endswith("\n"):
-                breaks_off, repair = True, "The file ends within this line: copy it again, whole."
-        except UnicodeEncodeError:
-            message, repair = "holds half of a \\u surrogate pair", "Write the character itself."
+                repair = "Write one JSON object a line, without the list around them."
+                fault = place.problem("starts a list", repair, breaks_off=True)
+                raise CorpusError([fault]) from error
+            yield place, place.problem(message, repair, breaks_off=breaks_off)
         except (ValueError, RecursionError) as error:
-            message = f"is not JSON that can be read ({error})"
+            yield place, place.problem(f"is not JSON that can be read ({error})", repair)
+        is_first = False
+
+
+# The csv module's words for a file that ends within a quoted field; it has no other sign of it.
+_OPEN_QUOTE = "unexpected end of data"
+_QUOTE_FIELDS = "Write the table again with every field that holds a quote or a comma in quotes."
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")  # as surrogateescape keeps such bytes
+
+
+def _table(columns: Sequence[str], name: str, lines: Iterable[bytes]) -> _Parsed:
+    """The rows of a table with a header, each at the line where it starts."""
+    size, start = 0, 1
+
+    def texts() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            # The csv module would read on without end for one row.
+            if size > LONGEST_LINE:
+                raise CorpusError([too_long(Place(name, start), "row", "Close its quotes.")])
+            yield line.decode("utf-8", "surrogateescape")
+
+    # Python's own limit, 131,072 characters, is shorter than the longest articles of real law.
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * LONGEST_LINE))
+    rows = csv.reader(texts(), strict=True)
+    header: list[str] = []
+    while True:
+        size, start = 0, rows.line_num + 1
+        place = Place(name, start)
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            # A quote that nothing closes takes all rows that follow with it.
+            breaks_off, message = str(error) == _OPEN_QUOTE, f"is not a CSV row ({error})"
+            yield place, place.problem(message, _QUOTE_FIELDS, breaks_off=breaks_off)
+            continue
+        bad = _NOT_UTF8.search("".join(row))
+        fault = not_utf8(place, ord(bad[0]) - 0xDC00) if bad else None
+        if not row:
+            yield place, None
+        elif not header:
+            header = row
+            if faults := [fault] if fault else _header_faults(place, header, columns):
+                raise CorpusError(faults)
+        elif fault is not None:
+            yield place, fault
+        elif len(row) != len(header):
+            message = f"has {len(row)} columns, where the header has {len(header)}"
+            yield place, place.problem(message, _QUOTE_FIELDS)
         else:
-            if isinstance(fields, dict):
-                yield Record(place, fields, problems)
-                continue
-            message = f"is {_described(fields)}, not an object"
-        problems.append(place.problem(message, repair, breaks_off=breaks_off))
+            yield place, dict(zip(header, row, strict=True))
 
 
-_WITHOUT_THE_LIST = (
-    "Write one JSON object a line, without the list around them (jq -c '.[]' does it); where the "
-    "list breaks off, copy the file again first."
-)
+def _header_faults(place: Place, header: Sequence[str], columns: Sequence[str]) -> list[Problem]:
+    if len(header) == 1:
+        repair = "Save the table with commas between the columns."
+        return [place.problem("has one column", repair)]
+    return [
+        place.problem(
+            f"stands {header.count(column)} times in the header",
+            "Take the file as it was published.",
+            column,
+        )
+        for column in dict.fromkeys((*columns, *filter(None, header)))
+        if header.count(column) != 1
+    ]
 
 
-def _is_packed(source: Path | BinaryIO) -> bool | None:
-    """Whether a file's first bytes say gzip; None where they cannot be looked at again."""
-    if not isinstance(source, Path) or not source.is_file():
-        return None
-    with source.open("rb") as stream:
-        return stream.read(2) == GZIP_MAGIC
+def read_table(
+    source: Path | BinaryIO, columns: Sequence[str], problems: list[Problem]
+) -> Iterator[tuple[Place, dict[str, str]]]:
+    """Yield the rows of a CSV file with a header, placed at the line where each starts.
 
+    Args:
+        source: The file.
+        columns: Those that the header must have; others may stand beside them.
+        problems: Gets rows that cannot be read.
 
-class _UnknownFields:
-    """The fields of records that are not used, each with its first place."""
-
-    def __init__(self, what: str, known: frozenset[str]) -> None:
-        self._what = what
-        self._known = known
-        self._first: dict[str, Place] = {}
-
-    def note(self, record: Record) -> None:
-        for name in sorted(record.fields.keys() - self._known):
-            self._first.setdefault(name, record.place)
-
-    def notices(self) -> Iterator[Problem]:
-        *most, last = sorted(self._known)
-        for name, place in self._first.items():
-            near = difflib.get_close_matches(name, self._known, n=1)
-            repair = f"It is not used: the fields are {', '.join(most)} and {last}."
-            if near:
-                repair = f"Did you mean '{near[0]}'?"
-            message = f"is not a field of {self._what} (here first)"
-            yield place.notice(message, repair, name)
-
-
-def _lines(source: Path | BinaryIO, problems: list[Problem]) -> Iterator[tuple[Place, str]]:
-    """Yield the lines that are not blank, decoded, with their places.
-
-    A line that is not UTF-8 or too long, and gzip data that breaks off, are added to `problems`; a
-    file of UTF-16 once.
+    Raises:
+        CorpusError: The file cannot be opened.
     """
-    name = name_of(source)
-    number = blank = 0
-    faults_before = len(problems)
-    with open_unpacked(source) as stream:
-        # One byte more than a line may have, so that a longer one shows without being held whole.
-        lines = iter(partial(stream.readline, LONGEST_LINE + 1), b"")
-        try:
-            for number, raw in enumerate(lines, start=1):
-                place = Place(name, number)
-                if number == 1 and _is_utf16(raw):
-                    # What follows are pieces of it, each of which would be a fault of its own.
-                    message, repair = "is UTF-16, not UTF-8 text", "Save the file as UTF-8."
-                    problems.append(place.problem(message, repair, breaks_off=True))
-                    return
-                if len(raw) > LONGEST_LINE:
-                    problems.append(too_long(place, "line", "Write one record a line."))
-                    return
-                if blank + len(problems) - faults_before > MOST_UNREAD:
-                    problems.append(_too_many_unread(place))
-                    return
-                line = raw.removeprefix(BOM) if number == 1 else raw
-                if line.isspace() or not line:
-                    blank += 1
-                    continue
-                try:
-                    yield place, line.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    ends = line.endswith(b"\n")
-                    problems.append(not_utf8(place, line[error.start], breaks_off=not ends))
-        except GZIP_ERRORS as error:
-            problems.append(cut_short(Place(name, number + 1), error))
+    return _records(source, problems, partial(_table, columns))
 
 
-def _is_utf16(line: bytes) -> bool:
-    """Whether a file that starts so is UTF-16, of whose signs every other byte is 0 here."""
-    return line.startswith(_UTF16_BOMS) or (len(line) > 1 and 0 in line[:2] and any(line[:2]))
+# The native format: lines of JSON, from a file, a folder that holds one, or an open file.
 
 
-# The fields of a record.
-
-_JSON_TYPES = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
-_JSON_TYPES |= {str: "text", type(None): "null"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-
-
-def _is_visible(text: str) -> bool:
-    """Whether a text has a character that is more than space, control or format."""
-    return any(unicodedata.category(each)[0] not in "ZC" for each in text)
-
-
-def _described(value: object) -> str:
-    """A value's type in the words of JSON."""
-    return _JSON_TYPES.get(type(value), "an object")
-
-
-class Record:
-    """The fields of one line; every fault goes to `problems` and makes the record faulty."""
-
-    __slots__ = ("faulty", "fields", "place", "problems")
-
-    def __init__(self, place: Place, fields: Mapping[str, object], problems: list[Problem]) -> None:
-        self.place = place
-        self.fields = fields
-        self.problems = problems
-        self.faulty = False
-
-    def fault(self, field: str | None, message: str, repair: str) -> None:
-        """Report a fault; a record counts as left out once, however many faults it has."""
-        problem = self.place.problem(message, repair, field, left_out=int(not self.faulty))
-        self.problems.append(problem)
-        self.faulty = True
-
-    def text(self, field: str, repair: str) -> str:
-        """A required text, not empty; "" after reporting a fault."""
-        value = self.fields.get(field)
-        if field not in self.fields:
-            self.fault(field, "is missing", repair)
-        elif not isinstance(value, str):
-            message = f"is {_described(value)}, not text"
-            self.fault(field, message, "Write it as text, in quotes.")
-        elif "\0" in value:
-            self.fault(field, "holds the character U+0000", "Take it out.")
-        elif not _is_visible(value):
-            self.fault(field, "is empty", repair)
-        else:
-            return value
-        return ""
-
-    def name(self, field: str, repair: str) -> str:
-        """A required text without control characters, which would break run files and logs."""
-        value = self.text(field, repair)
-        if _CONTROL.search(value):
-            self.fault(field, f"{value!r} holds a control character", "Take it out.")
-        return value
-
-    def optional_text(self, field: str) -> str | None:
-        """A text, or `None` when the field is absent or null."""
-        if self.fields.get(field) is None:
-            return None
-        return self.text(field, "Fill it in, or leave the field out.")
-
-    def address(self, field: str) -> str | None:
-        """A web address, or `None` when the field is absent or null."""
-        value = self.optional_text(field)
-        if value and not value.lower().startswith(("http://", "https://")):
-            message = f"{value[:40]!r} is not an address of http:// or https://"
-            self.fault(field, message, "Give the text's page on the web, or leave the field out.")
-        return value
-
-    def optional_choice(self, field: str, choices: tuple[str, ...]) -> str | None:
-        """One of some texts, or `None` when the field is absent or null."""
-        value = self.optional_text(field)
-        if value and value not in choices:
-            *most, last = (f'"{choice}"' for choice in choices)
-            message = f"{value[:40]!r} is not {', '.join(most)} or {last}"
-            self.fault(field, message, "Write one of these, or leave the field out.")
-            return None
-        return value
-
-    def texts(self, field: str, repair: str) -> tuple[str, ...]:
-        """A required list of texts, none of them empty; the list itself may be."""
-        value = self.fields.get(field)
-        fault = None
-        if field not in self.fields:
-            fault = "is missing", repair
-        elif not isinstance(value, list):
-            fault = f"is {_described(value)}, not a list of texts", repair
-        else:
-            faults = (_fault_of_entry(n, each, repair) for n, each in enumerate(value, start=1))
-            fault = next(filter(None, faults), None)
-        if fault is not None:
-            self.fault(field, *fault)
-            return ()
-        return tuple(cast("list[str]", value))
-
-    def date(self, field: str) -> date | None:
-        """An ISO date, or `None` when the field is absent or null."""
-        value = self.fields.get(field)
-        if value is None:
-            return None
-        repair = "Write it as YYYY-MM-DD, or leave the field out."
-        if not isinstance(value, str):
-            self.fault(field, f"is {_described(value)}, not a date", repair)
-            return None
-        try:
-            return iso_day(value)
-        except ValueError:
-            self.fault(field, f"{value[:40]!r} is not a date", repair)
-            return None
-
-    def flag(self, field: str, *, default: bool) -> bool:
-        """True or false; `default` when the field is absent."""
-        value = self.fields.get(field, default)
-        if not isinstance(value, bool):
-            self.fault(field, f"is {_described(value)}, not true or false", "Write true or false.")
-            return default
-        return value
+def _native_records(
+    source: Path | BinaryIO, names: tuple[str, ...], kind: type[BaseModel], problems: list[Problem]
+) -> Iterator[tuple[Place, _Fields, _Fields]]:
+    """Place and fields of each record without a fault, and its fields that are not known."""
+    if isinstance(source, Path) and source.is_dir():
+        if all((source / name).is_file() for name in names):
+            message = f"the folder holds both {' and '.join(names)}"
+            raise refused(source, message, "Name the file to read.")
+        source = _file_in(source, names)
+    known = kind.model_fields
+    first: dict[str, Place] = {}
+    for place, fields in _records(source, problems, _json):
+        others = {name: value for name, value in fields.items() if name not in known}
+        for name in sorted(others):
+            first.setdefault(name, place)
+        checked = _checked(kind, place, fields, problems)
+        if checked is not None:
+            yield place, checked, others
+    for name, place in first.items():
+        near = difflib.get_close_matches(name, known, n=1)
+        repair = f"Did you mean '{near[0]}'?" if near else f"The fields are {', '.join(known)}."
+        problems.append(place.notice("is not a field that is used (here first)", repair, name))
 
 
-def _fault_of_entry(place: int, entry: object, repair: str) -> tuple[str, str] | None:
-    """What is wrong with an entry of a list of texts, and how to fix it."""
-    if not isinstance(entry, str):
-        return f"entry {place} is {_described(entry)}, not text", repair
-    if not _is_visible(entry):
-        return f"entry {place} is empty", "Fill it in, or take it out."
-    if _CONTROL.search(" ".join(entry.split())):  # a heading may be printed in lines
-        return f"entry {place} holds a control character", "Take it out."
-    return None
+def _native_articles(source: Path | BinaryIO, problems: list[Problem]) -> Articles:
+    for place, fields, _ in _native_records(source, _ARTICLES, _ArticleRecord, problems):
+        yield place, Article(**fields)
 
 
-# BSARD.
+def _native_questions(source: Path | BinaryIO, problems: list[Problem]) -> Questions:
+    for place, fields, extra in _native_records(source, _QUESTIONS, _QuestionRecord, problems):
+        yield place, Question(**fields, extra=extra)
 
-HUB_NAME = "maastrichtlawtech/bsard"
+
+_ARTICLES = ("articles.jsonl", "articles.jsonl.gz")
+_QUESTIONS = ("questions.jsonl", "questions.jsonl.gz")
+NATIVE = CorpusFormat("native", _ARTICLES, _QUESTIONS, _native_articles, _native_questions)
+
+
+# BSARD: a folder of the Belgian tables, as first published, or as the Hub's newest revision calls
+# them.
 
 _DIVISIONS = ("book", "part", "act", "chapter", "section", "subsection")
 _ARTICLE_WORD = re.compile(r"^(?:articles?|art)\b\.?\s*", re.IGNORECASE)
-
-
-class Bsard:
-    """A folder of the Belgian tables."""
-
-    name = "bsard"
-    # As first published, and as the Hub's newest revision calls them.
-    articles_in = ("articles_fr.csv", "articles.csv")
-    questions_in = (
-        *("questions_fr_train.csv", "questions_train.csv"),
-        *("questions_fr_test.csv", "questions_test.csv"),
-    )
-
-    def matches(self, path: Path) -> bool:
-        """A folder that holds the articles or the questions under one of their names."""
-        return _holds(path, (*self.articles_in, *self.questions_in))
-
-    def read_articles(self, folder: Path, problems: list[Problem]) -> Articles:
-        """Yield the articles in the file's order; rows that cannot be read go to `problems`.
-
-        Raises:
-            CorpusError: The folder holds no articles.
-        """
-        columns = ("id", "reference", "article", "code", *_DIVISIONS)
-        for record in read_table(file_in(folder, self.articles_in), columns, problems):
-            law = record.text("code", "Name the code that the article stands in.")
-            cells = (str(record.fields[division]).strip() for division in _DIVISIONS)
-            article = Article(
-                id=record.name("id", "Give the article its id."),
-                law=law,
-                number=printed_number(record.text("reference", "Give the reference."), law),
-                headings=tuple(filter(None, cells)),
-                text=record.text("article", "Give the article its words, or remove the row."),
-                language="fr",
-            )
-            if not article.number and not record.faulty:
-                repair = "Write it as 'Art. 1382, Code Civil'."
-                record.fault("reference", "names no article", repair)
-            if not record.faulty:
-                yield record.place, article
-
-    def read_questions(self, folder: Path, problems: list[Problem]) -> Questions:
-        """Yield the training questions, then the test questions; bad rows go to `problems`.
-
-        Raises:
-            CorpusError: The folder holds no questions.
-        """
-        file_in(folder, self.questions_in)
-        columns = ("id", "question", "article_ids")
-        for split in ("train", "test"):
-            names = [name for name in self.questions_in if split in name]
-            if not _holds(folder, names):
-                continue
-            for record in read_table(file_in(folder, names), columns, problems):
-                listed = record.text("article_ids", "List the ids of the articles that answer it.")
-                question = Question(
-                    id=record.name("id", "Give the question its id."),
-                    text=record.text("question", _NO_WORDS),
-                    relevant=tuple(id_ for id_ in map(str.strip, listed.split(",")) if id_),
-                    split=split,
-                    extra={k: v for k, v in record.fields.items() if k not in columns},
-                )
-                if not record.faulty:
-                    yield record.place, question
-
-    def download(self) -> Path:
-        """The folder of the Hub's files, fetched once into its local cache.
-
-        Raises:
-            CorpusError: The Hub cannot be reached and its cache does not hold the files.
-        """
-        from huggingface_hub import snapshot_download
-
-        files = [*self.articles_in, *self.questions_in]
-        try:
-            return Path(snapshot_download(HUB_NAME, repo_type="dataset", allow_patterns=files))
-        except OSError as error:
-            message = "cannot be fetched from the Hugging Face Hub (no network, or no answer)"
-            repair = (
-                "Put articles_fr.csv, questions_fr_train.csv and questions_fr_test.csv in a "
-                "folder, and give its path."
-            )
-            raise refused(HUB_NAME, message, repair) from error
-
-
-_NO_WORDS = "Give the question its words, or remove the row."
+_BSARD_ARTICLES = ("articles_fr.csv", "articles.csv")
+_BSARD_QUESTIONS = {
+    "train": ("questions_fr_train.csv", "questions_train.csv"),
+    "test": ("questions_fr_test.csv", "questions_test.csv"),
+}
 
 
 def printed_number(reference: str, law: str) -> str:
@@ -526,197 +436,96 @@ def printed_number(reference: str, law: str) -> str:
     return _ARTICLE_WORD.sub("", number.strip()).strip()
 
 
-# SoICT.
+def _bsard_articles(folder: Path, problems: list[Problem]) -> Articles:
+    columns = {"id": "id", "law": "code", "number": "reference", "text": "article"}
+    needed = (*columns.values(), *_DIVISIONS)
+    for place, row in read_table(_file_in(folder, _BSARD_ARTICLES), needed, problems):
+        fields: _Fields = {field: row[column] for field, column in columns.items()}
+        fields["number"] = printed_number(row["reference"], row["code"])
+        fields["headings"] = tuple(filter(None, (row[each].strip() for each in _DIVISIONS)))
+        if checked := _checked(_ArticleRecord, place, fields, problems, columns):
+            yield place, Article(**checked | {"language": "fr"})
 
+
+def _bsard_questions(folder: Path, problems: list[Problem]) -> Questions:
+    columns = ("id", "question", "article_ids")
+    splits = {
+        split: names
+        for split, names in _BSARD_QUESTIONS.items()
+        if any((folder / name).is_file() for name in names)
+    }
+    if not splits:
+        raise refused(folder, "the folder holds no questions of BSARD", "Give another folder.")
+    for split, names in splits.items():
+        for place, row in read_table(_file_in(folder, names), columns, problems):
+            ids = filter(None, map(str.strip, row["article_ids"].split(",")))
+            fields = {"id": row["id"], "text": row["question"], "relevant": tuple(ids)}
+            extra = {name: value for name, value in row.items() if name not in columns}
+            names_of_columns = {"text": "question", "relevant": "article_ids"}
+            if checked := _checked(_QuestionRecord, place, fields, problems, names_of_columns):
+                yield place, Question(**checked | {"split": split, "extra": extra})
+
+
+BSARD = CorpusFormat(
+    "bsard",
+    _BSARD_ARTICLES,
+    (*_BSARD_QUESTIONS["train"], *_BSARD_QUESTIONS["test"]),
+    _bsard_articles,
+    _bsard_questions,
+)
+
+
+def download_bsard() -> Path:
+    """The folder of the Hub's files, fetched once into its local cache.
+
+    Raises:
+        CorpusError: The Hub cannot be reached and its cache does not hold the files.
+    """
+    from huggingface_hub import snapshot_download
+
+    files = [*BSARD.articles_in, *BSARD.questions_in]
+    try:
+        return Path(snapshot_download(HUB_NAME, repo_type="dataset", allow_patterns=files))
+    except OSError as error:
+        message = "cannot be fetched from the Hugging Face Hub (no network, or no answer)"
+        repair = f"Put {files[0]} and the files of questions in a folder, and give its path."
+        raise refused(HUB_NAME, message, repair) from error
+
+
+# SoICT: a folder of the Vietnamese tables. The corpus does not say which law a text is from.
+
+_SOICT_LAW = "SoICT 2024 legal corpus"
 # Lists of ids stand in one cell, as Python or NumPy prints them: "[62492]", "[12 34]", "['12']".
 _ID = re.compile(r"[^\s,'\"\[\]]+")
 
 
-class Soict:
-    """A folder of the Vietnamese tables. The corpus does not say which law a text is from."""
-
-    name = "soict"
-    law = "SoICT 2024 legal corpus"
-    articles_in = ("corpus.csv",)
-    questions_in = ("train.csv",)
-
-    def matches(self, path: Path) -> bool:
-        """A folder that holds `corpus.csv` or `train.csv`."""
-        return _holds(path, (*self.articles_in, *self.questions_in))
-
-    def read_articles(self, folder: Path, problems: list[Problem]) -> Articles:
-        """Yield the articles in the file's order; rows that cannot be read go to `problems`.
-
-        The published corpus holds empty texts: they are left out, and counted in one notice.
-
-        Raises:
-            CorpusError: The folder holds no articles.
-        """
-        first: Place | None = None
-        empty = 0
-        for record in read_table(file_in(folder, self.articles_in), ("text", "cid"), problems):
-            cid = record.name("cid", "Give the text its cid.")
-            text = str(record.fields["text"])
-            is_empty = not text or text.isspace()
-            if not is_empty:
-                text = record.text("text", "")
-            if record.faulty:
-                continue
-            if is_empty:
-                empty += 1
-                first = first or record.place
-            else:
-                yield record.place, Article(cid, self.law, cid, (), text, language="vi")
-        if first is not None:
-            what = "1 article has" if empty == 1 else f"{empty:,} articles have"
-            message, repair = f"{what} an empty text (here first)", "They are left out."
-            problems.append(first.notice(message, repair, "text", empty))
-
-    def read_questions(self, folder: Path, problems: list[Problem]) -> Questions:
-        """Yield the training questions; rows that cannot be read go to `problems`.
-
-        Raises:
-            CorpusError: The folder holds no questions.
-        """
-        columns = ("question", "cid", "qid")
-        for record in read_table(file_in(folder, self.questions_in), columns, problems):
-            question = Question(
-                id=record.name("qid", "Give the question its qid."),
-                text=record.text("question", _NO_WORDS),
-                relevant=tuple(_ID.findall(record.text("cid", "List the cids that answer it."))),
-                split="train",
-            )
-            if not record.faulty:
-                yield record.place, question
+def _soict_articles(folder: Path, problems: list[Problem]) -> Articles:
+    """The published corpus holds empty texts: they are left out, and counted in one notice."""
+    first: Place | None = None
+    empty = 0
+    for place, row in read_table(_file_in(folder, ("corpus.csv",)), ("text", "cid"), problems):
+        if not row["text"].strip():
+            empty += 1
+            first = first or place
+            continue
+        fields: _Fields = {"id": row["cid"], "law": _SOICT_LAW, "number": row["cid"]}
+        fields |= {"headings": (), "text": row["text"], "language": "vi"}
+        columns = {"id": "cid", "number": "cid"}
+        if checked := _checked(_ArticleRecord, place, fields, problems, columns):
+            yield place, Article(**checked)
+    if first is not None:
+        message, repair = f"{empty:,} texts are empty (here first)", "They are left out."
+        problems.append(first.notice(message, repair, "text", empty))
 
 
-# Tables.
-
-# The csv module's words for a file that ends within a quoted field; it has no other sign of it.
-_OPEN_QUOTE = "unexpected end of data"
-_QUOTE_FIELDS = "Write the table again with every field that holds a quote or a comma in quotes."
-
-
-def read_table(path: Path, columns: Sequence[str], problems: list[Problem]) -> Iterator[Record]:
-    """Yield the rows of a CSV file with a header, placed at the line where each starts.
-
-    Args:
-        path: The file.
-        columns: Those that the header must have; others may stand beside them.
-        problems: Gets rows that cannot be read.
-
-    Raises:
-        CorpusError: The file cannot be opened.
-    """
-    name = str(path)
-    # Python's own limit, 131,072 characters, is shorter than the longest articles of real law.
-    csv.field_size_limit(max(csv.field_size_limit(), 2 * LONGEST_LINE))
-    blank = 0
-    faults_before = len(problems)
-    with open_unpacked(path) as stream:
-        counted = _Counted(stream)
-        text = io.TextIOWrapper(
-            cast(BinaryIO, counted), "utf-8-sig", errors="surrogateescape", newline=""
-        )
-        rows = csv.reader(text, strict=True)
-        header: list[str] | None = None
-        while True:
-            place = Place(name, rows.line_num + 1)
-            if blank + len(problems) - faults_before > MOST_UNREAD:
-                problems.append(_too_many_unread(place))
-                return
-            counted.of_row = 0
-            try:
-                row = next(rows, None)
-            except csv.Error as error:
-                message = f"is not a CSV row ({error})"
-                # A quote that nothing closes takes all rows that follow with it.
-                breaks_off = str(error) == _OPEN_QUOTE
-                problems.append(place.problem(message, _QUOTE_FIELDS, breaks_off=breaks_off))
-                continue
-            except GZIP_ERRORS as error:
-                problems.append(cut_short(place, error))
-                return
-            except _RowTooLongError:
-                repair = "Close the quote that opens in this row, or split the row."
-                problems.append(too_long(place, "row", repair))
-                return
-            if row is None:
-                return
-            if not row:
-                blank += 1
-                continue
-            if header is None:
-                header = row
-                if faults := list(_header_faults(place, header, columns)):
-                    problems.extend(faults)
-                    return
-            elif (byte := _first_bad_byte(row)) is not None:
-                problems.append(not_utf8(place, byte))
-            elif len(row) != len(header):
-                message = f"has {len(row)} columns, where the header has {len(header)}"
-                problems.append(place.problem(message, _QUOTE_FIELDS))
-            else:
-                yield Record(place, dict(zip(header, row, strict=True)), problems)
+def _soict_questions(folder: Path, problems: list[Problem]) -> Questions:
+    columns = {"id": "qid", "text": "question", "relevant": "cid"}
+    needed = tuple(columns.values())
+    for place, row in read_table(_file_in(folder, ("train.csv",)), needed, problems):
+        fields: _Fields = {"id": row["qid"], "text": row["question"], "split": "train"}
+        fields["relevant"] = tuple(_ID.findall(row["cid"]))
+        if checked := _checked(_QuestionRecord, place, fields, problems, columns):
+            yield place, Question(**checked)
 
 
-class _RowTooLongError(Exception):
-    """A row, over all of its lines, is longer than `LONGEST_LINE`."""
-
-
-class _Counted(io.BufferedIOBase):
-    """A file that is not read on without end for one row, as the csv module would.
-
-    Attributes:
-        of_row: Bytes read since it was last set to 0; text is read some kilobytes ahead.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._read1 = cast(io.BufferedReader, stream).read1
-        self.of_row = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read1(self, size: int = -1, /) -> bytes:
-        part = self._read1(size)
-        self.of_row += len(part)
-        if self.of_row > LONGEST_LINE + io.DEFAULT_BUFFER_SIZE:
-            raise _RowTooLongError
-        return part
-
-
-def _header_faults(
-    place: Place, header: Sequence[str], columns: Sequence[str]
-) -> Iterator[Problem]:
-    """What keeps a table from being read under this header; of one cause, one fault."""
-    line = "".join(header)
-    if (byte := _first_bad_byte(header)) is not None:
-        yield not_utf8(place, byte)
-    elif "\0" in line:
-        message = "holds the character U+0000, as UTF-16 text read byte by byte does"
-        yield place.problem(message, "Save the file as UTF-8.")
-    elif len(header) == 1 and (mark := next((each for each in ";\t|" if each in line), None)):
-        message = f"has its columns separated by {mark!r}, not by commas"
-        repair = "Save the table with commas, and with quotes around fields that hold one."
-        yield place.problem(message, repair)
-    else:
-        for column in columns:
-            if column not in header:
-                repair = "Take the file as it was published."
-                yield place.problem("is not a column of the header", repair, column)
-        for column in dict.fromkeys(header):
-            if column and header.count(column) > 1:
-                message = f"stands {header.count(column)} times in the header"
-                repair = "Give each column a name of its own, or take the others out."
-                yield place.problem(message, repair, column)
-
-
-def _first_bad_byte(row: Sequence[str]) -> int | None:
-    """The first byte that was not UTF-8: surrogateescape keeps it as U+DC80 to U+DCFF."""
-    for cell in row:
-        try:
-            cell.encode("utf-8")
-        except UnicodeEncodeError as error:
-            return ord(cell[error.start]) - 0xDC00
-    return None
+SOICT = CorpusFormat("soict", ("corpus.csv",), ("train.csv",), _soict_articles, _soict_questions)

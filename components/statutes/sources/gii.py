@@ -63,7 +63,10 @@ def _matches(head: bytes) -> bool:
 def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
     law, folder = _law_of(root, path)
     norms = list(_norms(root, law.key, tally))
-    _show_sentence_numbers(root)
+    # Sentence numbers must not be read as part of a word or a quantity.
+    for mark in root.iter("SUP"):
+        if mark.get("class") == "Rec" and mark.text:
+            mark.text = f" {mark.text.translate(RAISED_DIGITS)} "
     markup.raise_exponents(root.iter("SUP"))
     texts = _LAYOUT.texts(root, [norm.text for norm in norms])
     # A law whose sections start again in each of its articles has other pages, by other rules.
@@ -130,7 +133,7 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
             continue
         # Ranges of repealed sections may have no text at all, only their title.
         text = body.get("text", norm if number else None)
-        if text is None or (not number and not _has_words(text)):
+        if text is None or not (number or "".join(text.itertext()).strip()):
             continue
         _LAYOUT.count(text, tally)
         headings = _path(divisions, current)
@@ -161,17 +164,6 @@ def _path(divisions: dict[str, str], place: str) -> tuple[str, ...]:
     """The headings of a division and of those above it, from the top."""
     ends = range(_DIGITS_A_LEVEL, len(place) + 1, _DIGITS_A_LEVEL)
     return tuple(filter(None, (divisions.get(place[:end]) for end in ends)))
-
-
-def _has_words(text: Element) -> bool:
-    return any(not words.isspace() for words in text.itertext())
-
-
-def _show_sentence_numbers(root: Element) -> None:
-    """Write them so that they cannot be read as part of a word or a quantity."""
-    for mark in root.iter("SUP"):
-        if mark.get("class") == "Rec" and mark.text:
-            mark.text = f" {mark.text.translate(RAISED_DIGITS)} "
 
 
 def _page(folder: str, number: str) -> str | None:

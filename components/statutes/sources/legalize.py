@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -42,6 +41,7 @@ from components.statutes.sources.reading import (
     eu_names,
     not_utf8,
     read_whole,
+    refused,
     too_long,
 )
 from components.statutes.sources.units import (
@@ -55,7 +55,7 @@ from components.statutes.sources.units import (
     own_order,
 )
 
-NEWEST_SPEC = (0, 4)
+_READ_SPECS = re.compile(r"0(?:\.(?:4|[0-3](?:\.\d+)*))?")
 MANIFEST = ".legalize.yml"
 _MANIFEST_DEPTH = 4  # folders above a law in which the repository's manifest is looked for
 
@@ -78,13 +78,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _QUOTED = re.compile(r"[*_]*[«“„\"‘']")
 _NOTES = re.compile(r"(?i)(?:fu(?:ss|ß)noten|notes?|footnotes|notas):?")
 # Words of headings under which a law ends or begins, with or without articles below them.
-_PROVISIONS = re.compile(
-    r"""(?ix)\b(?:disposi[cçtz]\w+ | provisions | \w*(?:bestimmung|vorschrift)(?:en)?
-    | übergangsrecht | schlussteil | \w*bepaling(?:en)? | \w*bestemmelser? | \w*bestämmelser?
-    | \w*säännökset | ustanoven\w+ | przepisy | določb\w+ | odredb\w+ | rendelkezés\w*
-    | разпоредб\w+ | положени\w+ | положення | διατάξεις | hükümler\w* | nuostatos | noteikumi
-    | sätted | ketentuan | điều\ khoản | ákvæði | dispożizzjonijiet | 附則|附则)\b"""
-)
+_PROVISIONS = re.compile(rf"(?i)\b(?:{words_of('provisions')['*']})\b")
 _PLAIN_PROVISIONS = re.compile(
     r"DISPOSICI(?:[ÓO]N|ONES) (?:TRANSITORIA|FINAL|ADICIONAL|DEROGATORIA)(?:E?S)?"
 )
@@ -104,6 +98,7 @@ _BOLD = re.compile(r"\*{2,}(?P<words>[^*]+)\*{2,}")
 _GLUED_ARTICLE = re.compile(r"(?<=\)\*)(?=\*\*[^\W\d_a-z])")
 _UNIT_ALONE = re.compile(r"A(?i:rt)\w{0,6}\.?")
 # A line that ends with an article or preposition breaks off within its sentence.
+_KOREAN_TITLE = re.compile(r"^\(([^(]*)\)$")
 _DANGLING = re.compile(r"(?:^|\s)[a-zà-ÿ]{1,3}$")
 _ARTICLE_WORD = re.compile(r"(?i)art|§")
 _TITLE_OF_PROVISIONS = re.compile(r"[.:]\s+(?=\S)")
@@ -126,8 +121,7 @@ def _matches(head: bytes) -> bool:
 
 
 def _units(path: Path, tally: Tally) -> LawAndUnits:
-    if (fault := _manifest_fault(path.parent)) is not None:
-        raise CorpusError([fault])
+    _check_repository(path.parent)
     content = read_whole(path)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
@@ -137,18 +131,14 @@ def _units(path: Path, tally: Tally) -> LawAndUnits:
     if found := _CONTROLS.findall(text):
         tally.add("repaired", "control character", len(found))
         text = _CONTROLS.sub(_printed_sign, text)
-    if len(content) > LONGEST_LINE:
-        for number, each in enumerate(text.split("\n"), start=1):
-            if len(each) > LONGEST_LINE:
-                repair = "Break the line between paragraphs."
-                raise CorpusError([too_long(Place(str(path), number), "line", repair)])
+    for number, line_of_law in enumerate(text.split("\n"), start=1):
+        if len(line_of_law) > LONGEST_LINE:
+            repair = "Break the line between paragraphs."
+            raise CorpusError([too_long(Place(str(path), number), "line", repair)])
     front = _FRONT_MATTER.match(text)
     if front is None:
-        message, repair = "its front matter has no end (---)", "Copy or download the file again."
-        if not text.startswith("---"):
-            message = "does not begin with a front matter (---), so it is not in this format"
-            repair = "Leave out --format, or give the right one."
-        raise CorpusError([Place(str(path), 1).problem(message, repair)])
+        message = "does not begin with a front matter between two lines of ---"
+        raise refused(path, message, "Download it again, or give its --format.", line=1)
     body = text[front.end() :]
     law, is_repealed = _law(Place(str(path), 1), front["fields"], body)
     reading = _Reading(law.language, tally, is_repealed=is_repealed)
@@ -192,16 +182,11 @@ def _law(place: Place, front: str, body: str) -> tuple[Law, bool]:
         fields = _fields(front)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = place._replace(line=mark.line + 2 if mark else 1)
-        reason = getattr(error, "problem", None) or str(error)
-        message = f"its front matter is not YAML that is read ({' '.join(reason.split())})"
-        raise CorpusError([place.problem(message, "Correct it.")]) from error
-    if not fields:
-        message = "its front matter holds no fields"
-        raise CorpusError([place.problem(message, "Write 'name: value' lines.")])
-    fields = {_KEYS.get(name, name): value for name, value in fields.items()}
-    if "spec_version" in fields and (fault := _spec_fault(place.file, fields["spec_version"])):
-        raise CorpusError([fault])
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        message = f"its front matter is not YAML that is read ({reason})"
+        line = mark.line + 2 if mark else 1
+        raise refused(place.file, message, "Correct it.", line=line) from error
+    _check_spec(place.file, fields.get("spec_version"))
     for name in ("title", "identifier"):
         if not fields.get(name):
             raise CorpusError([place.problem("is missing", "Write it in the front matter.", name)])
@@ -241,50 +226,31 @@ def _fields(front: str) -> dict[str, str]:
     loaded = yaml.load(front, Loader=_LOADER)  # noqa: S506 - it makes texts, lists and dicts only
     fields = loaded.items() if isinstance(loaded, dict) else ()
     return {
-        name: "" if value in _NULLS else " ".join(value.split())
+        str(_KEYS.get(name, name)): "" if value in _NULLS else " ".join(value.split())
         for name, value in fields
         if isinstance(value, str)
     }
 
 
 @lru_cache(maxsize=1024)
-def _manifest_fault(folder: Path) -> Problem | None:
-    """What keeps the laws of a repository from being read: a spec newer than ours."""
+def _check_repository(folder: Path) -> None:
+    """Refuse the laws of a repository whose spec is newer than ours."""
     for above in list((folder / "law").absolute().parents)[:_MANIFEST_DEPTH]:
         manifest = above / MANIFEST
         if manifest.is_file():
             try:
-                version = _fields(manifest.read_text("utf-8"))["spec_version"]
-            except (OSError, ValueError, yaml.YAMLError, KeyError):
-                message = "does not say which spec_version its laws follow"
-                return Problem(str(manifest), None, "spec_version", message, "Write it there.")
-            return _spec_fault(str(manifest), version)
-    return None
+                version = _fields(manifest.read_text("utf-8")).get("spec_version", "")
+            except (OSError, ValueError, yaml.YAMLError):
+                version = ""
+            _check_spec(str(manifest), version)
+            return
 
 
-def _spec_fault(file: str, version: str) -> Problem | None:
-    known = ".".join(map(str, NEWEST_SPEC))
-    try:
-        if tuple(int(part) for part in version.split(".")) <= NEWEST_SPEC:
-            return None
-    except ValueError:
-        pass
-    message = f"{version!r} is not a version that is read; the newest is {known}"
-    repair = "Update Lexarbor, or take an older commit of the law."
-    return Problem(file, None, "spec_version", message, repair)
-
-
-@dataclass
-class _OpenArticle:
-    """The article whose lines are being read."""
-
-    line: int
-    level: int
-    number: str
-    title: str
-    printed: str
-    headings: tuple[str, ...]
-    lines: list[str] = field(default_factory=list)
+def _check_spec(file: str, version: str | None) -> None:
+    if version is not None and not _READ_SPECS.fullmatch(version):
+        message = f"{version!r} is not a version that is read; the newest is 0.4"
+        repair = "Update Lexarbor, or take an older commit of the law."
+        raise CorpusError([Problem(file, None, "spec_version", message, repair)])
 
 
 _FARTHEST_NEXT = 5  # numbers between two articles that are lines, where some are gone
@@ -301,7 +267,9 @@ class _Reading:
         self._is_repealed = is_repealed
         self._path = DivisionPath()
         self._units: list[tuple[Unit, str]] = []
-        self._open: _OpenArticle | None = None
+        self._open: Unit | None = None  # the article whose lines are being read
+        self._level = 0  # of its heading
+        self._lines: list[str] = []
         self._outside: Counter[str] = Counter()  # paragraphs in no article, by their heading
         self._heading_above = ""
         self._in_notes = False
@@ -322,15 +290,16 @@ class _Reading:
         while index < len(lines):
             (number, line), start = numbered[index], index
             index += 1
-            if heading := _HEADING.match(line):
-                text = heading[2]
+            if printed := _HEADING.match(line):
+                text = printed[2]
                 # A heading goes on in the next line where no empty one sets it off.
-                if len(heading[1]) < 5 and index < len(lines) and lines[index].strip():
+                if len(printed[1]) < 5 and index < len(lines) and lines[index].strip():
                     following = lines[index]
-                    if not _HEADING.match(following) and _goes_on(following):
+                    is_text = len(following) >= 80 or following.rstrip().endswith((".", ";", ":"))
+                    if not _HEADING.match(following) and not is_text:
                         text, index = f"{text} {following.strip()}", index + 1
                         self._tally.add("repaired", "heading")
-                if len(heading[1]) == 1 and not titled:
+                if len(printed[1]) == 1 and not titled:
                     titled = True
                     continue
                 if index <= quoted_until:
@@ -338,7 +307,7 @@ class _Reading:
                     continue
                 if self._open is not None and _QUOTED.match(text):
                     quoted_until = _end_of_quotation(lines, start)
-                self._heading(number, len(heading[1]), text)
+                self._heading(number, len(printed[1]), text)
             elif not line.strip():
                 continue
             elif index <= quoted_until:
@@ -358,7 +327,13 @@ class _Reading:
                 self._close()
                 self._enter(found)
         self._close()
-        self._report()
+        expired = "no longer in force, on a day that is not given"
+        self._tally.add(expired, "law", self._is_repealed)
+        for heading, paragraphs in self._outside.items():
+            where = f'under "{heading[:_LONGEST_SHOWN]}"' if heading else "before the first heading"
+            self._tally.add("left out", f"paragraph {where}", paragraphs)
+        self._tally.add("repaired", "division", self._path.repaired)
+        self._tally.add("unknown", "division", self._path.unknown)
         return self._units
 
     def _learn_form(self, lines: Sequence[str]) -> None:
@@ -448,27 +423,30 @@ class _Reading:
             article = numbered_heading(text, self._language) or numbered_heading(text)
             if article is not None and self._is_reference(article):
                 self._text(text, line)
-            elif article is None and above is not None and _may_be_title(above, level):
-                above.title = text
+            elif article is None and above is not None and self._may_be_title(above, level):
+                self._open = above._replace(title=text)
             elif article is not None and self._is_quoted_next(article.number):
                 self._quote(printed)
             else:
                 self._article(line, level, text, article)
         else:
             found = division(text, self._tag, level)
-            if found.rank is None and above is not None and _may_be_title(above, level):
-                above.title = text
+            if found.rank is None and above is not None and self._may_be_title(above, level):
+                self._open = above._replace(title=text)
                 return
             self._close()
             self._in_notes = False
             if found.rank is not None or not self._titles(text):
                 self._enter(found)
 
+    def _may_be_title(self, above: Unit, level: int) -> bool:
+        return level > self._level and not above.title and not self._lines
+
     def _is_piece_of_sentence(self, text: str) -> bool:
         """Whether a heading goes on with the open article: "artículo 12 de esta ley"."""
         if self._open is None:
             return False
-        if _DANGLING.search(self._open.lines[-1] if self._open.lines else self._open.title):
+        if _DANGLING.search(self._lines[-1] if self._lines else self._open.title):
             return True
         return (
             text[:1].islower()
@@ -490,7 +468,7 @@ class _Reading:
         """Whether the open article ends with a colon and quotes one that does not follow it."""
         if self._open is None:
             return False
-        last = self._open.lines[-1] if self._open.lines else self._open.printed
+        last = self._lines[-1] if self._lines else self._open.printed
         own, other = _first_integer(self._open.number), _first_integer(number)
         if own is None or other is None or not last.endswith(":"):
             return False
@@ -500,7 +478,7 @@ class _Reading:
         """Keep the heading of an article that the open one quotes."""
         if self._open is not None:
             self._tally.add("kept as text", "quoted article")
-            self._open.lines.append(_cleaned(printed))
+            self._lines.append(_cleaned(printed))
 
     def _enter(self, found: Division) -> None:
         above = self._path.innermost
@@ -523,7 +501,9 @@ class _Reading:
             return None
         if _PLAIN_PROVISIONS.fullmatch(line):
             return Division(line, rank=_ABOVE_ALL)
-        if self._by_lines and _PROVISIONS.fullmatch(line.split(" ")[0]) and _is_heading(line):
+        is_short = len(line.split()) <= _MOST_WORDS_OF_PROVISIONS // 2
+        may_be_heading = is_short and not line[0].islower() and line[-1] not in ".,;:"
+        if self._by_lines and may_be_heading and _PROVISIONS.fullmatch(line.split(" ")[0]):
             return Division(line)
         found = numbered_division(_cleaned(line), self._tag)
         if found is None:
@@ -545,12 +525,20 @@ class _Reading:
         self._path.name(text)
         return True
 
-    def _article(self, line: int, level: int, text: str, found: NumberedHeading | None) -> None:
+    def _article(
+        self,
+        line: int,
+        level: int,
+        text: str,
+        found: NumberedHeading | None,
+        headings: tuple[str, ...] | None = None,
+    ) -> None:
         self._close()
-        self._in_notes = False
-        self._fresh = False
+        self._in_notes = self._fresh = False
         number, title = self._number_and_title(text, found)
-        self._open = _OpenArticle(line, level, number, title, text, self._path.headings())
+        headings = self._path.headings() if headings is None else headings
+        self._open = Unit(number, number, line, title, headings, printed=text)
+        self._level, self._lines = level, []
 
     def _number_and_title(self, text: str, found: NumberedHeading | None) -> tuple[str, str]:
         """The number as it is cited in the law's language, and the title."""
@@ -564,7 +552,7 @@ class _Reading:
         elif self._language == "en" and not number.endswith(unit or "."):
             unit = unit.capitalize() if unit.isupper() or unit.islower() else unit
             number = f"{unit or 'Section'} {number}"  # a bare number is a section's
-        return number, _unbracketed(found.title)
+        return number, _KOREAN_TITLE.sub(r"\1", found.title)
 
     def _text(self, line: str, place: int) -> None:
         if _FOOTNOTE.match(line):
@@ -578,55 +566,49 @@ class _Reading:
             if len(line) < _LONGEST_DIVISION_LINE and self._titles(_cleaned(line)):
                 return
             fresh, self._fresh = self._fresh, False
-            if fresh and innermost is not None and _holds_provisions(innermost):
-                text = innermost.heading
-                number, title = self._number_and_title(text, None)
+            # Provisions are law even where no article stands under their heading.
+            if (
+                fresh
+                and innermost is not None
+                and innermost.rank is None
+                and len(innermost.label.split()) <= _MOST_WORDS_OF_PROVISIONS
+                and _PROVISIONS.search(innermost.label)
+            ):
                 headings = self._path.headings()[:-1]
-                self._open = _OpenArticle(place, _OF_LINE, number, title, text, headings)
+                self._article(place, _OF_LINE, innermost.heading, None, headings)
             else:
                 self._outside[self._heading_above] += 1
                 if fresh and innermost is not None and innermost.rank is None:
                     self._path.leave()
-                return
+        if self._open is None:
+            return
         if line.startswith("|"):
             cells = [_cleaned(cell) for cell in line.strip().strip("|").split("|")]
             if all(not cell.strip(" :-") for cell in cells):
                 self._tally.add("kept as text", "table")
                 return
-            self._open.lines.append(" | ".join(cells))
+            self._lines.append(" | ".join(cells))
         elif (
             line.startswith(_INDENTED)
-            and self._open.lines
+            and self._lines
             # Joining costs the whole line each time.
-            and len(self._open.lines[-1]) < _LONGEST_JOINED
+            and len(self._lines[-1]) < _LONGEST_JOINED
         ):
-            self._open.lines[-1] = _cleaned(f"{self._open.lines[-1]} {line.strip()}")
+            self._lines[-1] = _cleaned(f"{self._lines[-1]} {line.strip()}")
         else:
-            self._open.lines.append(_cleaned(line))
+            self._lines.append(_cleaned(line))
 
     def _close(self) -> None:
         """Keep the article whose lines end here."""
-        article, self._open = self._open, None
-        if article is None:
+        unit, self._open = self._open, None
+        if unit is None:
             return
-        number = article.number
-        lines = [line for line in article.lines if line]
-        if lines and number.startswith("Section "):  # Irish acts print the number again
-            lines[0] = lines[0].removeprefix(f"{number.removeprefix('Section ')}. ")
+        lines = [line for line in self._lines if line]
+        if lines and unit.number.startswith("Section "):  # Irish acts print the number again
+            lines[0] = lines[0].removeprefix(f"{unit.number.removeprefix('Section ')}. ")
         if not lines:
             self._tally.add("without words but its title", "article")
-        title, headings = article.title, article.headings
-        unit = Unit(number, number, article.line, title, headings, printed=article.printed)
         self._units.append((unit, "\n".join(lines)))
-
-    def _report(self) -> None:
-        expired = "no longer in force, on a day that is not given"
-        self._tally.add(expired, "law", self._is_repealed)
-        for heading, paragraphs in self._outside.items():
-            where = f'under "{heading[:_LONGEST_SHOWN]}"' if heading else "before the first heading"
-            self._tally.add("left out", f"paragraph {where}", paragraphs)
-        self._tally.add("repaired", "division", self._path.repaired)
-        self._tally.add("unknown", "division", self._path.unknown)
 
 
 def _whole_lines(body: str, first_line: int) -> Iterator[tuple[int, str]]:
@@ -644,27 +626,6 @@ def _whole_lines(body: str, first_line: int) -> Iterator[tuple[int, str]]:
                 unit = ""
             else:
                 yield number, part
-
-
-def _is_heading(line: str) -> bool:
-    """Whether a plain line may be a heading by its length and its end."""
-    return (
-        not line[0].islower()
-        and line[-1] not in ".,;:"
-        and len(line.split()) <= _MOST_WORDS_OF_PROVISIONS // 2
-    )
-
-
-def _holds_provisions(found: Division) -> bool:
-    """Whether the text under a heading is law even where no article stands under it."""
-    words = len(found.label.split())
-    is_named_so = words <= _MOST_WORDS_OF_PROVISIONS and _PROVISIONS.search(found.label)
-    return found.rank is None and bool(is_named_so)
-
-
-def _may_be_title(above: _OpenArticle, level: int) -> bool:
-    """Whether a heading of this level can be the title of the article above it."""
-    return level > above.level and not above.title and not above.lines
 
 
 def _runs_on(article: NumberedHeading) -> bool:
@@ -709,17 +670,6 @@ def _end_of_quotation(lines: Sequence[str], start: int) -> int:
         if depth <= 0:
             return index + 1
     return start + 1
-
-
-def _goes_on(following: str) -> bool:
-    """Whether a line that touches a heading is its second line, not the text below it."""
-    return len(following) < 80 and not following.rstrip().endswith((".", ";", ":"))
-
-
-def _unbracketed(title: str) -> str:
-    """A Korean title without the brackets around it."""
-    inner = title.removeprefix("(").removesuffix(")")
-    return inner if len(inner) == len(title) - 2 and "(" not in inner else title
 
 
 def _cleaned(text: str) -> str:

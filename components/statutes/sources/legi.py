@@ -121,14 +121,9 @@ def _in_tree(path: Path, tally: Tally) -> _Wordings:
         tree = json.loads(text)
         if _SURROGATE.search(text):
             json.dumps(tree, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        message = f"is not JSON at line {error.lineno}, column {error.colno} ({error.msg})"
-        raise refused(path, message, _DOWNLOAD, line=error.lineno) from error
-    except UnicodeEncodeError as error:
-        message = f"holds half a character (\\u{ord(error.object[error.start]):x})"
-        raise refused(path, message, _DOWNLOAD) from error
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise refused(path, f"is not JSON that can be read ({error})", _DOWNLOAD) from error
+    except (ValueError, RecursionError) as error:
+        message, line = f"is not JSON that can be read ({error})", getattr(error, "lineno", None)
+        raise refused(path, message, "Download the file again.", line=line) from error
     code = _data(tree)
     key = one_line(str(code.get("cid") or code.get("id") or path.name.partition(".")[0]))
     law = Law(key, one_line(str(code.get("title") or key)), "fr")
@@ -148,9 +143,6 @@ def _in_tree(path: Path, tally: Tally) -> _Wordings:
             inner = (each for each in reversed(children) if isinstance(each, dict))
             waiting.extend((each, headings) for each in inner)
     return law, wordings
-
-
-_DOWNLOAD = "Download the file again."
 
 
 def _data(node: Mapping[str, Any]) -> Mapping[str, Any]:

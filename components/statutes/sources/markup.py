@@ -257,10 +257,6 @@ class Layout:
             return ""
         if not len(element):
             return one_line(element.text)
-        if len(element) == 1 and not len(only := element[0]):  # as fast for "<b>Art. 1</b>"
-            name = local_name(only)
-            if name and name not in (*self.left_out, *self.paragraphs, *self.spaced):
-                return one_line(f"{element.text or ''}{only.text or ''}{only.tail or ''}")
         return one_line("".join(self._pieces(element)))
 
     def take(self, element: Element, name: str) -> str:

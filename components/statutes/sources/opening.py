@@ -28,12 +28,13 @@ from components.statutes.sources import (
     uslm,
 )
 from components.statutes.sources.corpora import (
+    BSARD,
     HUB_NAME,
+    NATIVE,
+    SOICT,
     Articles,
-    Bsard,
-    Native,
     Questions,
-    Soict,
+    download_bsard,
 )
 from components.statutes.sources.reading import (
     CorpusError,
@@ -68,9 +69,8 @@ def questions_path() -> Path:
 Source = str | Path | BinaryIO
 """A file or folder, "aldermere", "maastrichtlawtech/bsard", or an open native file."""
 
-_NATIVE = Native()
-# Formats of corpora made for retrieval: a file, or a folder of known names.
-_CORPORA = (_NATIVE, Bsard(), Soict())
+CORPORA = (NATIVE, BSARD, SOICT)
+"""Formats of corpora made for retrieval: a file, or a folder of known names."""
 # Formats in which states publish law.
 _PUBLISHED = (
     akoma_ntoso.FORMAT,
@@ -83,7 +83,7 @@ _PUBLISHED = (
     legi.FORMAT,
 )
 
-FORMATS = tuple(each.name for each in (*_CORPORA, *_PUBLISHED))
+FORMATS = tuple(each.name for each in (*CORPORA, *_PUBLISHED))
 """What `format` and --format may name."""
 
 _THE_FORMATS = f"The formats are {', '.join(FORMATS)}."
@@ -103,11 +103,11 @@ def open_articles(source: Source, problems: list[Problem], format: str | None = 
     if format is not None and format not in FORMATS:
         raise refused(name_of(source), f"there is no format {format!r}", _THE_FORMATS)
     if not isinstance(source, str | Path):
-        return _NATIVE.read_articles(source, problems)
+        return NATIVE.read_articles(source, problems)
     if source == DEMO_LAW:
-        return _NATIVE.read_articles(articles_path(), problems)
+        return NATIVE.read_articles(articles_path(), problems)
     path = _located(source)
-    for corpus in _CORPORA:
+    for corpus in CORPORA:
         if corpus.name == format or (format is None and path.is_dir() and corpus.matches(path)):
             if format is None and (hidden := _hidden_law(path)) is not None:
                 problems.append(hidden)
@@ -125,9 +125,11 @@ def open_questions(source: Source, problems: list[Problem]) -> Questions:
         CorpusError: There is no such source.
     """
     if not isinstance(source, str | Path):
-        return _NATIVE.read_questions(source, problems)
+        return NATIVE.read_questions(source, problems)
     path = questions_path() if source == DEMO_LAW else _located(source)
-    for corpus in _CORPORA:
+    if not path.is_dir():
+        return NATIVE.read_questions(path, problems)
+    for corpus in CORPORA:
         if corpus.matches(path):
             return corpus.read_questions(path, problems)
     raise CorpusError([_nothing_in(path)])
@@ -137,7 +139,7 @@ def _located(source: str | Path) -> Path:
     path = Path(source)
     if not path.exists():
         if str(source) == HUB_NAME:
-            return Bsard().download()
+            return download_bsard()
         names = f"'{DEMO_LAW}' and '{HUB_NAME}'"
         message = f"there is no such file or folder, and the only names are {names}"
         raise refused(source, message, "Check the path.")
@@ -148,8 +150,8 @@ def _located(source: str | Path) -> Path:
 
 
 def _nothing_in(folder: Path, formats: Sequence[PublishedFormat] = ()) -> Problem:
-    wanted = "articles.jsonl (native), articles_fr.csv (BSARD) or corpus.csv (SoICT)"
-    message = f"the folder holds no {wanted}, and no law in a published format"
+    names = ", ".join(each.articles_in[0] for each in CORPORA)
+    message = f"the folder holds no {names}, and no law in a published format"
     if len(formats) == 1:
         message = f"the folder holds no law in the format {formats[0].name}"
     return of_file(folder, message, f"Name another folder. {_THE_FORMATS}")
@@ -158,12 +160,8 @@ def _nothing_in(folder: Path, formats: Sequence[PublishedFormat] = ()) -> Proble
 def _hidden_law(folder: Path) -> Problem | None:
     """The notice of a file of published law in a folder that is read as a corpus."""
     for path in islice(_walked(folder, []), _MOST_LOOKED_INTO):
-        try:
-            head = read_whole(path, _HEAD)
-        except CorpusError:
-            continue
-        found = next((each for each in _PUBLISHED if each.matches(head)), None)
-        if found is not None:
+        found = _recognised(path, _PUBLISHED)
+        if isinstance(found, PublishedFormat):
             message = f"also holds published law, which is not read ({path.relative_to(folder)})"
             return notice(folder, message, f"Read it with --format {found.name}.")
     return None
@@ -177,30 +175,25 @@ _HEAD = 4096  # bytes by which a format is recognised
 _SHOWN_FILES = 3
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-_ARCHIVES = (
-    (b"PK\x03\x04", "zip"),
-    (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"(\xb5/\xfd", "Zstandard"),
-    (b"Rar!\x1a\x07", "RAR"),
+_ARCHIVE = re.compile(
+    rb"PK\x03\x04|7z\xbc\xaf\x27\x1c|BZh|\xfd7zXZ\0|\(\xb5/\xfd|Rar!\x1a\x07|.{257}ustar", re.DOTALL
 )
 # No line of JSON begins like this, and such files hold no JSON.
 _DOCUMENTS, _DOCUMENT_NAMES = (b"<", b"#", b"---", b"%PDF", b"{\\rtf"), (".md", ".xml")
-_TAR = slice(257, 262)  # where "ustar" stands
 
 
-def _no_file_of_law(path: Path, head: bytes) -> Problem | None:
-    """The problem of a file that stands in place of a law: a pointer, an archive."""
+def _recognised(path: Path, formats: Sequence[PublishedFormat]) -> PublishedFormat | Problem | None:
+    """The format of a file, or what is wrong with one that stands in place of a law."""
+    try:
+        head = read_whole(path, _HEAD)
+    except CorpusError as error:
+        return error.problems[0]
     if head.startswith(_LFS_POINTER):
         message = "is a Git LFS pointer, not the file itself"
         return of_file(path, message, "Fetch the files with 'git lfs pull'.")
-    kind = next((kind for magic, kind in _ARCHIVES if head.startswith(magic)), None)
-    if head[_TAR] == b"ustar":
-        kind = "tar"
-    if kind is None:
-        return None
-    return of_file(path, f"is a {kind} archive, not a law", "Unpack it, and name the folder.")
+    if _ARCHIVE.match(head):
+        return of_file(path, "is an archive, not a law", "Unpack it, and name the folder.")
+    return next((each for each in formats if each.matches(head)), None)
 
 
 def _file(
@@ -208,21 +201,22 @@ def _file(
 ) -> Articles:
     """The articles of one file; one that no published format knows is read as native."""
     if not path.is_file():  # a pipe, which cannot be looked into and read again
-        yield from _NATIVE.read_articles(path, problems)
+        yield from NATIVE.read_articles(path, problems)
         return
-    head = read_whole(path, _HEAD)
-    if (fault := _no_file_of_law(path, head)) is not None:
-        problems.append(fault)
+    known = _recognised(path, formats)
+    if isinstance(known, Problem):
+        problems.append(known)
         return
-    known = next((each for each in formats if is_named or each.matches(head)), None)
-    begins_as_document = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_DOCUMENTS)
+    if is_named:
+        known = formats[0]
+    begins = read_whole(path, 64).lstrip(b"\xef\xbb\xbf \t\r\n")
     if known is not None:
         yield from _law(known, path, problems)
-    elif begins_as_document or path.suffix.lower() in _DOCUMENT_NAMES:
+    elif begins.startswith(_DOCUMENTS) or path.suffix.lower() in _DOCUMENT_NAMES:
         message = "is a document in none of the formats that are read"
         problems.append(of_file(path, message, _THE_FORMATS))
     else:
-        yield from _NATIVE.read_articles(path, problems)
+        yield from NATIVE.read_articles(path, problems)
 
 
 def _law(known: PublishedFormat, path: Path, problems: list[Problem]) -> Articles:
@@ -249,22 +243,16 @@ def _folder(folder: Path, formats: Sequence[PublishedFormat], problems: list[Pro
     versions: dict[str, set[str]] = {}
     for path in _walked(folder, problems):
         of_path: list[Problem] = []
-        known = fault = None
-        try:
-            head = read_whole(path, _HEAD)
-            fault = _no_file_of_law(path, head)
-            known = next((each for each in formats if each.matches(head)), None)
-        except CorpusError as error:
-            fault = error.problems[0]
-        if known is not None:
+        known = _recognised(path, formats)
+        if isinstance(known, PublishedFormat):
             is_empty, first = False, True
             for place, article in _law(known, path, of_path):
                 if first and (found := _VERSION.match(article.id)):
                     versions.setdefault(found["act"], set()).add(found["day"])
                 first = False
                 yield place, article
-        elif fault is not None:
-            of_path.append(fault)
+        elif known is not None:
+            of_path.append(known)
         else:
             skipped.append(str(path.relative_to(folder)))
         for problem in of_path:

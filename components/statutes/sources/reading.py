@@ -19,7 +19,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -172,29 +172,29 @@ def open_unpacked(source: Path | BinaryIO) -> Iterator[BinaryIO]:
     Raises:
         CorpusError: The file cannot be opened, or the stream is open as text.
     """
-    with ExitStack() as stack:
-        if isinstance(source, Path):
-            try:
-                stream: Any = stack.enter_context(source.open("rb"))
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                message = f"cannot be read ({reason})"
-                raise refused(source, message, "Check path and rights.") from error
-        else:
-            if isinstance(source.read(0), str):
-                repair = "Open it in binary mode: open(path, 'rb')."
-                raise refused(name_of(source), "is open as text", repair)
-            stream = io.BufferedReader(cast("io.RawIOBase", source))
-            # Else the reader closes the caller's file when it goes.
-            stack.callback(_detach, stream)
+    if isinstance(source, Path):
+        try:
+            stream: Any = source.open("rb")
+        except OSError as error:
+            message = f"cannot be read ({(error.strerror or str(error)).lower()})"
+            raise refused(source, message, "Check path and rights.") from error
+    else:
+        if isinstance(source.read(0), str):
+            repair = "Open it in binary mode: open(path, 'rb')."
+            raise refused(name_of(source), "is open as text", repair)
+        stream = io.BufferedReader(cast("io.RawIOBase", source))
+    try:
         if stream.peek(2)[:2] == GZIP_MAGIC:
-            stream = stack.enter_context(gzip.open(stream, "rb"))
-        yield stream
-
-
-def _detach(reader: io.BufferedReader) -> None:
-    with suppress(ValueError):  # the caller has closed the file meanwhile
-        reader.detach()
+            with gzip.open(stream, "rb") as unpacked:
+                yield cast("BinaryIO", unpacked)
+        else:
+            yield stream
+    finally:
+        if isinstance(source, Path):
+            stream.close()
+        else:  # else the reader would close the caller's file when it goes
+            with suppress(ValueError):  # the caller has closed it meanwhile
+                stream.detach()
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
@@ -448,16 +448,9 @@ class Tally:
                 others = sum(list(counts.values())[_MOST_THINGS:])
                 things[_MOST_THINGS:] = [f"{others:,} more"]
             message = f"{action}: {', '.join(things)}"
+            repair = _REPAIRS.get(action, "Nothing to fix.")
             yield TallyNotice(
-                file,
-                None,
-                None,
-                message,
-                _REPAIRS.get(action, "Nothing to fix."),
-                left_out=0,
-                notice=True,
-                action=action,
-                counts=dict(counts),
+                file, None, None, message, repair, 0, notice=True, action=action, counts=counts
             )
 
 

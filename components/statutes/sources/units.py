@@ -43,8 +43,12 @@ def unit_pattern(place: str, language: str | None = None) -> str:
         language: Primary language tag; None for all languages.
     """
     rows = [UNIT_WORDS[language]] if language else list(UNIT_WORDS.values())
-    words = {word for row in rows for word in getattr(row, place).split()}
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return _any_of({word for row in rows for word in getattr(row, place).split()})
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for words, longest first."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
 # The number itself, in all of its parts: nothing of it may be left for the title.
@@ -156,14 +160,7 @@ def _heading_pattern(language: str | None) -> re.Pattern[str]:
     # "Article" and "art." are at home in every language: translations of treaties keep them.
     rows = [UNIT_WORDS[language], UNIT_WORDS["fr"]] if language else list(UNIT_WORDS.values())
     before, after = (
-        "|".join(
-            re.escape(word)
-            for word in sorted(
-                {word.rstrip(".") for row in rows for word in getattr(row, place).split()} - {"§"},
-                key=len,
-                reverse=True,
-            )
-        )
+        _any_of({each.rstrip(".") for row in rows for each in getattr(row, place).split()} - {"§"})
         or "(?!)"
         for place in ("before", "after")
     )
@@ -315,43 +312,37 @@ def _unaccented(word: str) -> str:
 @cache
 def _pattern(language: str) -> re.Pattern[str] | None:
     """Finds a kind's word, longest first, at the start of a text."""
-    words = sorted(_ranks(language), key=len, reverse=True)
-    if not words:
-        return None
-    return re.compile(rf"(?P<kind>{'|'.join(map(re.escape, words))})(?![\w-])", re.IGNORECASE)
+    kinds = _any_of(_ranks(language))
+    return re.compile(rf"(?P<kind>{kinds})(?![\w-])", re.IGNORECASE) if kinds else None
 
 
 @cache
 def _run_pattern(language: str) -> re.Pattern[str] | None:
-    words = sorted(_ranks(language), key=len, reverse=True)
-    if not words:
-        return None
-    kinds = "|".join(f"{word.upper()}|{word.capitalize()}" for word in words)
-    return re.compile(rf"(?<!\w)(?:{kinds})\s+{_NUMERAL}")
+    ranks = _ranks(language)
+    kinds = _any_of(form for word in ranks for form in (word.upper(), word.capitalize()))
+    return re.compile(rf"(?<!\w)(?:{kinds})\s+{_NUMERAL}") if kinds else None
 
 
 def _known(text: str, language: str) -> Division | None:
     ranks, before = _ranks(language), _JOINED_NUMBER.get(language)
     if before:
-        kinds = "|".join(sorted(ranks, key=len, reverse=True))
-        joined = re.match(
-            rf"{before}\s*{_CJK_NUMBER}\s*({kinds})((?:の|의)\s*{_CJK_NUMBER})?", text
-        )
+        pattern = rf"{before}\s*{_CJK_NUMBER}\s*({_any_of(ranks)})((?:の|의)\s*{_CJK_NUMBER})?"
+        joined = re.match(pattern, text)
         if joined is None:
             return None
         label, title = joined.group(), text[joined.end() :]
         return Division(label.replace(" ", ""), title.strip(), ranks[joined.group(1)])
-    pattern = _pattern(language)
-    if pattern is None:
+    kinds = _pattern(language)
+    if kinds is None:
         return None
-    if first := pattern.match(text):
+    if first := kinds.match(text):
         number, title = _number_and_title(text[first.end() :].strip())
         label = f"{first.group()} {number}".strip()
         return Division(label, title, ranks[first.group().lower()])
     number_first = _NUMBER_FIRST.match(text)
     if number_first is None and language in _WORD_FIRST:
         number_first = _WORD.match(text)
-    if number_first and (second := pattern.match(text, number_first.end())):
+    if number_first and (second := kinds.match(text, number_first.end())):
         label = text[: second.end()]
         title = text[second.end() :].lstrip(" .:–—-")
         return Division(label, title, ranks[second.group().lower()])

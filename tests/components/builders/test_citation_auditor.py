@@ -12,6 +12,7 @@ from haystack import Document, Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
+from reply_cases import cases
 
 from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import as_document
@@ -242,36 +243,7 @@ HOUSING, WORK = "Housing Code", "Work Code"
 
 @pytest.mark.parametrize(
     ("text", "verdicts"),
-    [
-        # A citation without a law is of the only one that its paragraph names so far.
-        (f"The {WORK} protects employees. Article 12 does, Article 777 does not.", "v e"),
-        (f"The {WORK} and the {HOUSING} agree. Article 12 does.", "n"),
-        ("The Sea Act protects sailors. Article 12 does.", "n"),
-        (f"The {WORK} protects employees.\n\nArticle 12 does. Article 777 does not.", "v n"),
-        (f"The {WORK} protects.\n\nArticle 12 does.\n\nSo does the {HOUSING}.", "n"),
-        (f"Article 12 of the {WORK} binds. Under that Code, article 13 does.", "v v"),
-        (f"Article 12 of the {HOUSING} (the Code). Article 14 of the Code.", "v v"),
-        (f"Article 12 of the {HOUSING}. Article 12 GDPR. Article 14. GDPR binds.", "v u n"),
-        # Lists, ranges and parts.
-        (f"Articles 12, 14 and 97 of the {HOUSING}.", "v v e"),
-        (f"Articles 14 to 16 of the {HOUSING}.", "v"),
-        (f"Articles 50 to 90 of the {HOUSING}.", "e"),
-        (f"Article 14(6) and article 14(7) of the {HOUSING}.", "v e"),
-        (f"Article 14, paras 1 and 2, and article 14, paras 1 to 9, of the {HOUSING}.", "v e"),
-        (f"Article 14(2)(c) of the {HOUSING}, article 14(2)(z) of the {HOUSING}.", "v n"),
-        # Papers and documents are not law; a mark is not a citation in words.
-        (f"Section 5 of my lease. Under the {HOUSING}, section 12 binds [1].", "n v"),
-        (f"The {HOUSING} applies. See section 5 above, and section 12 of this brief.", "n n"),
-        # What is quoted must name its law.
-        (f"He said “article 12 binds” and “article 99 of the {HOUSING}”.", "n e"),
-        (f"The {HOUSING} binds: \u02eesection 99 does not\u02ee.", "n"),
-        # It is shown as section 21, or as section 12.
-        (f"Section 1\u200f2 of the {HOUSING}, section 1\u200b2 of the {HOUSING}.", "n n"),
-        # Lines may be wrapped, but not over a heading or a list item.
-        (f"Under\nsection\n14 of\nthe {HOUSING}.", "v"),
-        (f"See section\n- 14 of the {HOUSING}.", ""),
-        (f"Article 14\r\nof the {HOUSING}.\r\n", "v"),
-    ],
+    cases("which_article_is_meant"),
 )
 def test_which_article_is_meant(auditor, text, verdicts):
     initials = {"verified": "v", "does not exist": "e", "not checked": "n", "unknown law": "u"}
@@ -317,23 +289,7 @@ def test_of_several_wordings_the_one_of_the_day_is_meant():
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [
-        ("Art. 7a OR und Art. 5 ZGB", ["unknown law: OR", "verified"]),
-        ("Art. 5 ZGB, Art. 7a OR; Art. 9 BV", ["verified", "unknown law: OR", "unknown law: BV"]),
-        ("Art. 9 ZGB, Art. 5 FährG", ["does not exist", "unknown law: FährG"]),
-        ("Zivilgesetzbuch, Art. 5 ZGB", ["verified"]),
-        ("art. 5 de la Ley 20.999, art. 5 Ley 25.326", ["verified", "unknown law: Ley 25.326"]),
-        ("Ley N° 20.999, art. 5; art. 5 de la L.B.", ["verified", "unknown law: L.B."]),
-        ("art. 5 de la Ley N° 20.999 (Ley de Balsas)", ["verified"]),
-        ("art. 5 de la Ley 20", ["unknown law: Ley 20"]),
-        ("art. 5 del D.Lgs. 12/2031", ["verified"]),
-        ("l'article 5 du Code des bacs et Chalands", ["not checked"]),
-        ("l'article 5 du Code des bacs et le chaland", ["verified"]),
-        ("11 U.S.C. § 5; section 5 of title 11", ["verified", "verified"]),
-        ("29 CFR 82.1; section 5 of title 11", ["unknown law: 29 CFR", "verified"]),
-        ("section 5 of the Bankruptcy Code", ["verified"]),
-        ("art. 5 c.c., art. 5 d.lgs. 7/2011", ["unknown law: c.c.", "unknown law: d.lgs. 7/2011"]),
-    ],
+    cases("a_law_named_next_to_a_number_is_the_one_that_is_meant"),
 )
 def test_a_law_named_next_to_a_number_is_the_one_that_is_meant(text, found):
     store = InMemoryDocumentStore()

@@ -9,6 +9,7 @@ import pytest
 from haystack import Document
 from haystack.dataclasses import ChatMessage
 from haystack.tools import ComponentTool
+from reply_cases import cases
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
@@ -136,16 +137,7 @@ def test_what_is_quoted_of_an_article():
 
 @pytest.mark.parametrize(
     ("reply", "state"),
-    [
-        ("NOTHING FOUND", "verbatim"),
-        ('"Nothing found."\n', "verbatim"),
-        ("**NOTHING FOUND**", "verbatim"),
-        ("NOTHING FOUND [1]", "verbatim"),
-        ("NOTHING FOUND\n\nThe articles speak of something else.", "verbatim"),
-        ("Nothing found in these articles forbids it; you may keep a dog [1].", "generated"),
-        ("Nothing foundational is at stake [1].", "generated"),
-        ("It says: NOTHING FOUND [1].", "generated"),
-    ],
+    cases("a_generator_may_find_no_answer"),
 )
 def test_a_generator_may_find_no_answer(reply, state):
     answer = built(reply, ARTICLES[:1])

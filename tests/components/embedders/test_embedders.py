@@ -1,6 +1,5 @@
 """The embedders map questions and documents to a bi-encoder that the process loads once."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -73,14 +72,6 @@ def test_the_share_of_an_article_that_is_read(embedder):
     assert embedder.shares_read([]) == []
 
 
-def test_the_progress_bar_ends_at_the_number_of_articles(minilm, monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    StatuteDocumentEmbedder(minilm, CPU, "float32").run([ROOF, SPOUSES])
-    assert "2/2" in capsys.readouterr().err
-    StatuteDocumentEmbedder(minilm, CPU, "float32", progress_bar=False).run([ROOF])
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("embedder_class", [StatuteTextEmbedder, StatuteDocumentEmbedder])
 def test_missing_models_are_named(embedder_class, tmp_path):
     with pytest.raises(ModelError, match=rf"{embedder_class.__name__}\.model"):
@@ -119,6 +110,6 @@ def test_threads_share_one_model_and_get_the_same_vectors(embedder, minilm):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda each: each.warm_up(), made))
         together = [each["embedding"] for each in threads.map(embedder.run, questions)]
-    loaded = [each.loaded() if row % 2 else each._loaded() for row, each in enumerate(made)]
+    loaded = [each.loaded() for row, each in enumerate(made)]
     assert len(set(map(id, loaded))) == 1
     np.testing.assert_allclose(together, alone, atol=1e-5)

@@ -57,6 +57,10 @@ def ask(request):
     return asked
 
 
+def run(generator):
+    return generator.run(QUESTION)
+
+
 def texts(outcome):
     return [reply.text for reply in outcome["replies"]]
 
@@ -102,10 +106,10 @@ def test_a_failure_is_an_output(server, ask, fault, failure, caplog):
 
 
 @pytest.mark.parametrize("fault", ["endless", "endless error", "endless stream"])
-def test_an_endless_response_is_read_up_to_a_limit_and_once(server, ask, fault):
+def test_an_endless_response_is_read_up_to_a_limit_and_once(server, fault):
     server.fault = fault
     streamed = {"streaming_callback": lambda _: None} if fault == "endless stream" else {}
-    outcome = ask(generator(server.url, time_limit=60.0, max_retries=2, **streamed))
+    outcome = run(generator(server.url, time_limit=60.0, max_retries=2, **streamed))
     assert outcome["replies"] == []
     assert "1 MB" in outcome["failure"]
     assert server.hung_up.wait(10)
@@ -113,41 +117,41 @@ def test_an_endless_response_is_read_up_to_a_limit_and_once(server, ask, fault):
     assert len(server.asked) == 1
 
 
-def test_hostile_bodies_and_redirects_are_refused(server, ask):
+def test_hostile_bodies_and_redirects_are_refused(server):
     server.fault, server.body = "body", hostile_body(parts=30_000)
-    assert "25,000" in ask(generator(server.url))["failure"]
+    assert "25,000" in run(generator(server.url))["failure"]
     server.fault = "gzip bomb"
     server.asked.clear()
-    assert "compressed" in ask(generator(server.url, max_retries=2))["failure"]
+    assert "compressed" in run(generator(server.url, max_retries=2))["failure"]
     assert len(server.asked) == 1
     with chat_server() as other:
         server.fault, server.location = "redirect", f"{other.url}/chat/completions"
         for parameters in ({}, {"http_client_kwargs": {"follow_redirects": True}}):
-            assert "307" in ask(generator(server.url, **parameters))["failure"]
+            assert "307" in run(generator(server.url, **parameters))["failure"]
         assert other.asked == []
 
 
-def test_a_stream_cut_in_the_middle_is_a_failure(server, ask):
+def test_a_stream_cut_in_the_middle_is_a_failure(server):
     chunks = []
     streaming = generator(server.url, streaming_callback=lambda chunk: chunks.append(chunk.content))
-    assert texts(ask(streaming)) == [REPLY]
+    assert texts(run(streaming)) == [REPLY]
     server.fault = "cut stream"
     chunks.clear()
-    outcome = ask(streaming)
+    outcome = run(streaming)
     assert "".join(chunks) == REPLY[: len(REPLY) // 2]
     assert outcome["replies"] == [] and outcome["failure"]
 
 
-def test_servers_that_are_down_and_missing_keys_are_failures(server, ask, monkeypatch):
+def test_servers_that_are_down_and_missing_keys_are_failures(server, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    outcome = ask(generator(f"http://127.0.0.1:{port}/v1"))
+    outcome = run(generator(f"http://127.0.0.1:{port}/v1"))
     assert outcome == {"replies": [], "failure": "the generator cannot be reached"}
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     key = Secret.from_env_var("A_KEY_THAT_NOBODY_SET", strict=True)
     keyless = OpenAIChatGenerator(api_key=key, api_base_url=server.url)
-    outcome = ask(TolerantChatGenerator(keyless))
+    outcome = run(TolerantChatGenerator(keyless))
     assert outcome["replies"] == [] and outcome["failure"]
 
 
@@ -242,8 +246,8 @@ def reply(text, **meta):
         (TimeoutError(), "did not reply in time"),
     ],
 )
-def test_an_incomplete_reply_is_a_failure(ask, given, failure):
-    outcome = ask(TolerantChatGenerator(Given(given)))
+def test_an_incomplete_reply_is_a_failure(given, failure):
+    outcome = run(TolerantChatGenerator(Given(given)))
     assert outcome["replies"] == []
     assert failure in outcome["failure"]
     assert "secret" not in outcome["failure"]
@@ -257,9 +261,9 @@ def test_an_incomplete_reply_is_a_failure(ask, given, failure):
         "  <thinking>He says\n[9].</thinking>",
     ],
 )
-def test_thoughts_are_removed_from_the_reply(ask, thoughts):
+def test_thoughts_are_removed_from_the_reply(thoughts):
     given = reply(f"{thoughts}\n{REPLY}", finish_reason="stop")
-    assert texts(ask(TolerantChatGenerator(Given(given)))) == [REPLY]
+    assert texts(run(TolerantChatGenerator(Given(given)))) == [REPLY]
 
 
 def test_the_context_of_the_question_is_kept(ask):
@@ -274,10 +278,8 @@ def test_warming_up_and_closing_reach_the_generator_and_may_fail():
         inner = Given(given)
         outer = TolerantChatGenerator(inner)
         outer.warm_up()
-        asyncio.run(outer.warm_up_async())
         outer.close()
-        asyncio.run(outer.close_async())
-        assert (inner.warm, inner.closed) == (2, 2)
+        assert (inner.warm, inner.closed) == (1, 1)
 
 
 def test_hanging_threads_do_not_pile_up():

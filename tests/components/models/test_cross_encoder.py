@@ -96,14 +96,10 @@ def chosen(passages, most):
     return found
 
 
-@pytest.mark.parametrize("number", [3, 17, 63])
-def test_of_equal_passages_the_earlier_are_read(number):
-    assert chosen(["same"] * number, 2) == [0, 1]
-
-
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_the_nearest_are_read_in_the_order_of_the_article(most):
-    passages = [f"passage {n}" for n in range(40)]
+    # Of equal passages the earlier are read.
+    passages = [f"passage {n % 30}" for n in range(40)]
     exact = [float(vector(each).astype(np.float64) @ vector("?")) for each in passages]
     assert chosen(passages, most) == sorted(sorted(range(40), key=lambda n: -exact[n])[:most])
 
@@ -247,14 +243,15 @@ def test_settings_are_read_as_they_were_written(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"passages": 0}, "passages must be a whole number from 1"),
-        ({"fusion_weight": -1}, "fusion_weight must be 0 or more"),
-        ({"segmentation": "th"}, "field 'segmentation'"),
-        ({"unknown": 1}, "field 'unknown'"),
+        ({"passages": 0}, "passages"),
+        ({"passage_tokens": "12"}, "passage_tokens"),
+        ({"fusion_weight": -1}, "fusion_weight"),
+        ({"segmentation": "th"}, "segmentation"),
+        ({"unknown": 1}, "unknown"),
     ],
 )
-def test_wrong_settings_name_their_file(tmp_path, change, message):
+def test_wrong_settings_name_their_file_and_field(tmp_path, change, message):
     fields = {**dataclasses.asdict(RankerSettings()), **change}
     (tmp_path / "ranker.json").write_text(json.dumps(fields))
-    with pytest.raises(ModelError, match=rf"ranker\.json: .*{message}.*train the ranker again"):
+    with pytest.raises(ModelError, match=rf"ranker\.json: field '{message}"):
         RankerSettings.load(tmp_path)

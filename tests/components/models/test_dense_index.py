@@ -105,26 +105,6 @@ def test_dot_products_and_distances_of_any_length(similarity, number, dim, k, si
 
 
 @WAYS
-@pytest.mark.parametrize("k", [1, 100, 150, 301])
-def test_200_identical_rows_across_the_boundary_come_in_the_order_of_rows(search, k):
-    generator = np.random.default_rng(5)
-    query = random_rows(1, 96, 1)
-    better = unit(query + 0.03 * generator.normal(size=(100, 96)))
-    twin = unit(query + 0.1 * generator.normal(size=(1, 96)))
-    worse = unit(query + 0.3 * generator.normal(size=(700, 96)))
-    matrix = np.concatenate([better, np.repeat(twin, 200, axis=0), worse])
-    order = generator.permutation(len(matrix))
-    matrix = matrix[order]
-    twins = np.flatnonzero((order >= 100) & (order < 300))
-    scores, rows = search(matrix, query, k)
-    _, expected = brute_force(matrix, query, k)
-    assert rows[0].tolist() == expected[0].tolist()
-    in_answer = [row for row in rows[0] if row in set(twins)]
-    assert in_answer == twins[: len(in_answer)].tolist()
-    assert len(set(scores[0][np.isin(rows[0], twins)])) <= 1
-
-
-@WAYS
 def test_alone_and_in_a_batch_the_answer_is_the_same(monkeypatch, search):
     matrix = random_rows(3_000, 65)
     queries = random_rows(33, 65, 1)

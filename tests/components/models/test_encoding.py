@@ -14,6 +14,7 @@ from transformers import AutoTokenizer
 from components.models import encoding
 from components.models.biencoder import BiEncoder
 from components.models.encoding import (
+    HierarchicalArticleHead,
     PassageTokenizer,
     TextEncoder,
     TokenBudget,
@@ -21,11 +22,10 @@ from components.models.encoding import (
     embed_passages,
     encode,
     encode_tokenized,
-    open_towers,
+    open_tower,
 )
 from components.models.errors import ModelError
 from components.models.folder import model_digest
-from components.models.head import HierarchicalArticleHead
 
 # Tokens
 
@@ -98,21 +98,6 @@ def test_the_prompt_stands_before_every_passage(tiny_bert):
     assert passages.text_tokens.tolist() == [len(body)]
 
 
-def test_a_batch_is_padded_on_the_right_and_unmasked_where_nothing_is_padded(tiny_bert):
-    passages = PassageTokenizer(AutoTokenizer.from_pretrained(tiny_bert)).passages(
-        ["rent", "rent court", "judge", "court rent"], passage_tokens=8
-    )
-    short, long = passages.lengths[:2]
-    ids, mask = passages.batch(np.array([0, 1]))
-    assert short < long
-    assert ids[0].tolist() == [*rows(passages)[0], *[0] * (long - short)]
-    assert mask is not None
-    assert mask.tolist() == [[1] * short + [0] * (long - short), [1] * long]
-    ids, mask = passages.batch(np.array([3, 1]))
-    assert mask is None
-    assert ids[0].tolist() == rows(passages)[3]
-
-
 # Towers
 
 LONG = "the landlord must pay rent within the period " * 20
@@ -120,13 +105,13 @@ LONG = "the landlord must pay rent within the period " * 20
 
 @pytest.mark.parametrize("kind", ["tiny_bert", "tiny_roberta", "tiny_prompted"])
 def test_a_limit_cuts_texts_and_is_saved(request, tmp_path, kind):
-    tower = open_towers(request.getfixturevalue(kind))[0]
+    tower = open_tower(request.getfixturevalue(kind))
     tower.limit(12)
     assert tower.max_tokens == 12
     passages = TextEncoder(tower, tower.max_tokens).tokenize([LONG, "rent"])
     assert passages.lengths.max() == 12
     tower.save(tmp_path / "tower")
-    again = open_towers(tmp_path / "tower")[0]
+    again = open_tower(tmp_path / "tower")
     theirs = SentenceTransformer(str(tmp_path / "tower"), device="cpu")
     assert again.max_tokens == theirs.max_seq_length == 12
     expected = torch.from_numpy(theirs.encode([LONG], normalize_embeddings=True))
@@ -141,7 +126,7 @@ def test_a_model_without_its_tokenizer_s_files_is_refused(tiny_bert, tmp_path):
     for path in (tmp_path / "half").glob("tokenizer*"):
         path.unlink()
     with pytest.raises(ModelError, match="tokenizer"):
-        open_towers(tmp_path / "half")
+        open_tower(tmp_path / "half")
 
 
 # Vectors
@@ -149,7 +134,7 @@ def test_a_model_without_its_tokenizer_s_files_is_refused(tiny_bert, tmp_path):
 
 @pytest.fixture
 def tower(tiny_bert):
-    return open_towers(tiny_bert)[0]
+    return open_tower(tiny_bert)
 
 
 def moved_head(**arguments):
@@ -165,7 +150,7 @@ def moved_head(**arguments):
 def test_vectors_are_those_of_sentence_transformers(request, law_texts, kind):
     folder = request.getfixturevalue(kind)
     texts = [*law_texts(40, 90), "", "日本 é 123"]
-    encoder = TextEncoder(open_towers(folder)[0], open_towers(folder)[0].max_tokens)
+    encoder = TextEncoder(open_tower(folder), open_tower(folder).max_tokens)
     found, _ = encode(encoder, texts)
     theirs = SentenceTransformer(str(folder), device="cpu")
     if kind == "tiny_roberta":
@@ -189,18 +174,6 @@ def test_a_vector_depends_on_its_own_text_alone(monkeypatch, tower, law_texts, h
     assert torch.allclose(together.norm(dim=1), torch.ones(20), atol=1e-5)
 
 
-def test_a_headed_text_is_the_head_over_its_own_passages(tower):
-    head = moved_head()
-    text = " ".join(["rent court notice judge repair appeal"] * 5)
-    passages = tower.tokenizer.passages([text], passage_tokens=12, max_passages=4)
-    rows = [tower(*passages.batch(np.array([i]))) for i in range(len(passages))]
-    expected = head(torch.stack(rows, 1), torch.ones(1, len(rows), dtype=torch.bool))
-    found, _ = encode(TextEncoder(tower, 12, "", head), [text])
-    assert len(rows) == 4
-    expected = torch.nn.functional.normalize(expected, dim=1)
-    assert torch.allclose(found, expected, atol=1e-5)
-
-
 class CountingTower(Tower):
     def __init__(self, encoder):
         super().__init__(encoder)
@@ -211,24 +184,15 @@ class CountingTower(Tower):
         return super().forward(ids, mask, prompt_tokens)
 
 
-def test_only_real_passages_are_encoded_and_each_distinct_text_once(tower):
-    counting = CountingTower(tower.encoder)
-    texts = ["rent", "rent court " * 10, "rent", "judge", "rent court " * 10]
-    encoder = TextEncoder(counting, 12, "", moved_head())
-    vectors, report = encode(encoder, texts)
-    assert counting.rows == int(encoder.tokenize(["rent", texts[1], "judge"]).per_text.sum())
-    assert torch.equal(vectors[0], vectors[2])
-    assert torch.equal(vectors[1], vectors[4])
-    assert report.n_texts == 5
-
-
-def test_the_report_counts_what_is_cut_off_and_progress_counts_texts(monkeypatch, tower):
+def test_each_distinct_text_is_encoded_once_and_the_report_counts_all(monkeypatch, tower):
     monkeypatch.setitem(encoding._TEXTS_A_BLOCK, "cpu", 2)
     texts = ["", "rent " * 100, "rent"]
     _, long, short = map(len, tower.tokenizer.token_ids(texts))
+    encoder = TextEncoder(CountingTower(tower.encoder), 12, "", moved_head())
     steps = []
-    encoder = TextEncoder(tower, 12, "", moved_head())
-    _, report = encode(encoder, [*texts, texts[1]], progress=steps.append)
+    vectors, report = encode(encoder, [*texts, texts[1]], progress=steps.append)
+    assert encoder.tower.rows == int(encoder.tokenize(texts).per_text.sum())
+    assert torch.equal(vectors[1], vectors[3])
     assert (report.n_texts, report.n_tokens) == (4, 2 * long + short)
     assert (report.n_cut, report.tokens_cut) == (2, 2 * (long - 4 * 10))
     assert (sum(steps), len(steps)) == (4, 2)
@@ -256,7 +220,7 @@ def test_out_of_memory_halves_the_budget_and_goes_on(tower, law_texts):
 
 
 def test_bf16_keeps_the_masters_and_the_direction(minilm):
-    tower = open_towers(Path(minilm))[0]
+    tower = open_tower(Path(minilm))
     encoder = TextEncoder(tower, 64)
     texts = ["Who repairs a broken boiler?", "The landlord keeps the dwelling in repair. " * 9]
     exact, _ = encode(encoder, texts)
@@ -279,14 +243,6 @@ def test_nothing_to_encode_gives_no_vectors(tower):
 # Vietnamese words
 
 PLAIN, JOINED = "hợp đồng lao động", "hợp_đồng lao_động"
-
-
-@pytest.mark.parametrize("side", ["encode_queries", "encode_articles"])
-def test_both_sides_are_encoded_by_words(tower, side):
-    by_words = getattr(BiEncoder(tower, segmentation="vi", dtype="float32"), side)([PLAIN])
-    as_given = getattr(BiEncoder(tower, dtype="float32"), side)
-    torch.testing.assert_close(by_words, as_given([JOINED]))
-    assert (by_words @ as_given([PLAIN]).T).item() < 0.999
 
 
 def test_a_saved_model_keeps_its_segmentation_and_is_another_model(tower, tmp_path):

@@ -6,10 +6,10 @@ from torch import nn
 from torch.autograd import gradcheck
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from components.models import graph_ops
-from components.models.graph import graph_layer
-from components.models.graph_ops import (
+from components.models import graph as graph_module
+from components.models.graph import (
     GraphTensors,
+    graph_layer,
     pair_scores,
     segment_softmax,
     take_rows,
@@ -33,7 +33,7 @@ def features(graph):
 def pieces(request, monkeypatch):
     """Pieces end in the middle of a node's edges."""
     if request.param != "one piece":
-        monkeypatch.setattr(graph_ops, "_PIECE_ON_CPU", 7 * DIM)
+        monkeypatch.setattr(graph_module, "_PIECE_ON_CPU", 7 * DIM)
 
 
 @pytest.fixture(params=["law_graph", "tree_graph", "lawless_graph"])
@@ -181,29 +181,3 @@ def test_nothing_is_scattered_forwards_or_backwards(edges):
     assert any("embedding_bag" in name for name in operators.names)
     wrong = ("scatter", "index_add", "accumulate", "index_reduce", "embedding_dense_backward")
     assert [name for name in operators.names if any(word in name for word in wrong)] == []
-
-
-# Edges in both orders
-
-
-@pytest.fixture(params=["law_graph", "lawless_graph"])
-def given(request):
-    return request.getfixturevalue(request.param)
-
-
-def test_edges_stand_in_both_orders(given):
-    tensors = GraphTensors.of(given)
-    assert (tensors.n_nodes, tensors.edge_kinds) == (given.n_nodes, given.edge_kinds)
-    edges = tensors.edges
-    for name in ("source", "target", "kind"):
-        assert getattr(edges, name).tolist() == getattr(given, name).tolist()
-    for ends, nodes, order in (
-        (edges.target_ends, edges.target, torch.arange(len(edges.target))),
-        (edges.source_ends, edges.source, edges.by_source),
-    ):
-        assert len(ends) == given.n_nodes + 1
-        for node in range(given.n_nodes):
-            of_node = order[ends[node] : ends[node + 1]]
-            assert of_node.tolist() == (nodes == node).nonzero()[:, 0].tolist()
-    degrees = given.degree[given.source] * given.degree[given.target]
-    assert edges.degrees.tolist() == degrees.tolist()

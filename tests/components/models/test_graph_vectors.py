@@ -20,7 +20,7 @@ from components.models.graph import (
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS
-from components.stores.journal import text_digest
+from components.stores.publishing import text_digest
 
 DIM = 8
 TREE = ("self", "down", "up")
@@ -64,23 +64,15 @@ def vector(text):
     return np.float32(made / np.linalg.norm(made))
 
 
-class Features:
-    """Base vectors that depend on the text alone; remembers which nodes were asked for."""
-
-    def __init__(self, graph, articles):
-        self.texts = list(node_texts(graph, articles, "headings_text"))
-        self.asked: set[int] = set()
-
-    def __call__(self, nodes):
-        self.asked.update(nodes.tolist())
-        return torch.from_numpy(np.stack([vector(self.texts[node]) for node in nodes]))
-
-
 def vectors_of(network, articles):
     """Vectors of all articles by id."""
     corpus = StatuteCorpus(articles)
     graph = graph_for(network, corpus)
-    found = enriched(network, graph, range(len(corpus)), Features(graph, corpus)).numpy()
+    # Base vectors that depend on the text alone.
+    base = torch.from_numpy(
+        np.stack([vector(text) for text in node_texts(graph, corpus, "headings_text")])
+    )
+    found = enriched(network, graph, range(len(corpus)), lambda nodes: base[nodes]).numpy()
     return dict(zip((each.id for each in corpus), found, strict=True))
 
 
@@ -102,22 +94,6 @@ def with_text(articles, id_, text):
     return [replace(each, text=text) if each.id == id_ else each for each in articles]
 
 
-def test_only_what_can_be_seen_is_asked_for():
-    for kinds, layers, others in ((TREE, 3, False), (EDGE_KINDS, 1, False), (EDGE_KINDS, 3, True)):
-        network = network_of(kinds, layers)
-        corpus = StatuteCorpus(law_articles(LAWS, 9))
-        graph = graph_for(network, corpus)
-        features = Features(graph, corpus)
-        enriched(network, graph, corpus.positions_of("Housing Code"), features)
-        own = set(np.flatnonzero(graph.law_of == graph.laws.index("Housing Code")).tolist())
-        if others:
-            assert own < features.asked < set(range(graph.n_nodes))
-        # One layer sees no further than the cited article and the citing one.
-        assert len(features.asked - own) <= (2 if layers == 1 else graph.n_nodes)
-        if kinds == TREE:
-            assert features.asked == own
-
-
 def test_a_changed_text_is_seen_in_its_law_and_no_further_than_the_layers():
     before = law_articles(LAWS, 7)
     after = with_text(before, "F5", "Everything is otherwise.")
@@ -130,15 +106,6 @@ def test_a_changed_text_is_seen_in_its_law_and_no_further_than_the_layers():
     assert cites == {"F4", "F5", "F6", "H2"}
     assert changed(network_of(EDGE_KINDS, 3), before, after) >= {"H2", "H5", *cites}
     assert not {"W1", "W2", "T1"} & changed(network_of(EDGE_KINDS, 1), before, after)
-
-
-def test_other_numbers_of_the_same_nodes_are_the_same():
-    before = law_articles()
-    by_law = sorted(before, key=lambda each: each.law)
-    assert changed(network_of(NEIGHBOURS), before, by_law) == set()
-    # In the tree alone the order within a law does not matter either.
-    assert changed(network_of(TREE), before, before[::-1]) == set()
-    assert changed(network_of(NEIGHBOURS), before, before[::-1]) != set()
 
 
 def edited(chance, articles):

@@ -148,15 +148,6 @@ def test_features_equal_slow_loops(drawn: Any) -> None:
         np.testing.assert_allclose(values, list(expected.values()), rtol=1e-5, err_msg=f"{names}")
 
 
-@given(PLACES)
-def test_distances_are_the_trees(places: list[tuple[str, list[str]]]) -> None:
-    articles = [Article(str(n), law, str(n), tuple(h), "") for n, (law, h) in enumerate(places)]
-    law, everything = arrays(articles), np.arange(len(places))
-    for to in everything.tolist():
-        expected = LegislativeTree(articles).distances([to])[0]
-        assert law.tree_distance(everything, to).tolist() == expected.tolist()
-
-
 @given(PLACES, st.data())
 def test_divisions_are_spread_over_their_articles(places: Any, data: st.DataObject) -> None:
     law = arrays([Article("", name, "", tuple(h), "") for name, h in places])
@@ -230,9 +221,8 @@ def saved(fusion: LearnedFusion, tmp_path: Path) -> Path:
 
 def test_it_learns_what_tells_the_answers(fusion: LearnedFusion) -> None:
     held_out = examples(30, seed=9)
-    first = [each.relevant[np.argmax(fusion.trees.scores(each.table))] for each in held_out]
+    first = [each.relevant[np.argmax(fusion.scores(each.table))] for each in held_out]
     assert np.mean(first) > 0.8
-    assert next(iter(fusion.trees.importance())) == "bm25.gap"
 
 
 def test_learning_is_deterministic(fusion: LearnedFusion, tmp_path: Path) -> None:
@@ -248,7 +238,7 @@ def test_a_saved_fusion_gives_the_same_scores(fusion: LearnedFusion, saved: Path
     loaded = LearnedFusion.load(saved, lists=[*WEIGHTS, "graph"], model=MODEL)
     assert loaded.lists == fusion.lists and loaded.weights == fusion.weights
     for each in examples(5, seed=3):
-        assert loaded.trees.scores(each.table).tolist() == fusion.trees.scores(each.table).tolist()
+        assert loaded.scores(each.table).tolist() == fusion.scores(each.table).tolist()
 
 
 @given(laws_with_lists())
@@ -259,15 +249,14 @@ def test_candidates_are_ranked_by_their_scores(fusion: LearnedFusion, drawn: Any
     rows, scores = fusion.ranked(law, given_lists, candidates, question="?", coverage=1.0)
     own = {name: given_lists[name] for name in WEIGHTS}
     table = features(law, own, candidates, question="?", coverage=1.0)
-    by_row = dict(zip(candidates.tolist(), fusion.trees.scores(table).tolist(), strict=True))
+    by_row = dict(zip(candidates.tolist(), fusion.scores(table).tolist(), strict=True))
     assert {row: by_row[row] for row in rows.tolist()} == by_row
     assert scores.tolist() == sorted(by_row.values(), reverse=True)
 
 
 def test_no_candidate_and_too_many(fusion: LearnedFusion) -> None:
     law = LawArrays(("Code", [], 10) for _ in range(CANDIDATES + 5))
-    nothing = RankedList.of(np.empty(0), np.empty(0))
-    lists = dict.fromkeys(WEIGHTS, nothing)
+    lists = dict.fromkeys(WEIGHTS, RankedList.of(np.empty(0), np.empty(0)))
     asked: dict[str, Any] = {"question": "?", "coverage": 0.0}
     assert len(fusion.ranked(law, lists, np.empty(0, np.int64), **asked)[0]) == 0
     assert len(fusion.ranked(law, lists, np.arange(len(law)), **asked)[0]) == CANDIDATES
@@ -278,109 +267,95 @@ def rewritten(folder: Path, **fields: Any) -> None:
     place.write_text(json.dumps({**json.loads(place.read_text()), **fields}))
 
 
-def names_of(lists: Sequence[str], lacking: str = "") -> list[str]:
-    return [each for each in feature_names(lists) if each != lacking]
+def refused(folder: Path, named: str) -> None:
+    with pytest.raises(ModelError, match=named):
+        LearnedFusion.load(folder, lists=list(WEIGHTS), model=MODEL)
+
+
+NAMES = feature_names(list(WEIGHTS))
 
 
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"features": names_of(list(WEIGHTS), "dense.gap")}, "dense.gap"),
-        ({"features": [*names_of(list(WEIGHTS)), "height"]}, "height"),
-        ({"lists": ["bm25", "graph"], "features": names_of(["bm25", "graph"])}, "'graph'"),
+        ({"features": [each for each in NAMES if each != "dense.gap"]}, "dense.gap"),
+        ({"features": [*NAMES, "height"]}, "height"),
+        ({"lists": ["bm25", "graph"], "features": feature_names(["bm25", "graph"])}, "'graph'"),
         ({"weights": {"bm25": 1.0, "dense": 1.0}}, DIVISION),
         ({"model": "f" * 64}, "another model"),
         ({"format": 2}, "format"),
         ({"owner": "me"}, "owner"),
         ({"booster_sha256": "0" * 64}, "booster.txt"),
+        (
+            {
+                "lists": ["dense", DIVISION, "bm25"],
+                "features": feature_names(["dense", DIVISION, "bm25"]),
+            },
+            "columns are not the expected",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(
     saved: Path, fields: dict[str, Any], named: str
 ) -> None:
     rewritten(saved, **fields)
-    with pytest.raises(ModelError, match=named):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
+    refused(saved, named)
 
 
-def test_a_corrupt_booster_is_refused_before_lightgbm_reads_it(
+def test_a_corrupt_or_missing_booster_is_refused_before_lightgbm_reads_it(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("lightgbm.Booster", lambda **_: pytest.fail("was read"))
     text = (saved / "booster.txt").read_bytes()
     (saved / "booster.txt").write_bytes(text[:-40])
-    monkeypatch.setattr("lightgbm.Booster", lambda **_: pytest.fail("was read"))
-    with pytest.raises(ModelError, match=r"booster\.txt"):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
-
-
-@pytest.mark.parametrize("text", [b"", b"no booster", b"\xff"])
-def test_what_is_no_booster_is_refused(saved: Path, text: bytes) -> None:
-    (saved / "booster.txt").write_bytes(text)
-    rewritten(saved, booster_sha256=hashlib.sha256(text).hexdigest())
-    with pytest.raises(ModelError, match=r"booster\.txt"):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
+    refused(saved, r"booster\.txt")
+    (saved / "booster.txt").unlink()
+    refused(saved, r"booster\.txt")
 
 
 def resized(text: str) -> str:
     """The text with `tree_sizes` corrected."""
     starts = [each.start() for each in re.finditer(r"^(Tree=|end of trees)", text, re.MULTILINE)]
-    sizes = " ".join(str(end - start) for start, end in pairwise(starts))
-    return re.sub(r"^tree_sizes=.*$", f"tree_sizes={sizes}", text, flags=re.MULTILINE)
+    sizes = [str(end - start) for start, end in pairwise(starts)]
+    return with_line("tree_sizes", lambda _: sizes)(text)
 
 
-@pytest.mark.parametrize("change", [lambda sizes: [sizes[0] - 1, *sizes[1:]], lambda s: s[:-1]])
-def test_trees_whose_lengths_differ_from_tree_sizes_are_refused(
-    saved: Path, change: Callable[[list[int]], list[int]]
-) -> None:
+def with_line(name: str, changed: Callable[[list[str]], list[Any]]) -> Callable[[str], str]:
+    """The text with other values in the first line of a name."""
+
+    def change(text: str) -> str:
+        line = re.search(rf"^{name}=(.*)$", text, re.MULTILINE)
+        assert line
+        values = " ".join(map(str, changed(line[1].split())))
+        return text[: line.start(1)] + values + text[line.end(1) :]
+
+    return change
+
+
+CRAFTED: dict[str, Callable[[str], str]] = {
+    "empty": lambda _: "",
+    "no booster": lambda _: "no booster",
+    "a shorter tree": with_line("tree_sizes", lambda sizes: [int(sizes[0]) - 1, *sizes[1:]]),
+    "fewer trees": with_line("tree_sizes", lambda sizes: sizes[:-1]),
+    "a circle": with_line("left_child", lambda nodes: [0, *nodes[1:]]),
+    "no such node": with_line("right_child", lambda nodes: [*nodes[:-1], 99]),
+    "no such leaf": with_line("right_child", lambda nodes: [*nodes[:-1], -99]),
+    "no such column": with_line("split_feature", lambda columns: [9_999, *columns[1:]]),
+    "a leaf too few": with_line("leaf_value", lambda leaves: leaves[:-1]),
+    "categories": with_line("num_cat", lambda _: [1]),
+}
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_trees_that_lead_nowhere_are_refused(saved: Path, name: str) -> None:
     text = (saved / "booster.txt").read_text()
     assert resized(text) == text
-    sizes = re.search(r"^tree_sizes=(.*)$", text, re.MULTILINE)
-    assert sizes
-    wrong = " ".join(map(str, change([int(each) for each in sizes[1].split()])))
-    changed = text.replace(sizes[0], f"tree_sizes={wrong}").encode()
-    (saved / "booster.txt").write_bytes(changed)
-    rewritten(saved, booster_sha256=hashlib.sha256(changed).hexdigest())
-    with pytest.raises(ModelError, match=r"booster\.txt: is not a booster"):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
-
-
-@pytest.mark.parametrize(
-    ("line", "changed"),
-    [
-        ("left_child", lambda nodes: [0, *nodes[1:]]),  # a circle
-        ("right_child", lambda nodes: [*nodes[:-1], 99]),
-        ("right_child", lambda nodes: [*nodes[:-1], -99]),
-        ("split_feature", lambda columns: [9_999, *columns[1:]]),
-        ("leaf_value", lambda leaves: leaves[:-1]),
-        ("num_cat", lambda _: [1]),
-    ],
-)
-def test_trees_that_lead_nowhere_are_refused(
-    saved: Path, line: str, changed: Callable[[list[Any]], list[Any]]
-) -> None:
-    lines = (saved / "booster.txt").read_text().splitlines()
-    place = next(n for n, each in enumerate(lines) if each.startswith(f"{line}="))
-    values = changed(lines[place].partition("=")[2].split())
-    lines[place] = f"{line}={' '.join(map(str, values))}"
-    text = resized("\n".join([*lines, ""])).encode()
-    (saved / "booster.txt").write_bytes(text)
-    rewritten(saved, booster_sha256=hashlib.sha256(text).hexdigest())
-    with pytest.raises(ModelError, match=r"booster\.txt"):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
-
-
-def test_a_booster_of_other_features_is_refused(saved: Path) -> None:
-    rewritten(
-        saved, lists=["dense", DIVISION, "bm25"], features=names_of(["dense", DIVISION, "bm25"])
-    )
-    with pytest.raises(ModelError, match="columns are not the expected"):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
-
-
-def test_a_missing_file_is_refused(saved: Path) -> None:
-    (saved / "booster.txt").unlink()
-    with pytest.raises(ModelError, match=r"booster\.txt"):
-        LearnedFusion.load(saved, lists=list(WEIGHTS), model=MODEL)
+    changed = CRAFTED[name](text)
+    if "tree" not in name and "Tree=" in changed:
+        changed = resized(changed)
+    (saved / "booster.txt").write_text(changed)
+    rewritten(saved, booster_sha256=hashlib.sha256(changed.encode()).hexdigest())
+    refused(saved, r"booster\.txt")
 
 
 def test_too_few_questions_are_refused() -> None:

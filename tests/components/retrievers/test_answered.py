@@ -15,8 +15,8 @@ from components.retrievers import hybrid
 from components.retrievers.answered import AnsweredQuestions
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.statutes.article import normalised
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}

@@ -4,22 +4,18 @@ import gc
 import json
 import logging
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from haystack import Document
-from haystack.errors import FilterError
 
 from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.statutes import CorpusError
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 ARTICLES = [
     ("Housing Code", "1", ["Repairs"], "The landlord keeps the roof tight."),
     ("Housing Code", "2", ["Repairs"], "The tenant reports a leak at once."),
@@ -73,18 +69,6 @@ def test_headings_are_searched_and_any_store_gives_the_same(filled, in_memory):
         assert scores == sorted(scores, reverse=True) and min(scores) > 0
 
 
-def test_filters_are_applied_before_the_cut(filled):
-    family = {"field": "meta.law", "operator": "==", "value": "Family Code"}
-    retriever = StatuteBM25Retriever(filled, filters=family, top_k=1)
-    question = "marriage, rent, roof"
-    assert len(ids(retriever.run(question))) == 1
-    others = {**family, "operator": "!="}
-    assert ids(retriever.run(question, others, 5)) == []  # its own hold too
-    assert ids(StatuteBM25Retriever(filled).run(question, others, 5)) == ["H3", "H1"]
-    with pytest.raises(FilterError):
-        retriever.run(question, {"field": "meta.law"})
-
-
 def test_articles_are_found_by_the_words_of_synthetic_questions(filled, builds, tmp_path):
     def asked(name: str, text: str, synthetic: bool = True) -> str:
         row = {"id": "q", "text": text, "relevant": ["F2"], "synthetic": synthetic}
@@ -126,24 +110,6 @@ def test_an_index_that_cannot_be_kept_is_used_from_memory(filled, monkeypatch, c
     monkeypatch.setattr(filled, "save_blob", full)
     assert ids(StatuteBM25Retriever(filled).run("rent")) == ["H3"]
     assert "the disk is full." in caplog.text
-
-
-@pytest.mark.slow
-def test_processes_at_once_leave_one_sound_index(filled, builds):
-    script = (
-        "import sys; from components.retrievers.bm25 import StatuteBM25Retriever as R;"
-        "from components.stores.sqlite import StatuteDocumentStore as S;"
-        "print([d.id for d in R(S(sys.argv[1])).run('marriage rent')['documents']])"
-    )
-    command = [sys.executable, "-c", script, str(filled.path)]
-    running = [
-        subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    answers = [process.communicate(timeout=120)[0] for process in running]
-    found = ids(StatuteBM25Retriever(filled).run("marriage rent"))
-    assert answers == [f"{found}\n"] * 2
-    assert builds == []
 
 
 @pytest.mark.parametrize(

@@ -251,22 +251,6 @@ def test_evidence_is_the_first_of_each_list_with_its_score(store):
     assert words.score == StatuteBM25Retriever(store).run("roof repair")["documents"][0].score
 
 
-def test_documents_are_made_of_the_last_ten_only(store, monkeypatch):
-    store.write_documents(law())
-    retriever = over(store)
-    retriever.warm_up()
-    fetched = []
-    fetch = type(store).fetch
-
-    def counting(self, keys, scores=None):
-        fetched.append(len(keys))
-        return fetch(self, keys, scores)
-
-    monkeypatch.setattr(type(store), "fetch", counting)
-    assert len(retriever.run("roof repair")["documents"]) == 10
-    assert 10 <= sum(fetched) <= 12  # and the evidence, where it is not among them
-
-
 class Reversing:
     """A learned fusion that reads the first five and turns them round."""
 

@@ -77,14 +77,6 @@ def words(documents):
     return [each.content for each in documents]
 
 
-@pytest.mark.parametrize("reader", [CitationRetriever, StatuteBM25Retriever])
-def test_a_deleted_article_is_not_found(foreign, reader):
-    asked = "roof, article 2 of the Housing Code"
-    assert "The roof." in words(reader(foreign).run(asked)["documents"])
-    foreign.delete_documents(["a2"])
-    assert "The roof." not in words(reader(foreign).run(asked)["documents"])
-
-
 def test_changes_are_seen_after_refresh_seconds_or_on_demand(foreign, clock):
     law = foreign
     bm25, dense = StatuteBM25Retriever(law), StatuteEmbeddingRetriever(law, top_k=1)
@@ -145,13 +137,6 @@ def test_refresh_seconds_and_the_store_are_checked(reader):
     for store in ("law.db", Path("law.db"), StatuteDocumentStore, None):
         with pytest.raises(TypeError, match="document_store"):
             reader(store)
-
-
-def test_readers_of_one_store_share_its_snapshot(in_memory, store):
-    one, other = in_memory([]), in_memory([])
-    kept = readable(one)
-    assert readable(one) is kept is not readable(other)
-    assert readable(store) is store
 
 
 def test_keys_of_a_snapshot_are_never_reused(in_memory):

@@ -100,18 +100,9 @@ def test_the_report_counts_nodes_edges_and_what_was_not_found(two_codes):
 
 
 def test_neighbours_and_citations_can_be_switched_on(two_codes):
-    plain = LegislativeGraph.of(two_codes)
-    assert plain.edge_kinds == ("self", "down", "up")
-    assert (plain.unresolved, len(plain.kind)) == (0, 32)
+    assert LegislativeGraph.of(two_codes).edge_kinds == ("self", "down", "up")
     neighbours = LegislativeGraph.of(two_codes, neighbours=True)
     assert neighbours.edge_kinds == ("self", "down", "up", "previous", "next")
-    cited = LegislativeGraph.of(two_codes, citations=True)
-    assert cited.edge_kinds == ("self", "down", "up", "cites", "cited")
-
-
-def check_edges_between_laws(graph):
-    leaving = graph.law_of[graph.source] != graph.law_of[graph.target]
-    assert {EDGE_KINDS[kind] for kind in graph.kind[leaving]} <= {"cites", "cited"}
 
 
 @given(corpora())
@@ -133,7 +124,8 @@ def test_edges_are_those_of_the_tree_the_order_and_the_citations(corpus):
         assert edges(graph, one) == expected
         assert edges(graph, other) == turned(expected)
     assert graph.unresolved == references.unresolved
-    check_edges_between_laws(graph)
+    leaving = graph.law_of[graph.source] != graph.law_of[graph.target]
+    assert {EDGE_KINDS[kind] for kind in graph.kind[leaving]} <= {"cites", "cited"}
     for node in range(graph.n_nodes):
         assert graph.laws[graph.law_of[node]] == tree.label[tree.ancestors[node + 1, 1]]
     forest = networkx.Graph()
@@ -187,10 +179,3 @@ def test_a_corpus_without_articles_has_no_node():
     graph = everything(StatuteCorpus([]))
     assert (graph.n_nodes, len(graph.kind), graph.laws, graph.edge_kinds) == (0, 0, (), ())
     assert graph.report()["mean_degree"] == 0.0
-
-
-def test_the_demo_law_cites_itself_and_loses_nothing(aldermere_articles):
-    graph = everything(StatuteCorpus.read(aldermere_articles))
-    report = graph.report()
-    assert report["unresolved_citations"] == 0
-    assert report["edges"]["cites"] == report["edges"]["cited"] > 20

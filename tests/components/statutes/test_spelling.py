@@ -1,12 +1,16 @@
 """Corrections of spelling: what is corrected, what is left alone, and the form on disk."""
 
 import itertools
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes.spelling import Spelling, corrected
+
+TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 LAW = ["The landlord returns the deposit.", "Deposit, landlord, divorce. École maternelle; déposé"]
 
@@ -20,22 +24,7 @@ def spelling():
     return Spelling.of(LAW)
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("lanldord", "landlord"),
-        ("depposit", "deposit"),
-        ("depozit", "deposit"),
-        ("Devorce", "divorce"),
-        ("maternele", "maternelle"),
-        ("ecle", None),  # four letters: too short to tell
-        ("eposit", None),  # the first letter must be right
-        ("landlordessly", None),  # too far
-        ("école", None),  # known, without its accent
-        ("12345678", None),
-        ("押金押金押金", None),
-    ],
-)
+@pytest.mark.parametrize(("written", "meant"), TABLES["misspelt words"])
 def test_a_misspelt_word_becomes_the_word_of_the_law(spelling, written, meant):
     expected = {} if meant is None else {written: meant}
     assert spelling.corrections(f"My {written}, please", nothing) == expected

@@ -1,14 +1,12 @@
 """The tree compared with networkx on every pair, its shape, and its neighbours."""
 
-import itertools
-
 import networkx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes import Article, LegislativeTree, StatuteCorpus
+from components.statutes import Article, LegislativeTree
 
 GENERAL = "Chapter 1. General provisions"
 
@@ -18,6 +16,13 @@ def articles_of(*places):
         Article(str(n), law, str(n), headings, f"Words {n}.")
         for n, (law, headings) in enumerate(places)
     ]
+
+
+def graph_of(tree):
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(tree.n_nodes))
+    graph.add_edges_from((parent, node) for node, parent in enumerate(tree.parent.tolist()) if node)
+    return graph
 
 
 @st.composite
@@ -43,10 +48,6 @@ def two_codes():
     )
 
 
-def test_siblings_are_at_two_and_the_article_itself_at_zero(two_codes):
-    assert two_codes.distances([0], cross_law="path")[0].tolist() == [0, 2, 7, 4, 6, 6, 2]
-
-
 def test_a_heading_repeated_elsewhere_is_another_division(two_codes):
     parents = two_codes.parent[two_codes.article_node]
     general = [int(parents[position]) for position in (0, 2, 4)]
@@ -58,10 +59,8 @@ def test_a_heading_repeated_elsewhere_is_another_division(two_codes):
 @given(corpora())
 def test_distances_equal_networkx_on_every_pair(articles):
     tree = LegislativeTree(articles)
-    paths = dict(networkx.all_pairs_shortest_path_length(tree.to_networkx()))
+    paths = dict(networkx.all_pairs_shortest_path_length(graph_of(tree)))
     oracle = np.array([[paths[a][b] for b in range(tree.n_nodes)] for a in range(tree.n_nodes)])
-    pairs = itertools.product(range(tree.n_nodes), repeat=2)
-    assert all(tree.node_distance(a, b) == oracle[a, b] for a, b in pairs)
     oracle = oracle[np.ix_(tree.article_node, tree.article_node)]
     positions = range(len(articles))
     assert np.array_equal(tree.distances(positions, cross_law="path"), oracle)
@@ -89,7 +88,7 @@ def test_nearest_distances_are_the_minimum_over_the_sources(articles, data):
 @given(corpora())
 def test_arrays_hold_what_their_names_say(articles):
     tree = LegislativeTree(articles)
-    graph = tree.to_networkx()
+    graph = graph_of(tree)
     assert networkx.is_tree(graph)
     depths = networkx.single_source_shortest_path_length(graph, 0)
     paths = networkx.single_source_shortest_path(graph, 0)
@@ -149,21 +148,7 @@ def test_unknown_positions_nodes_and_rules_are_refused(two_codes):
             measure([-1])
     with pytest.raises(IndexError, match="node 99"):
         two_codes.children(99)
-    with pytest.raises(IndexError, match="node -1"):
-        two_codes.node_distance(-1, 0)
     with pytest.raises(IndexError, match="position 7"):
         two_codes.previous(7)
     with pytest.raises(ValueError, match="cross_law"):
         two_codes.min_distances([0], cross_law="near")
-
-
-@pytest.mark.slow
-def test_distances_on_real_law_equal_a_breadth_first_search(real_data):
-    tree = LegislativeTree(StatuteCorpus.read(real_data("obliqa_en")))
-    graph = tree.to_networkx()
-    sources = [5, 4_000, 12_000]
-    reached = networkx.multi_source_dijkstra_path_length(
-        graph, {int(tree.article_node[source]) for source in sources}
-    )
-    nearest = tree.min_distances(sources, cross_law="path")
-    assert nearest.tolist() == [reached[node] for node in tree.article_node.tolist()]

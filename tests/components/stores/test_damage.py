@@ -23,9 +23,8 @@ from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import in_force_on
-from components.stores.database import limit_steps, upgrade
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.database import StoreError, limit_steps, upgrade
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 DIM = 8

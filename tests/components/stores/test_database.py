@@ -17,9 +17,8 @@ import pytest
 from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
 
-from components.stores.database import APPLICATION_ID, FORMAT_VERSION, write_ahead
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.database import APPLICATION_ID, FORMAT_VERSION, StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 
@@ -59,18 +58,6 @@ def test_a_store_needs_the_path_of_a_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_keeps_its_file_when_the_working_directory_changes(tmp_path, monkeypatch):
-    filled(tmp_path / "law.db")
-    monkeypatch.chdir(tmp_path)
-    store = StatuteDocumentStore("law.db")
-    assert store.count_documents() == 1
-    (tmp_path / "other").mkdir()
-    monkeypatch.chdir(tmp_path / "other")
-    store.close()
-    assert store.count_documents() == 1
-    assert store.to_dict()["init_parameters"] == {"path": "law.db"}
-
-
 def test_an_interrupted_creation_is_completed(tmp_path):
     # Killed after switching to write-ahead mode and before the tables: the file has no content.
     with closing(sqlite3.connect(tmp_path / "law.db")) as connection:
@@ -78,23 +65,6 @@ def test_an_interrupted_creation_is_completed(tmp_path):
     assert StatuteDocumentStore(tmp_path / "law.db").count_documents() == 0
     with closing(sqlite3.connect(tmp_path / "law.db")) as connection:
         assert connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-
-
-def test_opening_waits_for_another_process_that_creates_the_file(tmp_path):
-    path = tmp_path / "law.db"
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    other.execute("BEGIN IMMEDIATE")
-    release = threading.Timer(0.2, other.execute, ["ROLLBACK"])
-    with closing(sqlite3.connect(path, isolation_level=None)) as second:
-        # SQLite refuses the change of mode at once, without its own waiting.
-        with pytest.raises(sqlite3.OperationalError, match="locked"):
-            second.execute("PRAGMA journal_mode = WAL")
-        release.start()
-        write_ahead(second)
-        assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    release.join()
-    other.close()
 
 
 def text_file(path):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.retrievers.validity import in_force_on
-from components.stores.engines.base import (
+from components.stores.engines import (
     article_meta,
     as_row,
     compared,

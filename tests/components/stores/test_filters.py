@@ -7,7 +7,7 @@ from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.stores.engines.base import engine_filters
+from components.stores.engines import engine_filters
 from components.stores.filters import MAX_DEPTH, filter_clause
 from components.stores.sqlite import StatuteDocumentStore
 

@@ -16,10 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.converters.statutes import StatuteConverter
-from components.stores.database import FIRST_FORMAT, FORMAT_VERSION
-from components.stores.journal import StoreModel, text_digest
-from components.stores.publishing import LawVectors, Place, Published, arrange
-from components.stores.rows import NO_POSITION, StoreError
+from components.stores.database import FIRST_FORMAT, FORMAT_VERSION, StoreError
+from components.stores.publishing import (
+    LawVectors,
+    Place,
+    Published,
+    StoreModel,
+    arrange,
+    text_digest,
+)
 from components.stores.sqlite import StatuteDocumentStore
 
 PLAIN = StoreModel("models/one", "digest-one", 4, "headings_text")
@@ -198,22 +203,6 @@ def test_vectors_come_from_the_journal_or_the_documents(plain):
     assert set(found) == digests("a", *many)
     for text in ("a", *many):
         np.testing.assert_array_equal(found[text_digest(text)], vector(text))
-
-
-def test_vectors_can_be_held_before_their_documents_go(plain):
-    plain.journal.hold(PLAIN.digest, digests("a"))
-    plain.delete_all_documents()
-    plain.journal.hold("another model", digests("a"))
-    assert plain.journal.known(PLAIN.digest) == digests("a")
-    assert plain.journal.known("another model") == set()
-
-
-def test_only_needed_vectors_are_kept(store):
-    encode(store, "a", "b", "c")
-    encode(store, "b", model="another model")
-    store.journal.keep_only(PLAIN.digest, digests("b", "c", "never encoded"))
-    assert store.journal.known(PLAIN.digest) == digests("b", "c")
-    assert store.journal.known("another model") == set()
 
 
 @pytest.mark.parametrize("kept", [None, "article 7"])
@@ -440,9 +429,3 @@ def test_the_order_of_laws_holds(before, after, gaps):
     rest = {id_[0] for id_ in order} - laws
     expected = positions if rest else {x: n for n, x in enumerate(after)}
     assert arrange(again, {id_: id_[0] for id_ in after}) == expected
-
-
-def test_articles_without_a_position_are_left_out_of_the_order():
-    stored = [Place(1, "A1", "A", 4), Place(2, "B1", "B", NO_POSITION)]
-    assert arrange(stored, {"C1": "C"}) == {"A1": 4, "C1": 5}
-    assert arrange(stored, {"B1": "B", "B2": "B"}) == {"A1": 4, "B1": 5, "B2": 6}

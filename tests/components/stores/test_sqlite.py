@@ -20,8 +20,8 @@ from haystack.testing.document_store import (
 )
 
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
+from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 OTHER_LAW = {"field": "meta.law", "operator": "==", "value": "Work Code"}

@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reply_cases import cases
 
 from components.statutes import Article
-from components.statutes.replies.checked import CheckedReply
-from components.statutes.replies.checking import check_reply
-from components.statutes.replies.quotations import find_quotations
+from components.statutes.replies.quotations import CheckedReply, check_reply, find_quotations
 
 
 def article(number, text, law="Housing Code"):
@@ -44,17 +43,8 @@ PETS = article(
 
 @pytest.mark.parametrize(
     ("quoted", "state"),
-    [
-        ("The tenant may keep a dog. [...] The landlord may refuse a cat. This is possible only "
-         "for a serious reason.", "verified"),
-        ("[…] may keep a dog. […] The tenant may keep […]", "verified"),
-        ("The tenant [...] keep a dog.", "not found"),
-        ("The tenant may keep a dog. [...] may refuse a cat.", "not found"),
-        ("The landlord may refuse a cat. [...] The tenant may keep fish.", "not found"),
-        ("The tenant may keep fish. [...] Its breed is told.", "not found"),
-        ("The tenant may keep a dog ... The tenant may keep fish.", "not found"),
-    ],
-)  # fmt: skip
+    cases("whole_sentences_may_be_left_out_but_no_exception"),
+)
 def test_whole_sentences_may_be_left_out_but_no_exception(quoted, state):
     (found,) = check(f"It says “{quoted}” [1].", [PETS]).quotations
     assert found.state == state
@@ -63,13 +53,7 @@ def test_whole_sentences_may_be_left_out_but_no_exception(quoted, state):
 
 @pytest.mark.parametrize(
     ("cited", "state"),
-    [
-        ("Section 12 Housing Act 1988", "verified"),
-        ("Section 12 of the Housing Act", "verified"),
-        ("Section 12 Housing Act 1996", "not found"),
-        ("Section 12, Housing Act, 1996", "not found"),
-        ("Section 12 of the Housing Act (1996)", "not found"),
-    ],
+    cases("an_act_of_another_year_was_not_given"),
 )
 def test_an_act_of_another_year_was_not_given(cited, state):
     checked = check(f"{cited} says so.", [replace(DEPOSIT, law="Housing Act 1988")])
@@ -78,131 +62,16 @@ def test_an_act_of_another_year_was_not_given(cited, state):
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [
-        ("It is returned [1].", ["[1]: verified h12"]),
-        ("It is returned [1, 3].", ["[1, 3]: verified h12 w12"]),
-        ("It is returned [1-3].", ["[1-3]: verified h12 h14 w12"]),
-        ("It is returned [4].", ["[4]: not found"]),
-        ("It is returned [0].", ["[0]: not found"]),
-        ("It is returned [1, 9].", ["[1, 9]: not found"]),
-        ("It is returned [1-9999].", ["[1-9999]: not found"]),
-        ("Section 12 of the Housing Code says so.", ["Section 12: verified h12"]),
-        ("Section 99 of the Housing Code says so.", ["Section 99: not found"]),
-        ("Section 12 of the Consumer Act says so.", ["Section 12: not found"]),
-        ("Section 12 says so.", ["Section 12: not checked h12 w12"]),
-        # The marks next to it say which one is meant, or that something is wrong.
-        ("Section 12 [1] says so.", ["Section 12: verified h12", "[1]: verified h12"]),
-        ("Section 12 says so [3].", ["Section 12: verified w12", "[3]: verified w12"]),
-        (
-            "Section 14 of the Housing Code [1] says so.",
-            ["Section 14: not checked h14", "[1]: not checked h12"],
-        ),
-        (
-            "Section 12 of the Housing Code binds. Under section 12 it is due.",
-            ["Section 12: verified h12", "section 12: verified h12"],
-        ),
-        (
-            "Section 12 says so. Wages are monthly [3].",
-            ["Section 12: not checked h12 w12", "[3]: verified w12"],
-        ),
-        ("It is so [Section 12 of the Housing Code].", ["Section 12: verified h12"]),
-        # More is named than was given.
-        ("Section 12(99) of the Housing Code says so.", ["Section 12(99): not checked h12"]),
-        ("Sections 12 to 99 of the Housing Code.", ["Sections 12 to 99: not checked h12 h14"]),
-        (
-            "Section 12 et seq. of the Housing Code say so.",
-            ["Section 12 et seq.: not checked h12 h14"],
-        ),
-        ("Section 12 of the Housing Code of Freedonia says so.", ["Section 12: not found"]),
-        ("Section 12 of the Housing Code 1985 says so.", ["Section 12: not checked h12"]),
-        (
-            "The Housing Code applies. In Belgium, article 14 says otherwise.",
-            ["article 14: not checked h14"],
-        ),
-        ("Rule 12 of the Housing Code says so.", ["Rule 12: not checked h12"]),
-        ("Section **99** of the Housing Code says so.", ["Section **99: not found"]),
-        ("It is so [ 9 ].", ["[ 9 ]: not found"]),
-        ("It is so [1 and 9].", ["[1 and 9]: not found"]),
-        ("It is so [1,  3].", ["[1,  3]: verified h12 w12"]),
-        ("It is so [1/9].", ["[1/9]: not found"]),
-        ("It is so ［9］.", ["［9］: not found"]),
-        ("It is so [**9**].", ["[**9**]: not found"]),
-        ("It is so \\[9\\].", ["[9\\]: not found"]),
-        ("It is so 【9†source】.", ["【9†source】: not found"]),
-        ("It is so⁹.", ["⁹: not found"]),
-        ("It is so [\u200b9].", ["[\u200b9]: not found"]),
-        ("It is so [see 9].", ["[see 9]: not checked"]),
-        ("It is so [10000].", ["[10000]: not found"]),
-        ("Section 14 says so.", ["Section 14: not checked h14"]),
-        ("Nothing is cited.", []),
-    ],
+    cases("a_citation_must_name_an_article_that_was_given"),
 )
 def test_a_citation_must_name_an_article_that_was_given(reply, expected):
     found = check(reply).citations
     assert [" ".join([f"{each.text}: {each.state}", *each.ids]) for each in found] == expected
 
 
-DAYS, FIT = "return the deposit within thirty days", "keep the dwelling fit to live in"
-
-
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [
-        (f'It says "{DAYS}" [1].', ["verified h12"]),
-        (f'[1] says "{DAYS}".', ["verified h12"]),
-        (f'It says "{DAYS}." [1]', ["verified h12"]),
-        (f'It says "{DAYS} [1]."', ["verified h12"]),
-        (f'Section 12 of the Housing Code says "{DAYS}".', ["verified h12"]),
-        # Invented.
-        ('It says "return the deposit within ten days" [1].', ["not found h12"]),
-        # Spliced: every piece stands there, the whole does not.
-        ('It says "return the deposit of the lease" [1].', ["not found h12"]),
-        ('It says "return the deposit ... what is kept and why" [1].', ["not found h12"]),
-        # From another article than the one that is cited.
-        (f'It says "{FIT}" [1].', ["not found h12"]),
-        # Two articles are cited for one quotation: which of them is meant, nobody knows.
-        (f'[2] says much, and "{FIT}" [1].', ["not checked None"]),
-        (f'Under [1] he must "{FIT}" for long [2].', ["not checked None"]),
-        (f'Section 77 says "{DAYS}" [1].', ["not checked None"]),
-        # Of several articles in one mark each must have it; else it must name the one that has.
-        (f'It says "{DAYS}" [1, 2].', ["not checked h12"]),
-        (f'It says "{DAYS}" [1, 1].', ["verified h12"]),
-        (f'It says "{FIT}" [1, 3].', ["not found h12"]),
-        # Each clause has its own citation, before or behind.
-        (f'[1] says "{DAYS}", while [2] says "{FIT}".', ["verified h12", "verified h14"]),
-        (f'[2] says "{DAYS}" and [1] says "{FIT}".', ["not found h14", "not found h12"]),
-        (
-            f'Under section 12 of the Housing Code, "{DAYS}", and, under section 14 of the '
-            f'Housing Code, "{FIT}".',
-            ["verified h12", "verified h14"],
-        ),
-        (
-            f'Section 14 of the Housing Code says "{DAYS}", unlike section 12 of the Housing Code.',
-            ["not checked None"],
-        ),
-        (f'He must "{DAYS}" at most [1].', ["verified h12"]),
-        (f'"{DAYS}" (section 12 of the Housing Code).', ["verified h12"]),
-        (f'"{DAYS}." (Section 12 of the Housing Code)', ["verified h12"]),
-        (f"Section 12 of the Housing Code states:\n\n> {DAYS}", ["verified h12"]),
-        (f'It provides [1]:\n- "{DAYS}"', ["verified h12"]),
-        ('It says "**return the deposit** within thirty days" [1].', ["verified h12"]),
-        (f'It says "...{DAYS}..." [1].', ["verified h12"]),
-        (f'Who must "{DAYS}?" [1]', ["verified h12"]),
-        # Cited is an article that was never given.
-        (f'It says "{DAYS}" [7].', ["not checked None"]),
-        (f'It says "{DAYS}".', ["not checked None"]),
-        ('It says "the tenant pays for everything".', ["not found None"]),
-        # What an article commands changes nothing.
-        ('Everything is verified: "the tenant pays for everything" [2].', ["not found h14"]),
-        ('The "deposit" is returned [1].', ["not checked None"]),
-        (f'It says "{DAYS} [1].', ["not checked None"]),
-        # Two articles are section 12: which of them is meant, nobody knows.
-        (f'Section 12 says "{DAYS}".', ["not checked None"]),
-        # The citation of another sentence is not this one's.
-        (f'It says "{DAYS}". Wages are monthly [3].', ["not checked None"]),
-        (f'"{DAYS}" and "state in writing what is kept" [1].', ["verified h12", "verified h12"]),
-        (f'"{DAYS}" [1] and "Wages are paid on the last" [3].', ["verified h12", "verified w12"]),
-    ],
+    cases("a_quotation_must_stand_in_the_article_cited_for_it"),
 )
 def test_a_quotation_must_stand_in_the_article_cited_for_it(reply, expected):
     assert [f"{each.state} {each.id}" for each in check(reply).quotations] == expected
@@ -262,17 +131,7 @@ def test_statements_say_whether_they_are_cited():
 
 @pytest.mark.parametrize(
     ("reply", "uncited"),
-    [
-        (
-            "# The deposit\n\nTwo things:\n\n---\n\nIt is returned. It is so [9].",
-            ["It is returned."],
-        ),
-        (
-            "# Terms\n\n| Subject | Term |\n|---|---|\n| Notice | three months |\n| Deposit | "
-            "thirty days [1] |\n\n## The tenant must pay within 30 days\n",
-            ["| Notice | three months |", "## The tenant must pay within 30 days"],
-        ),
-    ],
+    cases("what_says_something_needs_an_article"),
 )
 def test_what_says_something_needs_an_article(reply, uncited):
     assert [each.text for each in check(reply).statements if each.uncited] == uncited
@@ -322,13 +181,7 @@ def test_a_piece_is_verified_in_its_own_article_alone(data):
 
 @pytest.mark.parametrize(
     "reply",
-    [
-        "  > The tenant may burn the house down. [1]",
-        "Yes [1].\n   > The tenant may burn the house down. [1]",
-        "1. Yes [1].\n\n   ```\n   The tenant may burn the house down.\n   ```\n   [1]",
-        "Yes [1].\n\nThe tenant may burn the house down” [1].",
-        'The code says: "Article 12\n\nThe tenant may burn the house down." [1]',
-    ],
+    cases("no_quotation_is_lost_behind_blanks"),
 )
 def test_no_quotation_is_lost_behind_blanks(reply):
     heard = [each for each in check_reply(reply, [DEPOSIT]).quotations if "burn" in each.text]

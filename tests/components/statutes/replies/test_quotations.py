@@ -6,80 +6,14 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from reply_cases import cases
 
 from components.statutes.replies.quotations import find_quotations
 
 
 @pytest.mark.parametrize(
     ("reply", "quoted"),
-    [
-        ('It says "the deposit is returned" [1].', ["the deposit is returned"]),
-        ("It says “the deposit is returned”.", ["the deposit is returned"]),
-        ("Il dit : « le dépôt est rendu ».", ["le dépôt est rendu"]),
-        ("Es heißt „die Kaution wird erstattet“.", ["die Kaution wird erstattet"]),
-        ("Es heißt »die Kaution wird erstattet«.", ["die Kaution wird erstattet"]),
-        ("法律规定「返还押金」。", ["返还押金"]),
-        ("It says 'the deposit is returned'.", ["the deposit is returned"]),
-        ("It says ‘the tenant’s deposit is returned’.", ["the tenant’s deposit is returned"]),
-        ("The tenants' rights and the landlords' duties.", []),
-        ("Don't pay: it isn't due.", []),
-        ("The law says 'tis due to the tenants' union.", []),
-        ("“He calls it the ‘deposit’ here”.", ["He calls it the ‘deposit’ here"]),
-        ('"The deposit is returned [1]."', ["The deposit is returned"]),
-        ('"The deposit is returned." [1]', ["The deposit is returned."]),
-        # An apostrophe that opens nothing must not hide a quotation behind it.
-        ('In the \'90s the law said "the deposit is kept".', ["the deposit is kept"]),
-        ("The law: 'tis said \"the deposit is kept\" isn't it.", ["the deposit is kept"]),
-        ("> It is returned\n> within a month. [1]", ["It is returned\nwithin a month."]),
-        ("> It is returned\nwithin a month.\n\nPay.", ["It is returned\nwithin a month."]),
-        ("- > It is returned.", ["It is returned."]),
-        ("> > It is returned.", ["It is returned."]),
-        # The writer's own words before and behind are no part of it.
-        ("> **But only once:** It is returned.", ["It is returned."]),
-        ("> It is returned.\n> - Not to foreigners. [1]", ["It is returned."]),
-        ("> It is returned\n999) a month later", ["It is returned"]),
-        # A list is quoted to its end, and its signs are in it.
-        ("> It is:\n> - returned;\n> - kept.", ["It is:\n- returned;\n- kept."]),
-        ("1. > It is\n> 2) returned", ["It is\n2) returned"]),
-        ("> **Section 12.** It is returned.\n> — Housing Code, Section 12", ["It is returned."]),
-        ('> "It is returned." [1]', ["It is returned."]),
-        # What a block says in its own words is quoted with what it quotes.
-        ('> All is lost. "It is returned" [1]', ['All is lost. "It is returned"']),
-        ("```\nIt is returned.\n```", ["It is returned."]),
-        ("```Never\nis it returned.\n```", ["Never\nis it returned."]),
-        ("~~~ It is never\nreturned.\n~~~", ["It is never\nreturned."]),
-        # A true quotation within does not vouch for a false one around it.
-        ("« Il rend le « dépôt » dans un an »", ["Il rend le « dépôt » dans un an"]),
-        ("‘He pays all, “it is returned”, and dies’", ["He pays all, “it is returned”, and dies"]),
-        ("'It is the tenants' right to be paid' [1]", ["It is the tenants' right to be paid"]),
-        ('""the tenant pays""', ["the tenant pays"]),
-        ("``the tenant pays''", ["the tenant pays"]),
-        ("‘ The tenant pays ’", ["The tenant pays"]),
-        ("‘(1) The tenant pays’", ["(1) The tenant pays"]),
-        ("'[T]he tenant pays'", ["[T]he tenant pays"]),
-        ("›the tenant pays‹", ["the tenant pays"]),
-        ("❝the tenant pays❞", ["the tenant pays"]),
-        *(
-            (f"It says:{a}the tenant pays{b} [1]", ["the tenant pays"])
-            for a, b in ("''", "’’", "´´", "″″", "ʺʺ", "❛❜", "⟪⟫", "｢｣", "﹁﹂", "﹃﹄", "⹂”")
-        ),
-        *(
-            (f"It says {a}the tenant pays{b} [1]", ["the tenant pays"])
-            for a, b in ("‚'", "‛'", (",,", "''"), (",,", '"'), (",,", "“"), ("<<", ">>"))
-        ),
-        ("It says, ' the tenant pays ' [1]", ["the tenant pays"]),
-        ("It says,'the tenants' roof' [1]", ["the tenants' roof"]),
-        *(
-            (f"It says {a}the tenant pays{b} [1]", ["the tenant pays"])
-            for a, b in ("❮❯", "❯❮", "ˮˮ", "⌜⌟", "⌜⌝", "⌞⌟", "〔〕")
-        ),
-        # Four blanks after an empty line make a block, but not within a list.
-        ("It says:\n\n    The tenant pays.\n\tAlways.\n\nSo.", ["The tenant pays.\nAlways."]),
-        ("1. It says\n\n    the tenant pays.\n\n    And so on.", []),
-        ("A tenant´s roof of 12″ x 14″, if 5 << 6 ' or,, well", []),
-        ('A 6" pipe. It says "the tenant pays" [1].', ["the tenant pays"]),
-        ("“the tenant\n\npays” [1]", ["the tenant", "pays"]),
-    ],
+    cases("what_is_quoted"),
 )
 def test_what_is_quoted(reply, quoted):
     assert [each.text for each in find_quotations(reply)] == quoted

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from components.statutes.sources import formex, legalize, opening
-from components.statutes.sources.reading import CorpusError, TallyNotice
+from components.statutes.sources.reading import TallyNotice
 
 TABLE = yaml.safe_load(Path(__file__).with_name("samples.yaml").read_text("utf-8"))
 FRONT = """---
@@ -105,11 +105,6 @@ def test_a_line_that_is_too_long_is_one_fault(legalize_law, monkeypatch):
     assert legalize_law(f"##### Article 1\n\n{'x' * 1_001}\n") == ([], {}, [[11, None]])
 
 
-def test_a_newer_repository_is_refused(legalize_law, tmp_path):
-    (tmp_path / ".legalize.yml").write_text('spec_version: "0.5"\n')
-    assert legalize_law("##### Article 1\n\nUn.\n") == ([], {}, [[None, "spec_version"]])
-
-
 def test_text_that_is_not_utf8_names_its_line(tmp_path):
     path = tmp_path / "law.md"
     path.write_bytes(b"---\ntitle: x\nidentifier: y\n---\nbarqu\xe9\n")
@@ -167,8 +162,3 @@ def test_long_numbers_are_grouped_and_powers_kept(tmp_path):
     kept, _, grouped = found.text.partition(": ")
     assert kept == "10²⁵ or 10⁻⁶ but the 1st"
     assert grouped.startswith("0.12345 1 234 567,891 99 999 ")
-
-
-def test_a_fault_is_raised_for_a_file_that_is_gone(tmp_path):
-    with pytest.raises(CorpusError):
-        read(tmp_path / "law.md", "legalize")

@@ -68,13 +68,3 @@ def test_each_file_has_the_articles_that_were_counted():
         if found != expected:
             wrong.append(f"{name}: {found} articles, {expected} expected")
     assert wrong == []
-
-
-@pytest.mark.skipif(not rows(), reason="the sample files are not at hand")
-@pytest.mark.parametrize("name", ["akn", "legalize/fr"])
-def test_a_folder_is_read_whole(name):
-    expected = [
-        int(counted) for file, counted in rows() if file.startswith(f"{name}/") and counted != "-"
-    ]
-    corpus = StatuteCorpus.read(FORMATS / name)
-    assert (len(corpus), corpus.left_out) == (sum(expected), 0)

@@ -1,6 +1,9 @@
 """Divisions told by their words, and the path rebuilt from them."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from components.statutes.sources.units import (
     DivisionPath,
@@ -10,32 +13,10 @@ from components.statutes.sources.units import (
     split_run,
 )
 
+TABLES = yaml.safe_load(Path(__file__).parent.with_name("tables.yaml").read_text("utf-8"))
 
-@pytest.mark.parametrize(
-    ("language", "printed", "heading"),
-    [
-        ("fr", "Chapitre II : Les barques", "Chapitre II. Les barques"),
-        ("es", "TITULO II. Las aguas", "TITULO II. Las aguas"),
-        ("sw", "Sehemu ya Kwanza", "Sehemu ya Kwanza"),
-        ("fr", "Livre Ier - Les eaux", "Livre Ier. Les eaux"),
-        ("fr", "Titre premier : Les rives", "Titre premier. Les rives"),
-        ("fr", "Sous-section 2 : Les rames", "Sous-section 2. Les rames"),
-        ("de", "Erster Teil Boote", "Erster Teil. Boote"),
-        ("de", "Unterabschnitt 2 Ruder", "Unterabschnitt 2. Ruder"),
-        ("de-CH", "1. Titel: Ufer", "1. Titel. Ufer"),
-        ("en", "Part 2 Boats", "Part 2. Boats"),
-        ("es", "TÍTULO PRELIMINAR. De las aguas", "TÍTULO PRELIMINAR. De las aguas"),
-        ("es", "Sección 1.ª De los remos", "Sección 1.ª. De los remos"),
-        ("it", "CAPO II Le barche", "CAPO II. Le barche"),
-        ("pt", "Capítulo I - Dos barcos", "Capítulo I. Dos barcos"),
-        ("et", "1. peatükk PAADID", "1. peatükk. PAADID"),
-        ("fi", "2 luku Veneet", "2 luku. Veneet"),
-        ("nb", "Kapittel 1. Båter", "Kapittel 1. Båter"),
-        ("ja", "第二章 船舶", "第二章 船舶"),
-        ("ko", "제1장 배", "제1장 배"),
-        ("zh-Hans", "第一编 总则", "第一编 总则"),
-    ],
-)
+
+@pytest.mark.parametrize(("language", "printed", "heading"), TABLES["divisions"])
 def test_kind_number_and_title(language, printed, heading):
     found = division(printed, language)
     assert (found.heading, found.rank is not None) == (heading, True)
@@ -50,15 +31,7 @@ def test_other_headings_are_of_unknown_kind(language, printed):
     assert (found.heading, found.rank) == (printed, None)
 
 
-@pytest.mark.parametrize(
-    ("language", "line"),
-    [
-        ("fr", "Le chapitre II ne concerne pas les barques."),
-        ("fr", "Une barque est un bateau."),
-        ("de", "Der Abschnitt 3 gilt nicht."),
-        ("en", "Participants row."),
-    ],
-)
+@pytest.mark.parametrize(("language", "line"), TABLES["sentences that name no division"])
 def test_sentences_name_no_division(language, line):
     assert numbered_division(line, language) is None
 
@@ -101,29 +74,7 @@ def test_levels_decide_between_levels():
     assert [len(each) for each in found] == [1, 2, 1]
 
 
-def test_unknown_kinds_are_counted_where_articles_stand_in_them():
-    found, path = path_of("es", ("Disposiciones varias", 2), ("TÍTULO I. A", 2))
-    assert found == [("Disposiciones varias",), ("TÍTULO I. A",)]
-    assert path.unknown == 1
-
-
-@pytest.mark.parametrize(
-    ("language", "headings", "depths"),
-    [
-        # Chapters hold parts that start again.
-        ("en", ["Chapter 1", "Part 1", "Part 2", "Chapter 2", "Part 1"], [1, 2, 2, 1, 2]),
-        # They hold parts that are numbered on, too.
-        ("en", ["Chapter 1", "Part 1", "Chapter 2", "Part 2"], [1, 2, 1, 2]),
-        ("en", ["Part 1", "Chapter 1", "Part 2", "Chapter 1"], [1, 2, 1, 2]),
-        # Titles start again in each book, after one that stands alone.
-        (
-            "es",
-            ["Título preliminar", "Libro I", "Título I", "Libro II", "Título I"],
-            [1, 1, 2, 1, 2],
-        ),
-        ("es", ["Título I", "Libro I", "Título I"], [1, 1, 2]),
-    ],
-)
+@pytest.mark.parametrize(("language", "headings", "depths"), TABLES["orders of divisions"])
 def test_the_first_order_of_a_law_decides(language, headings, depths):
     divisions = [division(printed, language) for printed in headings]
     path = DivisionPath(own_order(divisions))

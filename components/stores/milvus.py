@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,14 +22,14 @@ from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusExcep
 
 from components.models.similarity import Similarity
 from components.statutes.lexical import K1, B, spelled
-from components.stores.engines.base import (
-    MATCHED,
+from components.stores.engines import (
+    READ,
     ArticleEngine,
     Condition,
-    Listed,
+    Row,
     Weighting,
     article_meta,
-    check_version,
+    compared,
     retried,
     states_of,
 )
@@ -40,21 +40,10 @@ _PIECE = _LONGEST // 4  # characters, of four bytes at most
 MOST_TERMS = (_LONGEST + 1) // 9  # of eight letters and a space each
 
 _TEXTS = (
-    "law",
-    "number",
-    "headings",
-    "language",
-    "valid_from",
-    "valid_to",
-    "source_url",
-    "core",
-    "text_digest",
-    "row_digest",
+    *("law", "number", "headings", "language", "valid_from", "valid_to", "source_url"),
+    *("core", "text_digest", "row_digest"),
 )
 _NUMBERS = ("position", "valid_from_day", "valid_to_day")
-
-# What an article is read from.
-READ = ["id", "text", "more", *_TEXTS[:7], "position"]
 
 
 def articles_plan(
@@ -71,36 +60,22 @@ def articles_plan(
         similarity: how vectors are compared.
     """
     schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
-    schema.add_field("id", DataType.VARCHAR, is_primary=True, max_length=_LONGEST)
-    schema.add_field("text", DataType.VARCHAR, max_length=_LONGEST)
-    schema.add_field(
-        "more",
-        DataType.ARRAY,
-        element_type=DataType.VARCHAR,
-        max_length=_LONGEST,
-        max_capacity=4_096,
-    )
-    for name in _TEXTS:
-        schema.add_field(name, DataType.VARCHAR, max_length=_LONGEST)
-    for name in _NUMBERS:
-        schema.add_field(name, DataType.INT64)
-    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dim)
-    # Terms come analysed and spelled as plain letters: the engine only has to part them.
-    schema.add_field(
-        "terms",
-        DataType.VARCHAR,
-        max_length=_LONGEST,
-        enable_analyzer=True,
-        analyzer_params={"tokenizer": "standard"},
-    )
-    schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
-    bm25 = Function(
-        name="bm25",
-        function_type=FunctionType.BM25,
-        input_field_names=["terms"],
-        output_field_names=["sparse"],
-    )
-    schema.add_function(bm25)
+    text: dict[str, Any] = {"datatype": DataType.VARCHAR, "max_length": _LONGEST}
+    pieces = {"datatype": DataType.ARRAY, "element_type": DataType.VARCHAR, "max_capacity": 4_096}
+    fields: dict[str, dict[str, Any]] = {
+        "id": {**text, "is_primary": True},
+        "text": text,
+        "more": {**text, **pieces},
+        **dict.fromkeys(_TEXTS, text),
+        **{name: {"datatype": DataType.INT64} for name in _NUMBERS},
+        "vector": {"datatype": DataType.FLOAT_VECTOR, "dim": dim},
+        # Terms come analysed and spelled as plain letters: the engine only has to part them.
+        "terms": {**text, "enable_analyzer": True, "analyzer_params": {"tokenizer": "standard"}},
+        "sparse": {"datatype": DataType.SPARSE_FLOAT_VECTOR},
+    }
+    for name, options in fields.items():
+        schema.add_field(name, **options)
+    schema.add_function(Function("bm25", FunctionType.BM25, ["terms"], ["sparse"]))
     indexes = client.prepare_index_params()
     kind = "FLAT" if exact else "AUTOINDEX"
     indexes.add_index("vector", index_type=kind, metric_type=_METRICS[similarity])
@@ -127,7 +102,7 @@ def states_plan(client: MilvusClient) -> tuple[Any, Any]:
 
 
 def as_entity(document: Document) -> dict[str, Any]:
-    """A row: the document's meta is one of `rows.as_row`, its sparse embedding counts terms."""
+    """A row: the document's meta is one of `as_row`, its sparse embedding counts terms."""
     text = document.content or ""
     pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
     counts = document.sparse_embedding or SparseEmbedding([], [])
@@ -147,12 +122,20 @@ def as_entity(document: Document) -> dict[str, Any]:
     }
 
 
-def as_document(row: dict[str, Any], score: float | None = None) -> Document:
-    """The article of a row that was read by the fields `READ`."""
-    meta = article_meta({**row, "headings": json.loads(row["headings"])})
-    return Document(
-        id=row["id"], content="".join([row["text"], *(row["more"] or [])]), meta=meta, score=score
-    )
+def _columns(fields: Sequence[str]) -> list[str]:
+    """Milvus's fields that hold these of an article."""
+    names = [name for name in fields if name != "content"]
+    return [*names, "text", "more"] if "content" in fields else names
+
+
+def _as_row(entity: dict[str, Any]) -> Row:
+    """The fields of an article from those of Milvus."""
+    row = dict(entity)
+    if "headings" in row:
+        row["headings"] = json.loads(row["headings"])
+    if "text" in row:
+        row["content"] = "".join([row.pop("text"), *(row.pop("more") or [])])
+    return row
 
 
 _SECONDS = 10.0  # a call's time, within which pymilvus tries again by itself
@@ -169,18 +152,6 @@ _MAY_PASS = (
 )
 
 
-def may_pass(error: Exception) -> bool | None:
-    """Whether an error of pymilvus may pass by itself; None for an error of another origin."""
-    if isinstance(error, MilvusException):
-        return error.code in _MAY_PASS
-    if isinstance(error, grpc.RpcError):
-        return error.code() in _MAY_PASS
-    return None
-
-
-_retried = retried(may_pass)
-
-
 class MilvusEngine(ArticleEngine):
     """The articles of one Milvus collection; see `ArticleEngine`.
 
@@ -191,6 +162,15 @@ class MilvusEngine(ArticleEngine):
 
     weighting: Weighting = "count"
     most_terms: int | None = MOST_TERMS
+
+    @staticmethod
+    def may_pass(error: Exception) -> bool | None:
+        """See `ArticleEngine.may_pass`."""
+        if isinstance(error, MilvusException):
+            return error.code in _MAY_PASS
+        if isinstance(error, grpc.RpcError):
+            return error.code() in _MAY_PASS
+        return None
 
     def __init__(self, store: MilvusDocumentStore, pauses: Sequence[float]) -> None:
         # It logs each failed call with its traceback; what is raised says it in one line.
@@ -204,14 +184,12 @@ class MilvusEngine(ArticleEngine):
         self._local = "://" not in address
         self.where = f"Milvus at {address}, collection '{self.name}',"
 
-    @_retried
+    @retried
     def exists(self) -> bool:
         """See `ArticleEngine.exists`."""
-        version = str(self._client.get_server_version(timeout=self._seconds))
-        check_version(self.where, version, (2, 5), "computes BM25")
         return bool(self._client.has_collection(self.name, timeout=self._seconds))
 
-    @_retried
+    @retried
     def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """See `ArticleEngine.create`."""
         # The approximate index of Milvus Lite hands out fewer articles than are asked for.
@@ -224,7 +202,7 @@ class MilvusEngine(ArticleEngine):
                     name, schema=schema, index_params=indexes, timeout=self._seconds
                 )
 
-    @_retried
+    @retried
     def count(self) -> int:
         """See `ArticleEngine.count`."""
         found = self._client.query(
@@ -236,17 +214,18 @@ class MilvusEngine(ArticleEngine):
         )
         return int(found[0]["count(*)"])
 
-    @_retried
+    @retried
     def states(self, kind: str) -> dict[str, dict[str, Any]]:
         """See `ArticleEngine.states`."""
         if not self._client.has_collection(self._states, timeout=self._seconds):
             return {}
         # Milvus Lite opens its folder with nothing loaded, and the store loads its own only.
         self._client.load_collection(self._states, timeout=self._seconds)
-        found = self._queried(self._states, f"kind == {json.dumps(kind)}", ["key", "value"])
+        expression = parse_filters({"field": "kind", "operator": "==", "value": kind})
+        found = self._pages(self._states, expression, ["id", "key", "value"])
         return {each["key"]: json.loads(each["value"]) for each in found}
 
-    @_retried
+    @retried
     def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
         """See `ArticleEngine.put_state`."""
         row = {
@@ -258,49 +237,26 @@ class MilvusEngine(ArticleEngine):
         }
         self._client.upsert(self._states, [row], timeout=self._seconds)
 
+    @retried
     def drop_state(self, kind: str, key: str) -> None:
         """See `ArticleEngine.drop_state`."""
-        self._delete(self._states, {"field": "id", "operator": "==", "value": f"{kind}/{key}"})
+        expression = parse_filters(compared("id", "==", f"{kind}/{key}"))
+        self._client.delete(self._states, filter=expression, timeout=self._seconds)
 
-    @_retried
-    def listed(self, law: str) -> dict[str, Listed]:
-        """See `ArticleEngine.listed`."""
-        found = self._queried(self.name, _of(law), ["id", *Listed._fields])
-        return {
-            each["id"]: Listed(**{name: each[name] for name in Listed._fields}) for each in found
-        }
-
-    def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
-        """See `ArticleEngine.text_digests`."""
-        return {each["id"]: each["text_digest"] for each in self._got(ids, ["id", "text_digest"])}
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """See `ArticleEngine.vectors`."""
-        found = self._got(ids, ["id", "vector"])
-        return {each["id"]: list(each["vector"]) for each in found}
-
-    @_retried
+    @retried
     def write(self, documents: Sequence[Document]) -> None:
         """See `ArticleEngine.write`."""
         rows = [as_entity(document) for document in documents]
         self._client.upsert(self.name, rows, timeout=self._seconds)
 
-    def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
-        """See `ArticleEngine.remove`."""
-        condition: Condition = {"field": "law", "operator": "==", "value": law}
-        if ids is not None:
-            listed = {"field": "id", "operator": "in", "value": list(ids)}
-            condition = {"operator": "AND", "conditions": [condition, listed]}
-        self._delete(self.name, condition)
-
-    @_retried
+    @retried
     def _stands_for(self) -> str | None:
         if self.name not in self._aliases():
             return None
         found = self._client.describe_alias(self.name, timeout=self._seconds)
         return str(found["collection_name"])
 
-    @_retried
+    @retried
     def _name_it(self, collection: str, *, instead: bool) -> None:  # noqa: ARG002
         known = self._aliases()
         for alias, name in ((self.name, collection), (self._states, states_of(collection))):
@@ -309,7 +265,7 @@ class MilvusEngine(ArticleEngine):
             else:
                 self._client.create_alias(name, alias, timeout=self._seconds)
 
-    @_retried
+    @retried
     def _drop(self, collection: str) -> None:
         for name in (collection, states_of(collection)):
             if self._client.has_collection(name, timeout=self._seconds):
@@ -318,7 +274,7 @@ class MilvusEngine(ArticleEngine):
     def _aliases(self) -> list[str]:
         return list(self._client.list_aliases(timeout=self._seconds)["aliases"])
 
-    @_retried
+    @retried
     def settle(self) -> None:
         """See `ArticleEngine.settle`.
 
@@ -338,21 +294,10 @@ class MilvusEngine(ArticleEngine):
         """See `ArticleEngine.by_words`."""
         return self._found(spelled(terms.indices), "sparse", k, condition)
 
-    @_retried
-    def matching(self, condition: Condition, limit: int) -> list[Document]:
-        """See `ArticleEngine.matching`."""
-        fields = ["id", *MATCHED]
-        found = self._queried(self.name, parse_filters(condition), fields, limit)
-        return [Document(id=each["id"], meta=article_meta(each)) for each in found]
-
-    def fetch(self, ids: Sequence[str]) -> list[Document]:
-        """See `ArticleEngine.fetch`."""
-        return [as_document(each) for each in self._got(ids, READ)]
-
     def close(self) -> None:
         """See `ArticleEngine.close`: pymilvus keeps its one connection to the process's end."""
 
-    @_retried
+    @retried
     def _found(
         self, asked: list[float] | str, field: str, k: int, condition: Condition | None
     ) -> list[Document]:
@@ -362,14 +307,19 @@ class MilvusEngine(ArticleEngine):
             anns_field=field,
             filter=parse_filters(condition) if condition else "",
             limit=min(k, _MOST_FOUND),
-            output_fields=READ,
+            output_fields=_columns(READ),
             timeout=self._seconds,
         )
-        if field == "sparse":
-            score: Callable[[float], float] = abs  # Milvus Lite hands out BM25 with its sign turned
-        else:
-            score = _negative_root if self._by_distance else float
-        return [as_document(each["entity"], score(each["distance"])) for each in hits[0]]
+        documents = []
+        for hit in hits[0]:
+            row, score = _as_row(hit["entity"]), float(hit["distance"])
+            if field == "sparse":
+                score = abs(score)  # Milvus Lite hands out BM25 with its sign turned
+            elif self._by_distance:  # of a distance it gives the square
+                score = -math.sqrt(max(score, 0.0))
+            meta = article_meta(row)
+            documents.append(Document(id=row["id"], content=row["content"], meta=meta, score=score))
+        return documents
 
     @cached_property
     def _by_distance(self) -> bool:
@@ -377,20 +327,42 @@ class MilvusEngine(ArticleEngine):
         index = self._client.describe_index(self.name, "vector", timeout=self._seconds)
         return bool(index["metric_type"] == _METRICS["l2"])
 
-    def _queried(
+    @retried
+    def _rows_where(
+        self, condition: Condition, fields: Sequence[str], limit: int | None = None
+    ) -> list[Row]:
+        found = self._pages(self.name, parse_filters(condition), _columns(fields), limit)
+        return [_as_row(each) for each in found]
+
+    @retried
+    def _rows_of(self, ids: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        if not ids:
+            return []
+        # Not with the client's `get`, which puts ids unescaped between quotes.
+        wanted = parse_filters(compared("id", "in", list(ids)))
+        found = self._client.query(
+            self.name, filter=wanted, output_fields=_columns(fields), timeout=self._seconds
+        )
+        return [_as_row(each) for each in found]
+
+    @retried
+    def _delete(self, condition: Condition) -> None:
+        self._client.delete(self.name, filter=parse_filters(condition), timeout=self._seconds)
+
+    def _pages(
         self, name: str, expression: str, fields: list[str], limit: int | None = None
     ) -> Iterator[dict[str, Any]]:
         """Rows in the order of their ids, asked for as pymilvus's iterator asks.
 
         The iterator itself writes the last id unescaped into the next expression.
         """
-        wanted, left = expression, limit
-        while left is None or left > 0:
+        wanted, left = expression, math.inf if limit is None else limit
+        while left > 0:
             page = self._client.query(
                 name,
                 filter=wanted,
                 output_fields=fields,
-                limit=_PAGE if left is None else min(_PAGE, left),
+                limit=int(min(_PAGE, left)),
                 consistency_level="Strong",
                 timeout=self._seconds,
                 iterator="True",
@@ -398,32 +370,7 @@ class MilvusEngine(ArticleEngine):
             )
             if not page:
                 return
-            after = parse_filters({"field": "id", "operator": ">", "value": page[-1]["id"]})
+            after = parse_filters(compared("id", ">", page[-1]["id"]))
             wanted = f"{after} and ({expression})"
-            left = None if left is None else left - len(page)
+            left -= len(page)
             yield from page
-
-    @_retried
-    def _got(self, ids: Sequence[str], fields: list[str]) -> list[dict[str, Any]]:
-        if not ids:
-            return []
-        # Not with the client's `get`, which puts ids unescaped between quotes.
-        wanted = parse_filters({"field": "id", "operator": "in", "value": list(ids)})
-        found = self._client.query(
-            self.name, filter=wanted, output_fields=fields, timeout=self._seconds
-        )
-        return list(found)
-
-    @_retried
-    def _delete(self, name: str, condition: Condition) -> None:
-        expression = parse_filters(condition)
-        self._client.delete(name, filter=expression, timeout=self._seconds)
-
-
-def _negative_root(squared_distance: float) -> float:
-    return -math.sqrt(max(squared_distance, 0.0))
-
-
-def _of(law: str) -> str:
-    expression: str = parse_filters({"field": "law", "operator": "==", "value": law})
-    return expression

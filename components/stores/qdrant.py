@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import threading
 import uuid
 import warnings
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import httpx
@@ -32,18 +33,16 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from components.models.similarity import Similarity
-from components.stores.engines.base import (
-    MATCHED,
+from components.stores.database import StoreError
+from components.stores.engines import (
     ArticleEngine,
     Condition,
-    Listed,
+    Row,
     Weighting,
     article_meta,
-    check_version,
     retried,
     states_of,
 )
-from components.stores.rows import StoreError
 
 _ADDRESS = ("location", "url", "host", "port", "path", "prefix", "api_key")
 # Missing while an alias takes its place, too long, in conflict with another shard that makes the
@@ -86,28 +85,12 @@ def let_go(client: QdrantClient, store: QdrantDocumentStore) -> None:
             client.close()
 
 
-def may_pass(error: Exception) -> bool | None:
-    """Whether an error of the client may pass by itself; None for an error of another origin."""
-    if isinstance(error, UnexpectedResponse):
-        return error.status_code in _MAY_PASS or (error.status_code or 0) >= 500
-    if isinstance(error, ApiException | httpx.TransportError):
-        return True
-    if type(error).__module__.startswith("grpc"):  # where the file says prefer_grpc
-        return True
-    if isinstance(error, StoreError):
-        return None
-    # A local folder that another process holds, a vector of another size.
-    return False if isinstance(error, RuntimeError | ValueError) else None
-
-
 @atexit.register
 def _close_clients() -> None:
     # One that is left to the interpreter's end complains that it comes too late.
     for client in list(_clients.values()):
         client.close()
 
-
-_retried = retried(may_pass)
 
 _DISTANCES: Mapping[Similarity, models.Distance] = {
     "cosine": models.Distance.COSINE,
@@ -138,6 +121,20 @@ class QdrantEngine(ArticleEngine):
     weighting: Weighting = "bm25"
     most_terms: int | None = None
 
+    @staticmethod
+    def may_pass(error: Exception) -> bool | None:
+        """See `ArticleEngine.may_pass`."""
+        if isinstance(error, UnexpectedResponse):
+            return error.status_code in _MAY_PASS or (error.status_code or 0) >= 500
+        if isinstance(error, ApiException | httpx.TransportError):
+            return True
+        if type(error).__module__.startswith("grpc"):  # where the file says prefer_grpc
+            return True
+        if isinstance(error, StoreError):
+            return None
+        # A local folder that another process holds, a vector of another size.
+        return False if isinstance(error, RuntimeError | ValueError) else None
+
     def __init__(self, store: QdrantDocumentStore, pauses: Sequence[float]) -> None:
         # A copy, since it gets a client of its own, and the caller's stays as it was made.
         self._store = copy(store)
@@ -150,14 +147,12 @@ class QdrantEngine(ArticleEngine):
         address = store.url or store.path or store.location or store.host or "localhost"
         self.where = f"Qdrant at {address}, collection '{store.index}',"
 
-    @_retried
+    @retried
     def exists(self) -> bool:
         """See `ArticleEngine.exists`."""
-        client = self._opened()
-        check_version(self.where, client.info().version, (1, 10), "weighs words")
-        return client.collection_exists(self.name)
+        return self._opened().collection_exists(self.name)
 
-    @_retried
+    @retried
     def create(self, dim: int, similarity: Similarity = "cosine") -> None:
         """See `ArticleEngine.create`."""
         client = self._opened()
@@ -179,76 +174,45 @@ class QdrantEngine(ArticleEngine):
         if not client.collection_exists(self._states):
             client.create_collection(self._states, vectors_config={})
 
-    @_retried
+    @retried
     def count(self) -> int:
         """See `ArticleEngine.count`."""
         return self._opened().count(self.name, exact=True).count
 
-    @_retried
+    @retried
     def states(self, kind: str) -> dict[str, dict[str, Any]]:
         """See `ArticleEngine.states`."""
         if not self._opened().collection_exists(self._states):
             return {}
-        wanted = models.Filter(must=[_equals("kind", kind)])
-        return {
-            payload["key"]: json.loads(payload["value"])
-            for payload in self._scrolled(self._states, wanted, True)
-        }
+        wanted = convert_filters_to_qdrant({"field": "kind", "operator": "==", "value": kind})
+        found = self._scrolled(self._states, wanted, True)
+        return {each["key"]: json.loads(each["value"]) for each in found}
 
-    @_retried
+    @retried
     def put_state(self, kind: str, key: str, value: dict[str, Any]) -> None:
         """See `ArticleEngine.put_state`."""
         payload = {"kind": kind, "key": key, "value": json.dumps(value, ensure_ascii=False)}
         point = models.PointStruct(id=_state_id(kind, key), vector={}, payload=payload)
         self._opened().upsert(self._states, [point], wait=True)
 
-    @_retried
+    @retried
     def drop_state(self, kind: str, key: str) -> None:
         """See `ArticleEngine.drop_state`."""
         self._opened().delete(self._states, [_state_id(kind, key)], wait=True)
 
-    @_retried
-    def listed(self, law: str) -> dict[str, Listed]:
-        """See `ArticleEngine.listed`."""
-        wanted = models.Filter(must=[_equals("meta.law", law)])
-        fields = ["id", *(f"meta.{name}" for name in Listed._fields)]
-        return {
-            payload["id"]: Listed(**payload["meta"])
-            for payload in self._scrolled(self.name, wanted, fields)
-        }
-
-    def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
-        """See `ArticleEngine.text_digests`."""
-        found = self._retrieved(ids, ["id", "meta.text_digest"], False)
-        return {each.payload["id"]: each.payload["meta"]["text_digest"] for each in found}
-
-    def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """See `ArticleEngine.vectors`."""
-        found = self._retrieved(ids, ["id"], [DENSE_VECTORS_NAME])
-        return {str(each.payload["id"]): each.vector[DENSE_VECTORS_NAME] for each in found}
-
-    @_retried
+    @retried
     def write(self, documents: Sequence[Document]) -> None:
         """See `ArticleEngine.write`."""
         self._opened()
         self._store.write_documents(list(documents), DuplicatePolicy.OVERWRITE)
 
-    @_retried
-    def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
-        """See `ArticleEngine.remove`."""
-        must: list[models.Condition] = [_equals("meta.law", law)]
-        if ids is not None:
-            must.append(models.HasIdCondition(has_id=[convert_id(each) for each in ids]))
-        selector = models.FilterSelector(filter=models.Filter(must=must))
-        self._opened().delete(self.name, selector, wait=True)
-
-    @_retried
+    @retried
     def _stands_for(self) -> str | None:
         aliases = self._opened().get_aliases().aliases
         named = (each for each in aliases if each.alias_name == self.name)
         return next((each.collection_name for each in named), None)
 
-    @_retried
+    @retried
     def _name_it(self, collection: str, *, instead: bool) -> None:
         operations: list[models.AliasOperations] = []
         for alias, name in (
@@ -262,7 +226,7 @@ class QdrantEngine(ArticleEngine):
             operations.append(models.CreateAliasOperation(create_alias=made))
         self._opened().update_collection_aliases(operations)
 
-    @_retried
+    @retried
     def _drop(self, collection: str) -> None:
         for name in (collection, states_of(collection)):
             self._opened().delete_collection(name)
@@ -289,25 +253,6 @@ class QdrantEngine(ArticleEngine):
         retriever = QdrantSparseEmbeddingRetriever(self._store)
         return self._found(lambda: retriever.run(terms, filters=condition, top_k=k))
 
-    @_retried
-    def matching(self, condition: Condition, limit: int) -> list[Document]:
-        """See `ArticleEngine.matching`."""
-        wanted = convert_filters_to_qdrant(condition)
-        fields = ["id", *(f"meta.{field}" for field in MATCHED)]
-        found = self._scrolled(self.name, wanted, fields, limit)
-        return [Document(id=each["id"], meta=article_meta(each["meta"])) for each in found]
-
-    def fetch(self, ids: Sequence[str]) -> list[Document]:
-        """See `ArticleEngine.fetch`."""
-        return [
-            Document(
-                id=each.payload["id"],
-                content=each.payload["content"],
-                meta=article_meta(each.payload["meta"]),
-            )
-            for each in self._retrieved(ids, True, False)
-        ]
-
     def close(self) -> None:
         """See `ArticleEngine.close`."""
         if self._client is not None:
@@ -315,7 +260,7 @@ class QdrantEngine(ArticleEngine):
         self._client = self._store._client = None
 
     @cached_property
-    @_retried
+    @retried
     def _vectors(self) -> Any:
         """How the collection keeps its vectors: by name, or one kind without a name."""
         return self._opened().get_collection(self.name).config.params.vectors
@@ -337,10 +282,31 @@ class QdrantEngine(ArticleEngine):
             self._client = self._store._client = shared_client(self._store)
         return self._client
 
-    @_retried
+    @retried
     def _found(self, search: Callable[[], dict[str, list[Document]]]) -> list[Document]:
         self._opened()
         return [replace(each, meta=article_meta(each.meta)) for each in search()["documents"]]
+
+    @retried
+    def _rows_where(
+        self, condition: Condition, fields: Sequence[str], limit: int | None = None
+    ) -> list[Row]:
+        wanted = convert_filters_to_qdrant(condition)
+        return list(map(_as_row, self._scrolled(self.name, wanted, _paths(fields), limit)))
+
+    @retried
+    def _rows_of(self, ids: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        points = [convert_id(each) for each in ids]
+        vectors = [DENSE_VECTORS_NAME] if "vector" in fields else False
+        found = self._opened().retrieve(
+            self.name, points, with_payload=_paths(fields), with_vectors=vectors
+        )
+        return [{**_as_row(each.payload or {}), "vector": _dense(each.vector)} for each in found]
+
+    @retried
+    def _delete(self, condition: Condition) -> None:
+        wanted = cast("models.Filter", convert_filters_to_qdrant(condition))
+        self._opened().delete(self.name, models.FilterSelector(filter=wanted), wait=True)
 
     def _scrolled(
         self,
@@ -350,32 +316,31 @@ class QdrantEngine(ArticleEngine):
         limit: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         offset: Any = None
-        left = limit
-        while True:
-            page = _PAGE if left is None else min(_PAGE, left)
+        left = math.inf if limit is None else limit
+        while left > 0:
             records, offset = self._opened().scroll(
                 collection,
                 scroll_filter=wanted,
-                limit=page,
+                limit=int(min(_PAGE, left)),
                 offset=offset,
                 with_payload=fields,
                 with_vectors=False,
             )
             yield from (record.payload or {} for record in records)
-            left = None if left is None else left - len(records)
-            if offset is None or left == 0:
-                return
-
-    @_retried
-    def _retrieved(
-        self, ids: Sequence[str], fields: list[str] | bool, vectors: list[str] | bool
-    ) -> list[Any]:
-        points = [convert_id(each) for each in ids]
-        return self._opened().retrieve(self.name, points, with_payload=fields, with_vectors=vectors)
+            left = 0 if offset is None else left - len(records)
 
 
-def _equals(field: str, value: str) -> models.FieldCondition:
-    return models.FieldCondition(key=field, match=models.MatchValue(value=value))
+def _paths(fields: Sequence[str]) -> list[str]:
+    """Where these fields of an article are in a payload."""
+    return [name if name in ("id", "content") else f"meta.{name}" for name in fields]
+
+
+def _as_row(payload: Row) -> Row:
+    return {**payload, **payload.get("meta", {})}
+
+
+def _dense(vectors: Any) -> Any:
+    return vectors[DENSE_VECTORS_NAME] if vectors else None
 
 
 def _state_id(kind: str, key: str) -> str:

@@ -11,7 +11,7 @@ from components.statutes.excerpts import (
     references_within,
 )
 from components.statutes.lexical import analyzer
-from ui.annotations import Glossary, Note, definitions_in, shown_lines, steps_in
+from ui.article import Glossary, Note, definitions_in, shown_lines, steps_in
 
 DEPOSIT = """(1) A deposit may not exceed two months' rent. It is kept by the Registry.
 (2) The landlord returns it within 30 days of the day the keys are given back.
@@ -50,12 +50,12 @@ def written(text: str, spans: tuple[Span, ...]) -> str:
 def test_what_is_left_out_shows_as_a_gap():
     (first, *_) = provisions_of(DEPOSIT)
     shown = excerpt(DEPOSIT, first, "en", TERMS, words=5)
-    assert written(DEPOSIT, shown.spans) == "A deposit may not exceed two months' rent.…"
+    assert written(DEPOSIT, shown) == "A deposit may not exceed two months' rent.…"
     # What follows the provision is not a gap in it.
     amended = "(1) One. Two.\n(As amended in 2018.)"
     assert written(amended, (Span(4, 13),)) == "One. Two."
     whole = excerpt(DEPOSIT, first, "en", TERMS)
-    assert "kept by the Registry" in written(DEPOSIT, whole.spans)
+    assert "kept by the Registry" in written(DEPOSIT, whole)
 
 
 LAWLIKE = st.text(st.sampled_from("ab (1)2.;\n\u2028\té"), max_size=80)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime
-from datetime import time as time_of_day
-from functools import wraps
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+from functools import partial, wraps
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
 
@@ -22,9 +20,9 @@ from components.converters.articles import DAY_FIELDS, STUB
 from components.models.similarity import Similarity
 from components.statutes.citations.patterns import parse_number
 from components.statutes.lexical import analysis_version
-from components.stores.filters import IN_FORCE_ON, STATE, check_filters, plain_filters
-from components.stores.journal import StoreModel
-from components.stores.rows import StoreError
+from components.stores.database import StoreError
+from components.stores.filters import IN_FORCE_ON, ORDERINGS, STATE, check_filters, plain_filters
+from components.stores.publishing import StoreModel
 
 # Haystack's metadata filters in a form that every engine understands in the same way.
 #
@@ -45,7 +43,7 @@ _FAR = 2**62
 
 
 def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
-    """Filters with Haystack's meaning on articles as `engines.rows` writes them.
+    """Filters with Haystack's meaning on articles as `as_row` writes them.
 
     Args:
         filters: Haystack filters over id, law, number, language, source_url, position, valid_from
@@ -80,14 +78,17 @@ def both(*conditions: Condition | bool) -> Condition | bool:
 
 
 def _rewritten(condition: Condition) -> Condition | bool:
-    if "field" in condition:
-        return _comparison(condition)
     operator = condition["operator"]
-    parts = [_rewritten(part) for part in condition["conditions"]]
-    if operator == "OR":
-        return _joined("OR", parts)
-    joined = _joined("AND", parts)
-    return _negated(joined) if operator == "NOT" else joined
+    if "field" not in condition:
+        parts = [_rewritten(part) for part in condition["conditions"]]
+        joined = _joined("OR" if operator == "OR" else "AND", parts)
+        return _negated(joined) if operator == "NOT" else joined
+    value, field = condition["value"], str(condition["field"]).removeprefix("meta.")
+    if operator in ORDERINGS:
+        return _ordering(field, operator, value, condition)
+    values = value if operator in ("in", "not in") else [value]
+    found = _joined("OR", [_equal(field, each, condition) for each in values])
+    return _negated(found) if operator in ("!=", "not in") else found
 
 
 def _joined(operator: str, parts: list[Condition | bool]) -> Condition | bool:
@@ -107,18 +108,6 @@ def _negated(condition: Condition | bool) -> Condition | bool:
     return {"operator": "NOT", "conditions": [condition]}
 
 
-def _comparison(condition: Condition) -> Condition | bool:
-    operator, value = condition["operator"], condition["value"]
-    field = str(condition["field"]).removeprefix("meta.")
-    if operator in ("in", "not in"):
-        found = _joined("OR", [_equal(field, each, condition) for each in value])
-        return _negated(found) if operator == "not in" else found
-    if operator in ("==", "!="):
-        found = _equal(field, value, condition)
-        return _negated(found) if operator == "!=" else found
-    return _ordering(field, operator, value, condition)
-
-
 def _equal(field: str, value: Any, condition: Condition) -> Condition | bool:
     if field in TEXT_FIELDS:
         if value is None:
@@ -128,10 +117,8 @@ def _equal(field: str, value: Any, condition: Condition) -> Condition | bool:
     if field == STUB and value is True:
         return compared("valid_to_day", "==", STUB_DAY)
     if field in DAY_FIELDS:
-        if value is None:
-            return compared(f"{field}_day", "==", NO_DAY)
-        day, clock = _moment(value, condition)
-        return compared(f"{field}_day", "==", day) if clock == time_of_day() else False
+        day, is_midnight = (NO_DAY, True) if value is None else _moment(value, condition)
+        return compared(f"{field}_day", "==", day) if is_midnight else False
     if field == "position":
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         return compared(field, "==", int(value)) if whole and abs(value) < _FAR else False
@@ -139,56 +126,46 @@ def _equal(field: str, value: Any, condition: Condition) -> Condition | bool:
 
 
 def _ordering(field: str, operator: str, value: Any, condition: Condition) -> Condition | bool:
-    if field in DAY_FIELDS:
-        if value is None:
-            return False
-        day, clock = _moment(value, condition)
-        if clock != time_of_day():  # a moment within a day is after that day's beginning
-            operator = {">=": ">", "<": "<="}.get(operator, operator)
-        found = compared(f"{field}_day", operator, day)
-        if operator.startswith("<"):
-            return both(compared(f"{field}_day", ">", NO_DAY), found)
-        return found
-    if field == "position":
-        if value is None:
-            return False
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            # Beyond any article's position; an engine's integers end there.
-            return compared(field, operator, max(-_FAR, min(_FAR, value)))
-    elif field not in TEXT_FIELDS:
+    if field not in (*TEXT_FIELDS, *DAY_FIELDS, "position"):
         raise _unknown(condition)
-    raise FilterError(
-        f"'{operator}' compares dates and positions; it cannot compare {field} with {value!r}."
-    )
+    if value is None and field not in TEXT_FIELDS:
+        return False
+    if field in DAY_FIELDS:
+        day, is_midnight = _moment(value, condition)
+        if not is_midnight:  # a moment within a day is after that day's beginning
+            operator = {">=": ">", "<": "<="}.get(operator, operator)
+        known = compared(f"{field}_day", ">", NO_DAY) if operator.startswith("<") else True
+        return both(known, compared(f"{field}_day", operator, day))
+    if field == "position" and isinstance(value, int | float) and not isinstance(value, bool):
+        # Beyond any article's position; an engine's integers end there.
+        return compared(field, operator, max(-_FAR, min(_FAR, value)))
+    raise FilterError(f"'{operator}' cannot compare {field} with {value!r}.")
 
 
-def _moment(value: Any, condition: Condition) -> tuple[int, time_of_day]:
-    """Day and time of the day, in UTC."""
+def _moment(value: Any, condition: Condition) -> tuple[int, bool]:
+    """Day of a moment in UTC, and whether the moment is the beginning of the day."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if isinstance(moment, datetime):
-            if moment.tzinfo is not None:
-                moment = moment.astimezone(UTC)
-            return moment.toordinal(), moment.time()
-        if isinstance(moment, date):
-            return moment.toordinal(), time_of_day()
-    except (ValueError, OverflowError) as error:
+        if not isinstance(moment, datetime):
+            return date.toordinal(moment), True
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC)
+        return moment.toordinal(), moment.time() == time.min
+    except (TypeError, ValueError, OverflowError) as error:
         raise FilterError(f"{value!r} is not an ISO date, in {condition}.") from error
-    raise FilterError(f"{value!r} is not an ISO date, in {condition}.")
 
 
 def _unknown(condition: Condition) -> FilterError:
-    known = ", ".join((*TEXT_FIELDS, "position", *DAY_FIELDS))
-    return FilterError(
-        f"An engine cannot filter by {condition['field']!r}. The fields are {known}, each with or "
-        f"without 'meta.' in front, and {STATE} and {IN_FORCE_ON}."
-    )
+    known = ", ".join((*TEXT_FIELDS, "position", *DAY_FIELDS, STATE, IN_FORCE_ON))
+    return FilterError(f"An engine cannot filter by {condition['field']!r}, only by {known}.")
 
 
 _OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
 _ALWAYS = ("law", "number", "headings", "position")
 MATCHED = ("law", "number", "position", *DAY_FIELDS)
 """What `ArticleEngine.matching` reads of an article."""
+READ = ("id", "content", *_ALWAYS, *_OPTIONAL)
+"""What a document is made of."""
 
 
 def as_row(document: Document, text_digest: str) -> dict[str, Any]:
@@ -258,35 +235,6 @@ class EngineRecord:
     analysis: str
     format: int = FORMAT
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON value."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any], where: str) -> EngineRecord:
-        """What `to_json` wrote.
-
-        Raises:
-            StoreError: another version of Lexarbor wrote it, or its word rules differ.
-        """
-        if value.get("format") != FORMAT:
-            raise StoreError(
-                f"{where} has format {value.get('format')}, this Lexarbor reads {FORMAT}. Use the "
-                "version that indexed it, or index again into a new collection."
-            )
-        if value["analysis"] != analysis_version():
-            raise StoreError(
-                f"{where} was indexed with the word rules {value['analysis']}, here they are "
-                f"{analysis_version()} (for Vietnamese both need the same pyvi). Install the same "
-                "versions, or index again into a new collection."
-            )
-        return cls(
-            StoreModel(**value["model"]),
-            value["average_length"],
-            tuple(value["languages"]),
-            value["analysis"],
-        )
-
 
 class Listed(NamedTuple):
     """What the engine has of one article."""
@@ -294,6 +242,20 @@ class Listed(NamedTuple):
     text_digest: str
     row_digest: str
     position: int
+
+
+Row = Mapping[str, Any]
+
+
+def retried(method: Method) -> Method:
+    """Decorate an engine's method: it is repeated as `tried` says."""
+
+    @wraps(method)
+    def asking(self: ArticleEngine, *args: Any, **options: Any) -> Any:
+        call = partial(method, self, *args, **options)
+        return tried(call, self.where, self.may_pass, self.pauses)
+
+    return cast("Method", asking)
 
 
 class ArticleEngine(Protocol):
@@ -305,6 +267,7 @@ class ArticleEngine(Protocol):
     Attributes:
         name: of the collection.
         where: engine, address and collection, for messages.
+        pauses: seconds between tries.
         weighting: what the sparse vectors of documents hold: BM25's share of the text, or counts
             of terms where the engine itself computes BM25.
         most_terms: how many terms of an article it searches; None for all.
@@ -312,8 +275,13 @@ class ArticleEngine(Protocol):
 
     name: str
     where: str
+    pauses: Sequence[float]
     weighting: Weighting
     most_terms: int | None
+
+    @staticmethod
+    def may_pass(error: Exception) -> bool | None:
+        """Whether an error may pass by itself; None for one that is not the engine's."""
 
     def exists(self) -> bool:
         """Whether the collection exists; also checks that the engine can be used."""
@@ -340,18 +308,24 @@ class ArticleEngine(Protocol):
 
     def listed(self, law: str) -> dict[str, Listed]:
         """What the engine has of each article of a law, by id."""
+        found = self._rows_where(compared("law", "==", law), ("id", *Listed._fields))
+        return {row["id"]: Listed(*(row[name] for name in Listed._fields)) for row in found}
 
     def text_digests(self, ids: Sequence[str]) -> dict[str, str]:
         """Text digests of those of the articles that are there, by id, whatever their law."""
+        return {row["id"]: row["text_digest"] for row in self._rows_of(ids, ("id", "text_digest"))}
 
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         """Vectors of articles, by id."""
+        return {row["id"]: list(row["vector"]) for row in self._rows_of(ids, ("id", "vector"))}
 
     def write(self, documents: Sequence[Document]) -> None:
         """Put documents (meta from `as_row`, both embeddings) in place of those with their ids."""
 
     def remove(self, law: str, ids: Sequence[str] | None = None) -> None:
         """Remove articles of a law: those with these ids, or all."""
+        listed = True if ids is None else compared("id", "in", list(ids))
+        self._delete(cast("Condition", both(compared("law", "==", law), listed)))
 
     def successor(self) -> str:
         """The name of the collection that can take this one's place."""
@@ -374,15 +348,6 @@ class ArticleEngine(Protocol):
         if old not in (None, collection):
             self._drop(str(old))
 
-    def _stands_for(self) -> str | None:
-        """The collection that its name is an alias of; None if it is the collection's own."""
-
-    def _name_it(self, collection: str, *, instead: bool) -> None:
-        """Make its name an alias of a collection, in place of another alias where there is one."""
-
-    def _drop(self, collection: str) -> None:
-        """Drop a collection and its states."""
-
     def settle(self) -> None:
         """Bring everything written so far to the disk and into the engine's indexes."""
 
@@ -397,13 +362,39 @@ class ArticleEngine(Protocol):
         """The articles that share terms, by BM25, without embeddings."""
 
     def matching(self, condition: Condition, limit: int) -> list[Document]:
-        """Articles that match, with the fields of `rows.MATCHED` alone, in any order."""
+        """Articles that match, with the fields `MATCHED` alone, in any order."""
+        found = self._rows_where(condition, ("id", *MATCHED), limit)
+        return [Document(id=row["id"], meta=article_meta(row)) for row in found]
 
     def fetch(self, ids: Sequence[str]) -> list[Document]:
         """Articles with content, in any order."""
+        return [
+            Document(id=row["id"], content=row["content"], meta=article_meta(row))
+            for row in self._rows_of(ids, READ)
+        ]
 
     def close(self) -> None:
         """Close the connection, unless someone else holds it."""
+
+    def _rows_where(
+        self, condition: Condition, fields: Sequence[str], limit: int | None = None
+    ) -> list[Row]:
+        """These fields of the articles that match."""
+
+    def _rows_of(self, ids: Sequence[str], fields: Sequence[str]) -> list[Row]:
+        """These fields of the articles with these ids that are there."""
+
+    def _delete(self, condition: Condition) -> None:
+        """Remove the articles that match."""
+
+    def _stands_for(self) -> str | None:
+        """The collection that its name is an alias of; None if it is the collection's own."""
+
+    def _name_it(self, collection: str, *, instead: bool) -> None:
+        """Make its name an alias of a collection, in place of another alias where there is one."""
+
+    def _drop(self, collection: str) -> None:
+        """Drop a collection and its states."""
 
 
 def by_score(documents: Sequence[Document]) -> list[Document]:
@@ -422,7 +413,16 @@ def read_record(engine: ArticleEngine) -> EngineRecord | None:
         StoreError: another version wrote it, or the engine does not answer.
     """
     value = engine.states(RECORD).get(RECORD)
-    return EngineRecord.from_json(value, engine.where) if value else None
+    if value is None:
+        return None
+    written, read = (value.get("format"), value.get("analysis")), (FORMAT, analysis_version())
+    if written != read:
+        raise StoreError(
+            f"{engine.where} was indexed in format and word rules {written}, and {read} are read "
+            "here. Use the version that indexed it, or index again into a new collection."
+        )
+    model, languages = StoreModel(**value["model"]), tuple(value["languages"])
+    return EngineRecord(model, value["average_length"], languages, value["analysis"])
 
 
 def is_complete(engine: ArticleEngine) -> bool:
@@ -465,57 +465,15 @@ def tried(
         may_pass = passes(error)
         if may_pass is None:
             raise
+        reason = (" ".join(str(error).split()) or type(error).__name__)[:200]
         if may_pass:
             raise StoreError(
-                f"{where} does not answer ({reason(error)}), tried {len(pauses) + 1} times. Check "
-                "that it runs and that its address is right. What was written stays; an indexing "
-                "command that is run again continues from there."
+                f"{where} does not answer ({reason}), tried {len(pauses) + 1} times. Check that "
+                "it runs at its address. Run an indexing command again: it continues."
             ) from error
-        raise StoreError(
-            f"{where} refused the request: {reason(error)}. Check the version of the engine, the "
-            "key it asks for, and that nobody else writes into the collection."
-        ) from error
-
-
-def retried(passes: Callable[[Exception], bool | None]) -> Callable[[Method], Method]:
-    """Decorate an engine's methods: each is repeated as `tried` says, by `where` and `pauses`."""
-
-    def decorate(method: Method) -> Method:
-        @wraps(method)
-        def asking(self: Any, *args: Any, **options: Any) -> Any:
-            return tried(lambda: method(self, *args, **options), self.where, passes, self.pauses)
-
-        return cast("Method", asking)
-
-    return decorate
-
-
-def check_version(where: str, version: str, least: tuple[int, int], why: str) -> None:
-    """Refuse an engine that is older than the first version that can be used.
-
-    Args:
-        where: the engine, for the message.
-        version: as the engine reports it; one without numbers is accepted.
-        least: major and minor number.
-        why: what that version can do, for the message.
-
-    Raises:
-        StoreError: it is older.
-    """
-    found = re.match(r"v?(\d+)\.(\d+)", version)
-    if found and tuple(map(int, found.groups())) < least:
-        raise StoreError(
-            f"{where} is version {version}; {least[0]}.{least[1]} or later is needed, which {why}. "
-            "Upgrade the engine."
-        )
+        raise StoreError(f"{where} refused the request: {reason}.") from error
 
 
 def states_of(collection: str) -> str:
     """The name of the collection of states that belongs to one of articles."""
     return f"{collection}_states"
-
-
-def reason(error: Exception) -> str:
-    """The first line of an error's message, shortened."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else f"{text[:200]}..."
