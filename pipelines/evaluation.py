@@ -422,7 +422,7 @@ def _this_deep(
 # Two pipelines on one question: what each found, what moved between them, and why.
 
 SHOWN = 10
-# A place is told so far down, where the pipeline can be asked for more without working otherwise.
+# Places are compared down to this rank, where a pipeline can be asked for more results.
 DEPTH = 100
 
 Movement = Literal["same", "up", "down", "new", "gone"]

@@ -592,7 +592,7 @@ def make_records(
 
     Args:
         history: What the Trainer logged, in order.
-        measured: The measured values of a log entry; empty if it is no measurement.
+        measured: The measured values of a log entry; empty if nothing was measured.
 
     Returns:
         `step` and the measured values; after step 0 also `loss`, the mean of the training steps

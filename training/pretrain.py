@@ -163,7 +163,7 @@ class PretrainSettings(TrainerSettings):
         at_least(self, 300, "vocabulary")
         share(self, "masked", "held_out", zero=False)
         if self.width % self.heads:
-            raise SettingsError(f"width: {self.width} is no multiple of {self.heads} heads.")
+            raise SettingsError(f"width: {self.width} is not a multiple of {self.heads} heads.")
         if not self.from_scratch:
             only_where(self, False, f"--model {SCRATCH}", *_OF_SCRATCH)
 

@@ -361,7 +361,7 @@ def read_table(
 
     Args:
         source: The file.
-        columns: Those that the header must have; others may stand beside them.
+        columns: Those that the header must have; there may be others next to them.
         problems: Gets rows that cannot be read.
 
     Raises:
