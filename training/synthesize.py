@@ -289,7 +289,7 @@ def seq2seq_writer(settings: SynthesizeSettings) -> Write:
         )
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"generator_model: {name} is not a sequence-to-sequence model with safetensors ({error})."
+            f"generator_model: {name} is not such a model with safetensors ({error})."
         ) from error
     model.to(device).eval()
     longest = min(tokenizer.model_max_length, 512)

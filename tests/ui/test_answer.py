@@ -122,7 +122,10 @@ def test_any_reply_gives_whole_html_and_all_its_words(reply):
 
 def test_every_notice_that_is_given_has_its_words_in_every_language():
     source = Path(cited_answer.__file__).read_text("utf-8")
-    codes = set(re.findall(r'_(?:notice|counted)\(\s*"(\w+)"', source)) | {"not_found", "not_checked"}
+    codes = set(re.findall(r'_(?:notice|counted)\(\s*"(\w+)"', source)) | {
+        "not_found",
+        "not_checked",
+    }
     assert len(codes) == 8
     for language in LANGUAGES:
         texts = ANSWER_TEXTS[language]
