@@ -80,7 +80,7 @@ def stop_words(language: str) -> frozenset[str]:
 
     Its lists also name content words ("state", "system", "majority"). On English and French law,
     for which we have our own lists, its words of at most four letters cost no recall, but all of
-    them do (docs/results/notebook.md).
+    them do (docs/results/findings.md).
     """
     import stopwordsiso
 

@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 from components.statutes.languages import folded, whole_words
 
 # A short word has too many neighbours, and typing errors rarely touch the first letter. Measured on
-# training questions, as they are and with one word of each misspelt: docs/results/notebook.md.
+# training questions, as they are and with one word of each misspelt: docs/results/findings.md.
 _FEWEST_LETTERS = 5
 _LETTERS_FOR_TWO_ERRORS = 9
 _MOST_CORRECTED = 20  # in one question; each costs a look at every word of the law

@@ -65,8 +65,8 @@ from pipelines.serving.limits import (
     BODY_SECONDS,
     MAX_QUESTION_CHARS,
     BodyTooLongError,
-    Gate,
     Limits,
+    RequestQueue,
     is_named,
     prompt_server,
     read_body,
@@ -85,7 +85,7 @@ class ServedPipeline:
 
     Args:
         pipeline: loaded, not warmed up yet.
-        gate: shared by all pipelines of the service.
+        queue: shared by all pipelines of the service.
         seconds: time for one request, including waiting.
 
     Attributes:
@@ -94,12 +94,12 @@ class ServedPipeline:
         law: what its articles come from; None over an engine.
     """
 
-    def __init__(self, pipeline: Pipeline, gate: Gate, seconds: float) -> None:
+    def __init__(self, pipeline: Pipeline, queue: RequestQueue, seconds: float) -> None:
         self.pipeline = pipeline
         self.loaded = False
         self.writes = "answers" in pipeline.metadata["outputs"]
         self.law: ServedLaw | None = None
-        self._gate = gate
+        self._queue = queue
         self._seconds = seconds
 
     def setup(self) -> None:
@@ -132,7 +132,7 @@ class ServedPipeline:
             request: the question.
             ends: when its time is over, in the loop's time; None for a request that begins now.
         """
-        async with self._in_time(ends or self._ends()), self._gate.place():
+        async with self._in_time(ends or self._ends()), self._queue.place():
             answer = await ask_async(self.pipeline, request.query, **request.options)
         _note_documents(answer)
         return answer
@@ -187,12 +187,12 @@ class ServedPipeline:
             if self.law is None:
                 detail = "The articles are in an engine, which this service does not read out."
                 raise ServiceError(422, "not_supported", detail)
-            async with self._gate.place():
+            async with self._queue.place():
                 return await asyncio.to_thread(reading, self.law)
 
     async def _events(self, request: RunRequest) -> AsyncGenerator[bytes]:
         parts = stream(self.pipeline, request.query, **request.options)
-        async with self._gate.place(), aclosing(parts):
+        async with self._queue.place(), aclosing(parts):
             async for name, content in parts:
                 if name == "articles":
                     _note_documents(content)
@@ -460,23 +460,24 @@ def build_app(
     """The application that serves these pipelines.
 
     Its `state.served` has a `ServedPipeline` for each, which answers once its `setup` has run, and
-    `state.gate` the gate that they share.
+    `state.queue` the queue that they share.
 
     Args:
         pipelines: loaded, by name. The law is read from the first one's store.
         limits: what one client may ask for.
         names: host names under which it may be asked for; None for any.
     """
-    gate = Gate(limits.at_once, limits.waiting)
+    queue = RequestQueue(limits.at_once, limits.waiting)
     served = {
-        name: ServedPipeline(pipeline, gate, limits.seconds) for name, pipeline in pipelines.items()
+        name: ServedPipeline(pipeline, queue, limits.seconds)
+        for name, pipeline in pipelines.items()
     }
     first = next(iter(served.values()))
     agents: MCPServer | None = None  # None over an engine, or without the extra `mcp`
     if importlib.util.find_spec("mcp") and ServedLaw.of(first.pipeline) is not None:
         from pipelines.serving.mcp import build_mcp, http_app
 
-        agents = build_mcp(first.pipeline, gate, limits.seconds)
+        agents = build_mcp(first.pipeline, queue, limits.seconds)
     app: FastAPI = FastAPIOffline(
         lifespan=None if agents is None else lambda _: agents.session_manager.run(),
         title="Lexarbor",
@@ -488,8 +489,8 @@ def build_app(
         responses=_problems(_ALWAYS),
         exception_handlers=dict.fromkeys((HTTPException, RequestValidationError), _answer_error),
     )
-    app.state.served, app.state.gate = served, gate
-    instrumentator, rejected = metrics.service_metrics(gate)
+    app.state.served, app.state.queue = served, queue
+    instrumentator, rejected = metrics.service_metrics(queue)
     for name, pipeline in served.items():
         app.include_router(_questions(name, pipeline))
     app.include_router(_law(first))

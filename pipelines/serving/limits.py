@@ -78,7 +78,7 @@ class BusyError(Exception):
     """The server is at capacity and the queue is full."""
 
 
-class Gate:
+class RequestQueue:
     """Admits a limited number at once, in order of arrival.
 
     Args:

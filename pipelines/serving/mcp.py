@@ -29,7 +29,7 @@ from components.statutes.question import QuestionError
 from components.stores.database import StoreError
 from pipelines.asking import Answer, ask, found_article
 from pipelines.checking import LoadingError
-from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, Gate
+from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, RequestQueue
 from pipelines.serving.reading import NotHeldError, ServedLaw
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _Law = Annotated[str | None, Field(description="A law by its name or a short one
 
 
 def build_mcp(
-    pipeline: Pipeline, gate: Gate | None = None, seconds: float | None = None
+    pipeline: Pipeline, queue: RequestQueue | None = None, seconds: float | None = None
 ) -> MCPServer:
     """An MCP server over the law that a pipeline searches.
 
@@ -69,7 +69,7 @@ def build_mcp(
     Args:
         pipeline: loaded by `load_pipeline`, over a store of Lexarbor's. Its own filters hold for
             every tool; with such filters there is no check_citations, which reads the whole store.
-        gate: the service's, in which each call takes a place; None for a server of its own.
+        queue: the service's, in which each call takes a place; None for a server of its own.
         seconds: time for a call, including waiting; None for any.
 
     Raises:
@@ -88,7 +88,7 @@ def build_mcp(
         @wraps(work)  # its name, parameters and docstring are the tool's
         async def call(**given: Any) -> CallToolResult:
             try:
-                async with asyncio.timeout(seconds), gate.place() if gate else nullcontext():
+                async with asyncio.timeout(seconds), queue.place() if queue else nullcontext():
                     result = await asyncio.to_thread(work, **given)
             except TimeoutError as error:
                 raise ToolError("There was no answer in time; ask for less.") from error

@@ -29,7 +29,7 @@ from prometheus_fastapi_instrumentator.metrics import latency, requests
 from starlette.types import Scope
 
 from pipelines.checking import LoadingError
-from pipelines.serving.limits import Gate
+from pipelines.serving.limits import RequestQueue
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -118,11 +118,11 @@ def log_as_json() -> None:
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
-def service_metrics(gate: Gate) -> tuple[Instrumentator, Counter]:
+def service_metrics(queue: RequestQueue) -> tuple[Instrumentator, Counter]:
     """The metrics of a service: addresses, statuses and reasons, never text of a question.
 
     Args:
-        gate: its places are gauges.
+        queue: its places are gauges.
 
     Returns:
         What counts and times requests, and a counter of the refused ones by reason.
@@ -133,8 +133,8 @@ def service_metrics(gate: Gate) -> tuple[Instrumentator, Counter]:
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     for name, help_, read in (
-        ("in_flight", "Questions that are being answered.", lambda: gate.inside),
-        ("waiting", "Questions that wait for their turn.", lambda: gate.waiting),
+        ("in_flight", "Questions that are being answered.", lambda: queue.inside),
+        ("waiting", "Questions that wait for their turn.", lambda: queue.waiting),
     ):
         Gauge(f"lexarbor_requests_{name}", help_, registry=registry).set_function(read)
     rejected = Counter(

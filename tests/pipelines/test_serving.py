@@ -44,8 +44,8 @@ from pipelines.serving.app import ServedPipeline, build_app
 from pipelines.serving.limits import (
     BODY_LIMIT,
     LOOPBACK,
-    Gate,
     Limits,
+    RequestQueue,
     is_from_elsewhere,
     is_named,
     prompt_server,
@@ -99,9 +99,9 @@ def held_pipeline(held: Held) -> Pipeline:
 class Service:
     """A running service; `client` sends to it."""
 
-    def __init__(self, url: str, gate: Gate, served: dict[str, ServedPipeline]) -> None:
+    def __init__(self, url: str, queue: RequestQueue, served: dict[str, ServedPipeline]) -> None:
         self.url = url
-        self.gate = gate
+        self.queue = queue
         self.served = served
         self.client = httpx.Client(base_url=url, timeout=30)
 
@@ -132,7 +132,7 @@ def running(
         for each in app.state.served.values():
             each.setup()
     with served(prompt_server(app, 5, log_config=None, proxy_headers=False)) as url:
-        service = Service(url, app.state.gate, app.state.served)
+        service = Service(url, app.state.queue, app.state.served)
         yield service
         service.client.close()
 
@@ -410,8 +410,8 @@ def test_so_many_are_answered_at_once_so_many_wait_and_the_next_is_asked_to_come
         answers = service.ask(2)
         held.wait_for(2)
         answers += service.ask(3)
-        until(lambda: service.gate.waiting == 3)
-        assert service.gate.inside == 2
+        until(lambda: service.queue.waiting == 3)
+        assert service.queue.inside == 2
         refused = service.client.post("/held/run", json=QUESTION)
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == str(RETRY_SECONDS)
@@ -432,7 +432,7 @@ def test_a_question_over_its_time_gets_504_and_gives_its_place_back(hold, held):
             assert response.status_code == 504
             assert "within 0.5 seconds" in response.json()["detail"]
         assert held.ended == 3
-        assert (service.gate.inside, service.gate.waiting) == (0, 0)
+        assert (service.queue.inside, service.queue.waiting) == (0, 0)
         held.released.set()
         assert service.client.post("/held/run", json=QUESTION).status_code == 200
 

@@ -2,7 +2,7 @@
 
 The format has articles as headings of the fifth or sixth level, as a rule, and divisions as
 headings above them, whose levels are not their depth: the path of an article is rebuilt from the
-words of the divisions (`divisions.py`). Where no heading names an article, lines do: bold ones
+words of the divisions (`units.py`). Where no heading names an article, lines do: bold ones
 ("**Artículo 1.- Objeto**") or plain ones ("1 straipsnis. Laivas"). A heading that is a piece of a
 sentence ("artículo 12 de esta ley") stays text. Numbers are read by `units.py`.
 
