@@ -193,7 +193,7 @@ def test_a_trainer_without_the_callback_is_stopped(model, tmp_path):
 
 # The guide
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "training.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "own_trainer.md"
 
 
 @pytest.mark.slow
