@@ -1,5 +1,6 @@
 """What is added to the text of law changes none of its words."""
 
+from deposit import DEPOSIT, TERMS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,17 +11,7 @@ from components.statutes.excerpts import (
     provisions_of,
     references_within,
 )
-from components.statutes.lexical import analyzer
 from ui.article import Glossary, Note, definitions_in, shown_lines, steps_in
-
-DEPOSIT = """(1) A deposit may not exceed two months' rent. It is kept by the Registry.
-(2) The landlord returns it within 30 days of the day the keys are given back.
-(3) Paragraph (2) does not apply where the tenant owes rent. The landlord then keeps:
-(a) the rent owed;
-(b) the cost of letters, unless none was sent.
-(4) The Registry publishes its address every year."""
-
-TERMS = frozenset(analyzer("en")("when do I get my deposit back after I give back the keys"))
 
 
 def test_the_points_of_a_list_within_a_line_stand_on_lines_of_their_own():

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from deposit import DEPOSIT, TERMS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,15 +23,6 @@ from components.statutes.excerpts import (
 )
 from components.statutes.lexical import analyzer
 from components.statutes.replies.text import article_sentences
-
-DEPOSIT = """(1) A deposit may not exceed two months' rent. It is kept by the Registry.
-(2) The landlord returns it within 30 days of the day the keys are given back.
-(3) Paragraph (2) does not apply where the tenant owes rent. The landlord then keeps:
-(a) the rent owed;
-(b) the cost of letters, unless none was sent.
-(4) The Registry publishes its address every year."""
-
-TERMS = frozenset(analyzer("en")("when do I get my deposit back after I give back the keys"))
 
 
 def test_a_paragraph_has_its_items_and_brings_what_limits_it():
