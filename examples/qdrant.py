@@ -29,7 +29,7 @@ with tempfile.TemporaryDirectory() as folder:
     demo = (files("pipelines") / "demo" / "articles.jsonl").read_text("utf-8")
     law.write_text("".join(demo.splitlines(keepends=True)[:40]), "utf-8")
     address = sys.argv[1] if len(sys.argv) > 1 else str(Path(folder, "qdrant"))
-    print(index_into_engine(law, "qdrant", address, model=model), "\n")
+    print(index_into_engine(law, address, model=model), "\n")
 
     # 2. Questions, citations and filters are as over Lexarbor's own store.
     pipeline = load_pipeline("qdrant", store=address)

@@ -6,7 +6,7 @@ import importlib
 import sys
 
 from pipelines import check_neighbour
-from pipelines.checking import did_you_mean, names_to_ask
+from pipelines.checking import names_to_ask
 from pipelines.command_line import DONE, WRONG_USE, say, show
 
 _COMMANDS = {
@@ -23,9 +23,8 @@ _COMMANDS = {
     "ui": ("ui.__main__", "the same in a browser"),
 }
 _TRAINERS = (
-    *("cusines", "graph", "ranker", "fusion", "pretrain"),
-    *("synthesize", "compare"),
-    *("bm25_table", "clean_questions"),
+    *("cusines", "graph", "ranker", "fusion"),
+    *("synthesize", "compare", "clean_questions"),
 )
 
 
@@ -35,19 +34,13 @@ def main(arguments: list[str] | None = None) -> int:
     if not given or given[0] in ("-h", "--help"):
         show(_listed())
         return DONE
-    name, rest = given[0], given[1:]
-    if name == "train":
-        name, rest = (rest[0], rest[1:]) if rest else ("", [])
-        if name not in _TRAINERS:
-            hint = did_you_mean(name, _TRAINERS)
-            say(f"error: train what? One of {', '.join(_TRAINERS)}{hint}.")
-            return WRONG_USE
-        module = f"training.{name}"
-    elif name in _COMMANDS:
-        module = _COMMANDS[name][0]
-    else:
-        known = [*_COMMANDS, "train"]
-        say(f"error: no command '{name}'{did_you_mean(name, known)}. There is {', '.join(known)}.")
+    name, *rest = given
+    module = _COMMANDS.get(name, ("", ""))[0]
+    if name == "train" and rest and rest[0] in _TRAINERS:
+        module = f"training.{rest.pop(0)}"
+    if not module:
+        known = _TRAINERS if name == "train" else (*_COMMANDS, "train")
+        say(f"error: no command {' '.join(given[:2])!r}. There is {', '.join(known)}.")
         return WRONG_USE
     package = module.partition(".")[0]
     try:

@@ -33,11 +33,6 @@ WIDTH = 100
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
-    return command_line.run(lambda: _ask(options))
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("ask", "Ask a question in plain words.", __doc__)
     add = parser.add_argument
     add("question", help="in quotes")
@@ -59,7 +54,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     add("--json", action="store_true", help="print the answer as JSON")
     options = parser.parse_args(arguments)
     command_line.check_generator(parser, options)
-    return options
+    return command_line.run(lambda: _ask(options))
 
 
 def _ask(options: argparse.Namespace) -> int:
@@ -73,9 +68,8 @@ def _ask(options: argparse.Namespace) -> int:
         generator=options.generator,
         generator_model=options.generator_model,
     )
-    store = plan.store
     if options.pipeline is None and plan.pipeline == "lexical":
-        say(f"{store} holds text alone: asking the pipeline 'lexical'.")
+        say(f"{plan.store} holds text alone: asking the pipeline 'lexical'.")
     pipeline = load_pipeline(*plan.arguments)
     pipeline.warm_up()
     from pipelines.asking import answer_lines, ask
@@ -84,24 +78,24 @@ def _ask(options: argparse.Namespace) -> int:
     ranking = answer.get("ranking")
     if ranking and ranking["n_ranked"] < ranking["n_candidates"]:
         say("The ranker had time for {n_ranked} of {n_candidates} candidates.".format(**ranking))
-    if "missing" in answer:
-        say(f"Named in the question, and not in {store}: {'; '.join(answer['missing'])}.")
-    if "not_followed" in answer:
-        say(f"Not looked up, or not in full: {'; '.join(answer['not_followed'])}.")
-    if "corrections" in answer:
-        pairs = (f"“{new}” for “{old}”" for old, new in answer["corrections"].items())
-        say(f"Searched in another spelling: {', '.join(pairs)}.")
-    left_out = answer.get("left_out", [])
-    if left_out and "answer" not in answer:  # an answer has its own notice
-        say(
-            "Named in the question, and left out by the day or the pipeline's filters: "
-            f"{'; '.join(map(_left_out, left_out))}. --as-of DAY chooses another day."
-        )
-    if "languages" in answer:
-        say(
-            f"The articles found are in another language ({', '.join(answer['languages'])}) than "
-            "the question seems to be."
-        )
+    corrections = answer.get("corrections", {}).items()
+    # An answer has its own notice of what is left out.
+    left_out = answer.get("left_out", []) if "answer" not in answer else []
+    for what, listed in (
+        (f"Named in the question, and not in {plan.store}", answer.get("missing")),
+        ("Not looked up, or not in full", answer.get("not_followed")),
+        ("Searched in another spelling", [f"“{new}” for “{old}”" for old, new in corrections]),
+        (
+            "Named in the question, and left out by the day (--as-of) or the pipeline's filters",
+            [f"{each['law']}, {each['number']} ({each['state']})" for each in left_out],
+        ),
+        (
+            "The question seems to be in another language than the articles found",
+            answer.get("languages"),
+        ),
+    ):
+        if listed:
+            say(f"{what}: {'; '.join(listed)}.")
     if options.json:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED
@@ -109,46 +103,31 @@ def _ask(options: argparse.Namespace) -> int:
     if answer["documents"]:
         entries = enumerate(answer["documents"], start=1)
         written += [_entry(place, document, options.full) for place, document in entries]
-    elif not (left_out or "missing" in answer):
+    elif not answer.keys() & {"left_out", "missing"}:
         say("Nothing was found. Try other words.")
     if any(written):
         show("\n\n".join(filter(None, written)))
     return DONE if answer["documents"] else FAILED
 
 
-def _left_out(article: Mapping[str, Any]) -> str:
-    """An article that was left out, and when it is in force."""
-    when = article["state"]
-    if article["state"] == "repealed" and article["valid_to"]:
-        when += f"; last day in force {article['valid_to']}"
-    if "replaced_by" in article:
-        when += f"; in its place: {article['replaced_by']['number']}"
-    if article["state"] == "not yet in force":
-        when = f"this wording applies from {article['valid_from']}"
-    return f"{article['law']}, {article['number']} ({when})"
-
-
 def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:
     from components.retrievers.validity import is_earlier
 
-    if not (wording["valid_from"] or wording["valid_to"]):
-        when = "another wording, without dates"
-    elif is_earlier(wording, article):
-        when = f"earlier wording, until {wording['valid_to']}"
-    else:
-        when = f"later wording, from {wording['valid_from']}"
-    return f"{when} [{wording['id']}]"
+    is_before = is_earlier(wording, article)
+    when = f"until {wording['valid_to']}" if is_before else f"from {wording['valid_from'] or '?'}"
+    return f"another wording, {when} [{wording['id']}]"
 
 
 def _entry(place: int, document: Mapping[str, Any], full: bool) -> str:
     found_by = ", ".join(f"{stage} {rank}" for stage, rank in document["ranks"].items())
     state = "" if document["state"] == "unknown" else f" · {document['state']}"
     lines = [f"{place}. {document['law']}, {document['number']}{state}"]
-    if wordings := [_wording(each, document) for each in document.get("wordings", [])]:
-        lines += textwrap.wrap("; ".join(wordings), WIDTH - 3)
-    if document["headings"]:
-        lines += textwrap.wrap(" › ".join(document["headings"]), WIDTH - 3)
-    lines += [line for part in _text(document, full) for line in textwrap.wrap(part, WIDTH - 3)]
+    paragraphs = [
+        "; ".join(_wording(each, document) for each in document.get("wordings", [])),
+        " › ".join(document["headings"]),
+        *_text(document, full),
+    ]
+    lines += [line for part in paragraphs for line in textwrap.wrap(part, WIDTH - 3)]
     lines.append(f"[{document['id']} · rank: {found_by} · score {document['score']:.3f}]")
     if document.get("source_url"):
         lines.append(document["source_url"])
@@ -159,11 +138,8 @@ def _text(document: Mapping[str, Any], full: bool) -> list[str]:
     text: str = document["content"]
     if full or len(text) <= SHOWN_CHARS:
         return text.splitlines()
-    cut = text[:SHOWN_CHARS]
-    # Chinese has no spaces to cut at.
-    cut = cut.rsplit(None, 1)[0] if " " in cut[SHOWN_CHARS // 2 :] else cut
-    left = len(text) - len(cut)
-    return [*cut.splitlines(), f"[... {left:,} more characters; --full prints them]"]
+    left = f"[... {len(text) - SHOWN_CHARS:,} more characters; --full prints them]"
+    return [*text[:SHOWN_CHARS].splitlines(), left]
 
 
 if __name__ == "__main__":

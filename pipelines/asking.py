@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import textwrap
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from typing import Any, NotRequired, TypedDict, cast
@@ -16,7 +16,7 @@ from haystack.dataclasses import StreamingChunk
 from haystack.errors import FilterError
 
 from components.converters import articles
-from components.models.errors import ModelError, VectorError
+from components.models.folder import ModelError, VectorError
 from components.parameters import checked_top_k
 from components.retrievers.resident import Retriever, narrowed
 from components.retrievers.validity import (
@@ -33,22 +33,6 @@ from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from components.stores.filters import check_filters, plain_filters
 from pipelines.checking import LoadingError, check_stores
-
-
-def languages_not_asked_in(question: str, documents: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The languages of articles, if a question seems to be in none of them; else [].
-
-    It is [] if the question names an article, which is found in any language.
-
-    Args:
-        question: in plain words.
-        documents: the articles, as `found_article` describes them.
-    """
-    if any("citation" in document["ranks"] for document in documents):
-        return []
-    tags = list(dict.fromkeys(document.get("language") for document in documents))
-    return [tag for tag in tags if tag] if in_another_language(question, tags) else []
-
 
 # A verdict begins with one of these signs. They are removed from replies, so that a model's words
 # cannot pass as a verdict.
@@ -88,10 +72,11 @@ def answer_lines(answer: Mapping[str, Any]) -> str:
     for statement in answer["statements"]:
         text = _marked(statement) if answer["state"] == "generated" else statement["text"]
         lines += [line for part in text.splitlines() for line in textwrap.wrap(part, _ANSWER_WIDTH)]
-    lines += [] if not answer["statements"] else [""]
+    if answer["statements"]:
+        lines.append("")
     for source in answer["sources"]:
-        place = f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}"
-        lines.append(place if source["state"] == "unknown" else f"{place} · {source['state']}")
+        lines.append(f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}")
+        lines[-1] += "" if source["state"] == "unknown" else f" · {source['state']}"
     if nothing and closest and not closest["enough"]:
         lines.append(
             f"The closest is {closest['law']}, {closest['number']}: score {closest['score']:.3f}, "
@@ -200,7 +185,7 @@ def ask(
         VectorError: the store's vectors are another model's.
         PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
     with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -216,7 +201,7 @@ async def ask_async(
     correct: bool = True,
 ) -> Answer:
     """`ask` without blocking the event loop."""
-    asking = _Asking(pipeline, question, top_k, filters, as_of, None, correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct)
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -244,7 +229,7 @@ async def stream(
     Raises:
         The errors of `ask`; those of the arguments before anything is yielded.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
     async def forward(chunk: StreamingChunk) -> None:
@@ -288,11 +273,12 @@ class _Asking:
         self,
         pipeline: Pipeline,
         question: str,
-        top_k: int | None,
-        filters: Mapping[str, Any] | None,
-        as_of: date | str | None,
-        states_on: date | None,
-        correct: bool,
+        top_k: int | None = None,
+        filters: Mapping[str, Any] | None = None,
+        as_of: date | str | None = None,
+        states_on: date | None = None,
+        *,
+        correct: bool = True,
     ) -> None:
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=1)
@@ -301,8 +287,8 @@ class _Asking:
             check_filters(filters)
         self._pipeline = pipeline
         self._question = clean_question(question)
+        day = as_of.isoformat() if isinstance(as_of, date) else as_of
         try:
-            day = as_of.isoformat() if type(as_of) is date else as_of
             asked = None if day is None else checked_as_of("ask", day)
         except ValueError as error:
             raise LoadingError(str(error)) from error
@@ -343,15 +329,17 @@ class _Asking:
             )
         if not found["documents"]:
             check_stores(self._pipeline)
-        took = (time.perf_counter() - self._start) * 1000
         on, ranking = self._states_on, found.get("ranking")
         documents = [found_article(each, on) for each in found["documents"]]
         answer = {
             "question": self._question,
             "pipeline": _name(self._pipeline),
-            "took_ms": round(took, 1),
+            "took_ms": round((time.perf_counter() - self._start) * 1000, 1),
             "documents": documents,
         }
+        tags = list(dict.fromkeys(each.get("language") for each in documents))
+        # An article that the question names is found in any language.
+        is_named = any("citation" in each["ranks"] for each in documents)
         optional = {
             "as_of": self._as_of and self._as_of.isoformat(),
             "ranking": ranking and {field: ranking[field] for field in _RANKING_FIELDS},
@@ -361,7 +349,7 @@ class _Asking:
             ],
             "not_followed": found.get("not_followed"),
             "corrections": found.get("corrections"),
-            "languages": languages_not_asked_in(self._question, documents),
+            "languages": not is_named and in_another_language(self._question, tags) and tags,
         }
         answer |= {name: value for name, value in optional.items() if value}
         for written in found.get("answers", [])[:1]:

@@ -26,9 +26,9 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from pipelines import command_line
@@ -47,7 +47,6 @@ LONGEST_TEXT = 2_000_000
 """The longest text that is audited, in characters."""
 
 _WIDTH = 100
-_DOCX = ".docx"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -77,16 +76,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _audit(options: argparse.Namespace) -> int:
     document = read_document(options.file)
     from components.builders.citation_auditor import CitationAuditor
-    from components.stores.sqlite import StatuteDocumentStore
     from pipelines.home import given_or_demo
+    from pipelines.loading import store_with_articles
 
-    path = given_or_demo(options.store, say)
-    if not path.is_file():
-        raise LoadingError(f"--store {path}: there is no such file. Build it with pipelines.index.")
-    store = StatuteDocumentStore(path)
-    if not store.count_documents():
-        raise LoadingError(f"{path} holds no article yet: run python -m pipelines.index.")
-    result = audit(document.text, CitationAuditor(store), options.as_of)
+    with store_with_articles(given_or_demo(options.store, say)) as store:
+        result = audit(document.text, CitationAuditor(store), options.as_of)
     found = result["citations"]
     for each in found:
         each["place"] = document.place(each["start"])
@@ -133,14 +127,11 @@ def audit(text: str, auditor: CitationAuditor, as_of: str = "today") -> dict[str
 def _plain(citation: AuditedCitation) -> dict[str, Any]:
     from components.statutes.replies.auditing import FALSE
 
-    fields = asdict(citation)
-    ids, law, why = fields.pop("ids"), fields.pop("law"), fields.pop("why")
-    fields |= {"false": citation.verdict in FALSE, "ids": list(ids)}
-    return fields | ({"law": law} if law else {}) | ({"why": why} if why else {})
+    fields = asdict(citation) | {"false": citation.verdict in FALSE, "ids": list(citation.ids)}
+    return {key: value for key, value in fields.items() if value or key not in ("law", "why")}
 
 
-@dataclass(frozen=True)
-class ReadDocument:
+class ReadDocument(NamedTuple):
     """A document's text, and how its places are called.
 
     Attributes:
@@ -165,37 +156,29 @@ def read_document(name: str) -> ReadDocument:
     Raises:
         LoadingError: it cannot be read; says why and what to do.
     """
-    if name == "-":
-        data, unit = sys.stdin.buffer.read(LARGEST_FILE + 1), "line"
-    else:
-        path = Path(name)
-        try:
-            with path.open("rb") as file:
-                data = file.read(LARGEST_FILE + 1)
-        except OSError as error:
-            raise LoadingError(
-                f"{name} cannot be read ({error.strerror}). Check the path."
-            ) from error
-        unit = "paragraph" if path.suffix.lower() == _DOCX else "line"
-    if len(data) > LARGEST_FILE:
-        raise LoadingError(f"{name} is larger than {LARGEST_FILE:,} bytes. Split it.")
-    text = _docx_text(name) if unit == "paragraph" else _decoded(data, name)
-    if len(text) > LONGEST_TEXT:
-        raise LoadingError(f"{name} has more than {LONGEST_TEXT:,} characters. Split it.")
-    return ReadDocument(text, "standard input" if name == "-" else Path(name).name, unit)
-
-
-def _decoded(data: bytes, name: str) -> str:
-    kinds = {b"%PDF": "a PDF", b"PK\x03\x04": "a packed file", b"\xd0\xcf": "a .doc"}
-    for start, kind in kinds.items():
-        if data.startswith(start):
-            raise LoadingError(f"{name} is {kind}. Save it as .docx, .md or .txt.")
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    path = Path(name)
+    is_word = path.suffix.lower() == ".docx"
     try:
-        return data.decode(encoding).replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        where = f"byte {error.start:,}"
-        raise LoadingError(f"{name} is not text in UTF-8 ({where}). Save it as UTF-8.") from error
+        with sys.stdin.buffer if name == "-" else path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise ValueError(f"it has over {LARGEST_FILE:,} bytes: split it")
+        text = _docx_text(name) if is_word else _decoded(data)
+        if len(text) > LONGEST_TEXT:
+            raise ValueError(f"it has over {LONGEST_TEXT:,} characters: split it")
+    except (OSError, ValueError) as error:
+        raise LoadingError(
+            f"{name} cannot be read ({error}). It may be .docx, .md or .txt in UTF-8."
+        ) from error
+    shown = "standard input" if name == "-" else path.name
+    return ReadDocument(text, shown, "paragraph" if is_word else "line")
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith((b"%PDF", b"PK\x03\x04", b"\xd0\xcf")):
+        raise ValueError("it is a PDF or a packed file")
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return data.decode(encoding).replace("\r\n", "\n")
 
 
 def _docx_text(name: str) -> str:
@@ -208,16 +191,14 @@ def _docx_text(name: str) -> str:
     try:
         with ZipFile(name) as packed:
             if sum(part.file_size for part in packed.infolist()) > 10 * LARGEST_FILE:
-                raise LoadingError(f"{name} unpacks to more than a document has. Split it.")
+                raise ValueError("it unpacks to more than a document has")
         part = Document(name).part
         roots = [part.element]
         for kind in _NOTES:
             notes = (each for each in part.rels.values() if each.reltype == _NOTES_OF + kind)
             roots += [parse_xml(each.target_part.blob) for each in notes]
-    except (OpcError, BadZipFile, XMLSyntaxError, KeyError, ValueError) as error:
-        raise LoadingError(
-            f"{name} is not a Word file: {error}. Save it as .docx again."
-        ) from error
+    except (OpcError, BadZipFile, XMLSyntaxError, KeyError) as error:
+        raise ValueError(f"it is not a Word file: {error}") from error
     paragraphs = (
         _paragraph(each)
         for root in roots

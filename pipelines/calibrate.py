@@ -16,16 +16,10 @@ _EPILOG = """\
 The score is the highest that the pipeline's ranker, or else its dense retriever, gives any
 article; over a store with answered questions, the first score of their list. Questions without an
 answer are those marked "answerable": false. Where the split has fewer than 20 of them, every
-answerable question is also asked without its relevant articles, their twins and everything in their
-divisions, and then counts as a question without an answer.
+answerable question is also asked without its relevant articles, their twins and their divisions.
+The threshold with the highest recall of both kinds together (Youden's J) is written into the store,
+unless the score does not tell the two kinds apart.
 
-The threshold has the highest recall of both kinds together (Youden's J), which does not depend on
-how many there are of each; precision does. It is written into the store, for this stage and model,
-with the precision and recall of questions that were held out one by one when it was chosen. A score
-that does not tell the two kinds apart gives no threshold: nothing is written, and what was written
-before stays.
-
-  python -m pipelines.calibrate --questions aldermere
   python -m pipelines.calibrate --store law.db --questions law.jsonl --pipeline hybrid_rerank"""
 
 _MEASURES = {
@@ -39,17 +33,13 @@ _MEASURES = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
-    return command_line.run(lambda: _calibrate(options))
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser(
         "calibrate", "Choose the score below which nothing was found.", _EPILOG
     )
     command_line.add_questions(parser, "dev")
     command_line.add_store(parser)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    return command_line.run(lambda: _calibrate(options))
 
 
 def _calibrate(options: argparse.Namespace) -> int:
@@ -72,7 +62,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     )
     for problem in questions.problems:
         say(str(problem))
-    split = chosen_split(questions, options.split, "dev", options.questions, say)
+    split = chosen_split(questions, options.split, "dev", options.questions)
     found = calibrate(options.pipeline, questions, split, store=path, model=options.model)
     result = {"split": split, **report(found), "store": str(path)}
     show(result if options.json else _table(result))
@@ -96,29 +86,18 @@ def _table(result: dict[str, Any]) -> str:
         f"{result['pipeline']}, best score of the stage '{result['stage']}', "
         f"{spoken(result['split'])}",
         "",
-        f"{'questions':<26}{'n':>6}{'median':>9}{'nothing found':>15}",
+        f"{'questions':<26}{'n':>6}{'median':>9}",
     ]
     for kind, counts in result["kinds"].items():
-        if counts["n"]:
-            shares = f"{counts['median']:>9.3f}{counts['nothing_found']:>15.3f}"
-            lines.append(f"{kind:<26}{counts['n']:>6}{shares}")
-        if counts["n_without_score"]:
-            lines.append(f"  left out, since no article was read: {counts['n_without_score']}")
-    intervals = result["intervals"]
-    low, high = intervals["auc"]
-    lines += [
-        "",
-        f"threshold {result['threshold']:.4f}, AUC {result['auc']:.3f} ({low:.3f} to {high:.3f})",
-        "",
-        f"{'':<26}{'held out':>9}   {'95% interval':<18}in sample",
-    ]
+        lines.append(f"{kind:<26}{counts['n']:>6}{counts['median']:>9.3f}")
+    low, high = result["intervals"]["auc"]
+    threshold = f"threshold {result['threshold']:.4f}, AUC {result['auc']:.3f}"
+    lines += ["", f"{threshold} ({low:.3f} to {high:.3f})", ""]
+    lines.append(f"{'':<26}{'held out':>9}   95% interval")
     for measure, title in _MEASURES.items():
-        low, high = intervals[measure]
-        held_out, in_sample = (
-            "none" if result[which][measure] is None else f"{result[which][measure]:.3f}"
-            for which in ("held_out", "in_sample")
-        )
-        lines.append(f"{title:<26}{held_out:>9}   {f'{low:.3f} to {high:.3f}':<18}{in_sample:>9}")
+        value, (low, high) = result["held_out"][measure], result["intervals"][measure]
+        share = "none" if value is None else f"{value:.3f}"
+        lines.append(f"{title:<26}{share:>9}   {low:.3f} to {high:.3f}")
     return "\n".join(lines)
 
 

@@ -199,32 +199,22 @@ def run(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED
-    except _wrong_use() as error:
+    except Exception as error:
+        # Imported on errors alone: neither `--help` nor a refused pipeline file should wait for
+        # torch and Haystack.
+        from haystack.core.errors import PipelineRuntimeError
+        from haystack.errors import FilterError
+
+        from components.models.folder import ModelError, VectorError
+        from components.statutes.question import QuestionError
+        from components.stores.database import StoreError
+
+        wrong_use = isinstance(error, (FilterError, ModelError, QuestionError))
+        failures = (OSError, PipelineRuntimeError, StoreError, VectorError)
+        if not (wrong_use or isinstance(error, failures)):
+            raise
         say(f"error: {error}")
-        return WRONG_USE
-    except _failures() as error:
-        say(f"error: {error}")
-        return FAILED
-
-
-def _wrong_use() -> tuple[type[Exception], ...]:
-    # Called only on errors: neither `--help` nor a refused pipeline file should wait for torch and
-    # Haystack.
-    from haystack.errors import FilterError
-
-    from components.models.errors import ModelError
-    from components.statutes.question import QuestionError
-
-    return (FilterError, ModelError, QuestionError)
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    from haystack.core.errors import PipelineRuntimeError
-
-    from components.models.errors import VectorError
-    from components.stores.database import StoreError
-
-    return (OSError, PipelineRuntimeError, StoreError, VectorError)
+        return WRONG_USE if wrong_use else FAILED
 
 
 def day(text: str) -> date:

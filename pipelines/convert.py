@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
-    return command_line.run(lambda: _convert(options))
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser(
         "convert", "Write published law as a corpus in the native format.", __doc__
     )
@@ -47,7 +42,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         action="store_true",
         help="leave out files and lines that cannot be read; names each",
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    return command_line.run(lambda: _convert(options))
 
 
 def _convert(options: argparse.Namespace) -> int:

@@ -1,52 +1,44 @@
-"""index_into_engine: index a corpus into a collection of Qdrant or Milvus, law by law."""
+"""index_into_engine: index a corpus into a collection of Qdrant, law by law."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import math
-import tempfile
 import time
-from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 from hashlib import blake2b
 from itertools import chain
 from itertools import count as counted_from
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 from haystack import Document
 from tqdm import tqdm
 
 from components.converters.articles import as_document, identity_of
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
-from components.models.errors import ModelError
-from components.models.folder import find_model, model_digest
+from components.models.folder import ModelError, find_model, model_digest
 from components.statutes.article import Article, articles_of_laws, indexed_text
 from components.statutes.corpus import canonical_line, iter_articles, with_languages
 from components.statutes.identity import DistinctLaws
 from components.statutes.lexical import analysis_version, analyzer
 from components.statutes.sources.reading import Problem
 from components.stores.database import StoreError
-from components.stores.engines import (
-    INDEXING,
+from components.stores.publishing import text_digest
+from components.stores.qdrant import (
     LAW,
     RECORD,
     SHARD,
-    ArticleEngine,
     EngineRecord,
     Listed,
+    QdrantEngine,
     as_row,
     digest_of,
-    read_record,
 )
-from components.stores.publishing import text_digest
-from pipelines.checking import MILVUS_STORE, QDRANT_STORE, LoadingError
 from pipelines.indexing import (
+    Say,
     block_size,
     check_usable,
     half_refused,
@@ -55,14 +47,7 @@ from pipelines.indexing import (
     say_pruned,
     say_unknown,
 )
-from pipelines.loading import (
-    ChosenModel,
-    default_parameters,
-    loaded_model,
-    model_place,
-    opened,
-    place_in,
-)
+from pipelines.loading import ChosenModel, loaded_model, model_place, opened, place_in
 
 
 @dataclass(frozen=True)
@@ -81,110 +66,70 @@ class Shard:
         return int.from_bytes(digest, "big") % self.of == self.number - 1
 
 
-Say = Callable[[str], object]
-
-
-class LawSpool:
-    """A corpus read once: counted whole, and a shard's articles on disk, to be read law by law.
-
-    A law's articles need not be contiguous in the corpus. One number per article is kept in memory.
-
-    Args:
-        shard: which laws are kept.
+@dataclass(frozen=True)
+class ShardCorpus:
+    """A corpus read once: counted whole, with the articles of one shard.
 
     Attributes:
-        sha256: digest of the articles' content and order, as `StatuteCorpus.sha256`.
-        articles: how many the corpus has.
+        shard: which laws are kept.
+        kept: the shard's laws, by first appearance: the articles of each, with their positions in
+            the corpus. A law's articles need not be contiguous in it.
         laws: all laws of the corpus, by first appearance, with their identifiers.
         languages: how many articles are in each.
         average_length: mean number of terms; None if not measured.
+        sha256: digest of the articles' content and order, as `StatuteCorpus.sha256`.
         left_out: how many lines were left out.
     """
 
-    def __init__(self, shard: Shard = Shard()) -> None:
-        self.sha256, self.articles, self.left_out = "", 0, 0
-        self.laws: dict[str, str | None] = {}
-        self.languages: Counter[str | None] = Counter()
-        self.average_length: float | None = None
-        self._shard = shard
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="lexarbor-")  # noqa: SIM115
-        self._offsets: dict[str, array[int]] = {}
+    shard: Shard
+    kept: Mapping[str, Sequence[tuple[int, Article]]]
+    laws: Mapping[str, str | None]
+    languages: Counter[str | None]
+    average_length: float | None
+    sha256: str
+    left_out: int
 
+    @classmethod
     def read(
-        self,
-        source: str | Path,
-        *,
-        measure: bool,
-        skip_bad: bool,
-        format: str | None = None,
-        laws: DistinctLaws | None = None,
-        say: Say,
-    ) -> None:
+        cls, source: str | Path, shard: Shard, *, measure: bool, say: Say, **options: Any
+    ) -> ShardCorpus:
         """Read the whole corpus.
 
         Args:
             source: file, folder or name of a corpus.
+            shard: which laws are kept.
             measure: whether to count the terms of every article, for the average length.
-            skip_bad: leave out lines and files that cannot be read.
-            format: of the corpus; None to recognise it.
-            laws: as for `iter_articles`.
             say: takes lines for the user.
+            options: of `iter_articles`.
 
         Raises:
             CorpusError: the corpus cannot be read; names every fault.
         """
         problems: list[Problem] = []
         digest = hashlib.sha256()
+        kept: dict[str, list[tuple[int, Article]]] = {}
+        found: dict[str, str | None] = {}
+        languages: Counter[str | None] = Counter()
         terms = 0
-        read = iter_articles(source, skip_bad=skip_bad, problems=problems, format=format, laws=laws)
+        read = iter_articles(source, problems=problems, **options)
         for position, (_, article) in enumerate(with_languages(read, source, problems)):
-            line = canonical_line(article.to_json())
-            digest.update(line)
-            self.articles += 1
-            self.laws[article.law] = self.laws.get(article.law) or article.law_id
-            self.languages[article.language] += 1
+            digest.update(canonical_line(article.to_json()))
+            found[article.law] = found.get(article.law) or article.law_id
+            languages[article.language] += 1
             if measure:
                 text = indexed_text(article.headings, article.text)
                 terms += len(analyzer(article.language)(text))
-            if self._shard.has(article.law):
-                self._offsets.setdefault(article.law, array("Q")).append(self._file.tell())
-                self._file.write(b"%d " % position + line)
+            if shard.has(article.law):
+                kept.setdefault(article.law, []).append((position, article))
         for problem in problems:
             say(str(problem))
-        self.sha256 = digest.hexdigest()
-        self.left_out = sum(problem.left_out for problem in problems)
-        if measure:
-            self.average_length = max(terms / self.articles, 1.0)
+        average = max(terms / languages.total(), 1.0) if measure else None
+        left_out = sum(problem.left_out for problem in problems)
+        return cls(shard, kept, found, languages, average, digest.hexdigest(), left_out)
 
-    def close(self) -> None:
-        """Delete the file."""
-        self._file.close()
-
-    @property
-    def kept(self) -> dict[str, int]:
-        """The shard's laws, by first appearance, with how many articles each has."""
-        return {law: len(offsets) for law, offsets in self._offsets.items()}
-
-    def lines(self, law: str) -> Iterator[tuple[int, bytes]]:
-        """Position and line of each article of a law, in its order."""
-        for offset in self._offsets[law]:
-            self._file.seek(offset)
-            position, _, line = self._file.readline().partition(b" ")
-            yield int(position), line.rstrip(b"\n")
-
-    def articles_of(self, law: str) -> Iterator[Article]:
+    def articles_of(self, law: str) -> list[Article]:
         """The articles of a law, in its order."""
-        return (_article(line) for _, line in self.lines(law))
-
-
-def _article(line: bytes) -> Article:
-    record: dict[str, Any] = json.loads(line)
-    for name in ("valid_from", "valid_to"):
-        if name in record:
-            record[name] = date.fromisoformat(record[name])
-    for name in ("headings", "law_names"):
-        record[name] = tuple(record.get(name, ()))
-    return Article(**record)
+        return [article for _, article in self.kept[law]]
 
 
 _READ_AT_ONCE = 1_000
@@ -192,14 +137,14 @@ _WRITTEN_AT_ONCE = 100
 
 
 class LawWriter:
-    """Brings the laws of a spool up to date in an engine.
+    """Brings the laws of a shard up to date in an engine.
 
     A law is marked as unfinished before its first write and as done, with the digest of all its
     articles, after its last: a repeated run skips finished laws without looking at their articles,
         and asks the engine what it has of the others.
 
     Args:
-        spool: the articles.
+        corpus: the articles.
         model: encodes them; loaded when the first text needs it.
         engine: where the articles go.
         searched: the engine's collection that is searched until then; the same unless it is
@@ -211,37 +156,34 @@ class LawWriter:
         encoded: texts encoded.
         truncated: of these, how many were longer than the model reads.
         written: articles written.
-        words_cut: of these, how many have more terms than the engine takes.
         removed: articles removed from laws that remain.
     """
 
     def __init__(
         self,
-        spool: LawSpool,
+        corpus: ShardCorpus,
         model: ChosenModel,
-        engine: ArticleEngine,
-        searched: ArticleEngine,
+        engine: QdrantEngine,
+        searched: QdrantEngine,
         staying: Mapping[str, str | None],
     ) -> None:
-        self.encoded = self.truncated = self.written = self.words_cut = self.removed = 0
-        self._spool = spool
+        self.encoded = self.truncated = self.written = self.removed = 0
+        self._corpus = corpus
         self._model = model
         self._engine = engine
         self._searched = searched
         self._staying = staying
         done = engine.states(LAW)
-        digests = {
-            law: digest_of([model.record.digest, *(line.decode() for _, line in spool.lines(law))])
-            for law in spool.kept
-        }
+        digests = {law: self._digest(law) for law in corpus.kept}
         self.changed = {
             law: digest
             for law, digest in digests.items()
             if done.get(law, {}).get("digest") != digest
         }
-        self._waiting: list[tuple[Document, str | None]] = []
-        self._full: list[_FullLaw] = []
-        self._with_stale: list[_FullLaw] = []
+        self._sparse = StatuteSparseDocumentEmbedder()
+        self._waiting: list[Document] = []
+        # States of the laws when done, and the articles that they lost.
+        self._done: dict[str, tuple[dict[str, Any], list[str]]] = {}
 
     def check(self, source: str | Path, *, replace: bool) -> set[str]:
         """Refuse changes that need `--replace`, before anything is written.
@@ -259,14 +201,14 @@ class LawWriter:
         """
         engine, where = self._searched, self._searched.where.rstrip(",")
         losing: set[str] = set()
-        for law in self._spool.kept if engine is not self._engine else self.changed:
-            articles = {each.id: each for each in self._spool.articles_of(law)}
+        for law in self._corpus.kept if engine is not self._engine else self.changed:
+            articles = {each.id: each for each in self._corpus.articles_of(law)}
             present = engine.listed(law)
             found = self._found(articles, present)
             if 2 * found < len(present) and not replace:
                 raise StoreError(half_refused(source, law, found, len(present), where))
             new = [id_ for id_ in articles if id_ not in present] if self._staying else []
-            for document in _stored(engine, new):
+            for document in engine.fetch(new):
                 other, article = document.meta["law"], articles[document.id]
                 if other not in self._staying:
                     continue
@@ -278,15 +220,20 @@ class LawWriter:
                 losing.add(other)
         return losing
 
+    def _digest(self, law: str) -> str:
+        """The digest of a law's articles and of the model that encodes them."""
+        records = (each.to_json() for each in self._corpus.articles_of(law))
+        lines = (canonical_line(record).decode().rstrip("\n") for record in records)
+        return digest_of([self._model.record.digest, *lines])
+
     def _found(self, articles: Mapping[str, Article], present: Mapping[str, Listed]) -> int:
         """How many of the engine's articles the corpus has, under the same ids or others."""
         missing = present.keys() - articles.keys()
-        if 2 * len(missing) > len(present):
-            texts = {self._text_digest(each) for each in articles.values()}
-            missing = {id_ for id_ in missing if present[id_].text_digest not in texts}
         if 2 * len(missing) > len(present):  # they may have moved to another law
-            laws = self._spool.kept
-            missing -= {each.id for law in laws for each in self._spool.articles_of(law)}
+            kept = chain.from_iterable(map(self._corpus.articles_of, self._corpus.kept))
+            texts = {self._text_digest(each) for each in articles.values()}
+            missing -= {each.id for each in kept}
+            missing -= {id_ for id_ in missing if present[id_].text_digest in texts}
         return len(present) - len(missing)
 
     def write(self, record: EngineRecord, after: int | None) -> None:
@@ -302,79 +249,63 @@ class LawWriter:
             ModelError: the model cannot be loaded, or gives vectors without a direction.
             StoreError: the engine does not answer.
         """
-        sparse = StatuteSparseDocumentEmbedder(record.average_length, self._engine.weighting)
+        self._sparse = StatuteSparseDocumentEmbedder(record.average_length)
         for law, digest in tqdm(self.changed.items(), desc="Indexing", unit="law", disable=None):
-            self._queue(law, digest, after, sparse)
-        self._flush(sparse)
+            self._queue(law, digest, after)
+        self._flush()
         # Remove only after all are written: an article that left one law may have moved to another,
         # which reuses its vector.
-        for full in self._with_stale:
-            for start in range(0, len(full.stale), _READ_AT_ONCE):
-                self._engine.remove(full.law, full.stale[start : start + _READ_AT_ONCE])
-            self.removed += len(full.stale)
-            self._engine.put_state(LAW, full.law, full.state)
+        for law, (state, stale) in self._done.items():
+            for start in range(0, len(stale), _READ_AT_ONCE):
+                self._engine.remove(law, stale[start : start + _READ_AT_ONCE])
+            self.removed += len(stale)
+            self._engine.put_state(LAW, law, state)
 
-    def _queue(
-        self, law: str, digest: str, after: int | None, sparse: StatuteSparseDocumentEmbedder
-    ) -> None:
+    def _queue(self, law: str, digest: str, after: int | None) -> None:
         """Queue the changed articles of a law; write whenever a block is full."""
-        present, count = self._engine.listed(law), self._spool.kept[law]
-        first = next(self._spool.articles_of(law)).to_json()
+        present, articles = self._engine.listed(law), self._corpus.kept[law]
+        first = articles[0][1].to_json()
         names: dict[str, Any] = {
             name: first[name] for name in ("law_id", "law_names") if name in first
         }
-        state: dict[str, Any] = {"digest": digest, "articles": count, **names}
-        unfinished = {"digest": "", "articles": max(len(present), count)}
+        state: dict[str, Any] = {"digest": digest, "articles": len(articles), **names}
+        unfinished = {"digest": "", "articles": max(len(present), len(articles))}
         self._engine.put_state(LAW, law, {**state, **unfinished})
-        lines = list(self._spool.lines(law))
-        positions: Iterable[int] = (position + (after or 0) for position, _ in lines)
+        positions: Iterable[int] = (position + (after or 0) for position, _ in articles)
         if after is not None and present:
             places = sorted(each.position for each in present.values())
             positions = chain(places, counted_from(places[-1] + 1))
-        for position, (_, line) in zip(positions, lines, strict=False):
-            article = _article(line)
+        for position, (_, article) in zip(positions, articles, strict=False):
             document = as_document(article, position)
             row = as_row(document, self._text_digest(article))
             listed = present.pop(document.id, None)
             digests = row["text_digest"], row["row_digest"]
             if listed and (listed.text_digest, listed.row_digest) == digests:
                 continue
-            text_digest = None if listed is None else listed.text_digest
-            self._waiting.append((replace(document, meta=row), text_digest))
+            self._waiting.append(replace(document, meta=row))
             if len(self._waiting) >= block_size(self._model):
-                self._flush(sparse)
-        self._full.append(_FullLaw(law, state, list(present)))
-        if not self._waiting:
-            self._flush(sparse)
+                self._flush()
+        self._done[law] = state, list(present)
 
-    def _flush(self, sparse: StatuteSparseDocumentEmbedder) -> None:
-        """Encode and write what is queued, then mark the laws that are now up to date."""
-        if self._waiting:
-            embedded = self._embedded(sparse)
-            for start in range(0, len(embedded), _WRITTEN_AT_ONCE):
-                self._engine.write(embedded[start : start + _WRITTEN_AT_ONCE])
-            self.written += len(embedded)
-        self._with_stale += [each for each in self._full if each.stale]
-        for full in self._full:
-            if not full.stale:
-                self._engine.put_state(LAW, full.law, full.state)
-        self._waiting, self._full = [], []
+    def _flush(self) -> None:
+        """Encode and write what is queued."""
+        embedded = self._embedded()
+        for start in range(0, len(embedded), _WRITTEN_AT_ONCE):
+            self._engine.write(embedded[start : start + _WRITTEN_AT_ONCE])
+        self.written += len(embedded)
+        self._waiting = []
 
-    def _embedded(self, sparse: StatuteSparseDocumentEmbedder) -> list[Document]:
+    def _embedded(self) -> list[Document]:
         """The queued documents with their vectors, which are copied where the text is known."""
-        listed = {document.id: digest for document, digest in self._waiting if digest}
-        documents = [document for document, _ in self._waiting]
+        documents = self._waiting
         digests = {each.id: each.meta["text_digest"] for each in documents}
+        known: dict[str, list[float]] = {}
         # An article missing from its law may be under another: the law's old name, or its former
         # law.
-        listed |= self._engine.text_digests([id_ for id_ in digests if id_ not in listed])
-        known = self._engine.vectors([id_ for id_ in digests if listed.get(id_) == digests[id_]])
-        if self._searched is not self._engine:
+        for engine in dict.fromkeys((self._engine, self._searched)):
             rest = [id_ for id_ in digests if id_ not in known]
-            listed = self._searched.text_digests(rest)
-            known |= self._searched.vectors(
-                [id_ for id_ in rest if listed.get(id_) == digests[id_]]
-            )
+            listed = engine.text_digests(rest)
+            known |= engine.vectors([id_ for id_ in rest if listed.get(id_) == digests[id_]])
         rule = self._model.record.text_rule
         known |= self._encoded(
             {
@@ -383,11 +314,7 @@ class LawWriter:
                 if each.id not in known
             }
         )
-        embedded: list[Document] = sparse.run(documents)["documents"]
-        most = self._engine.most_terms
-        for each in embedded:
-            terms = sum(each.sparse_embedding.values) if each.sparse_embedding else 0.0
-            self.words_cut += terms > (math.inf if most is None else most)
+        embedded: list[Document] = self._sparse.run(documents)["documents"]
         return [replace(each, embedding=known[each.id]) for each in embedded]
 
     def _encoded(self, texts: dict[str, str]) -> dict[str, list[float]]:
@@ -410,21 +337,6 @@ class LawWriter:
         return text_digest(indexed_text(article.headings, article.text, rule))[:32]
 
 
-class _FullLaw(NamedTuple):
-    """A law whose articles are all written or queued, with its state when done."""
-
-    law: str
-    state: dict[str, Any]
-    stale: Sequence[str]
-
-
-def _stored(engine: ArticleEngine, ids: Sequence[str]) -> Iterator[Document]:
-    """Those of the articles that are in the engine, in whatever law."""
-    for start in range(0, len(ids), _READ_AT_ONCE):
-        if found := engine.text_digests(ids[start : start + _READ_AT_ONCE]):
-            yield from engine.fetch(list(found))
-
-
 @dataclass(frozen=True)
 class EngineReport:
     """The report of a run.
@@ -438,7 +350,6 @@ class EngineReport:
         encoded: texts encoded by this run.
         truncated: of these, how many were longer than the model reads.
         written: articles written.
-        words_cut: of these, how many have more words than the engine searches.
         removed: articles removed.
         left_out: lines of the corpus that are not in the collection.
         complete: whether every shard of this corpus is done, so that it can be searched.
@@ -453,7 +364,6 @@ class EngineReport:
     encoded: int
     truncated: int
     written: int
-    words_cut: int
     removed: int
     left_out: int
     complete: bool
@@ -467,10 +377,6 @@ class EngineReport:
         ]
         if self.truncated:
             lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
-        if self.words_cut:
-            lines.append(
-                f"with more words than the engine searches, the last left out: {self.words_cut:,}"
-            )
         if self.left_out:
             lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
         if not self.complete:
@@ -480,7 +386,6 @@ class EngineReport:
 
 def index_into_engine(
     source: str | Path,
-    engine: str,
     address: str,
     *,
     collection: str | None = None,
@@ -504,10 +409,10 @@ def index_into_engine(
 
     Args:
         source: file, folder or name of a corpus.
-        engine: "qdrant" or "milvus".
-        address: URL, or for an engine within this process a folder; followed by "#" and the
+        address: of Qdrant: a URL, or a folder for one within this process; followed by "#" and the
             collection, if any.
-        collection: its name in the engine, if the address has none; None means "lexarbor".
+        collection: its name in the engine, in place of the address's; None means that, or else
+            "lexarbor".
         model: folder or name of a model; None takes the recorded one, else chooses as
             `model_place`.
         shard: decides which laws this process indexes.
@@ -522,49 +427,43 @@ def index_into_engine(
 
     Raises:
         CorpusError: the corpus cannot be read; names every fault.
-        LoadingError: the engine's packages are missing, the address is not one of this engine, or
-            two collections are named.
+        LoadingError: the engine's packages are missing.
         StoreError: the engine does not answer, the collection is another model's, or the corpus
             has fewer than half of a law's articles, or to rebuild it lacks a law.
         ModelError: no model is at hand, or it gives vectors without a direction.
     """
     start = time.perf_counter()
-    kind = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}[engine]
-    parameters = default_parameters(kind)
-    place_in(kind, parameters, _with_collection(address, collection))
+    place, _, named = address.partition("#")
+    collection = collection or named or "lexarbor"
     if model is not None:
         find_model(model)  # a wrong name should not leave an empty collection
     with ExitStack() as stack:
-        searched = target = stack.enter_context(closing(opened(kind, parameters, INDEXING)))
+        searched = target = stack.enter_context(closing(engine_at(f"{place}#{collection}")))
         record = recorded = _record_of(searched)
         if rebuild := rebuild and record is not None:
-            place_in(kind, parameters, f"{address.partition('#')[0]}#{searched.successor()}")
-            target = stack.enter_context(closing(opened(kind, parameters, INDEXING)))
+            target = stack.enter_context(closing(engine_at(f"{place}#{searched.successor()}")))
             record = _record_of(target)
-        spool = stack.enter_context(closing(LawSpool(shard)))
         say("Reading the corpus")
         states = searched.states(LAW)
         laws = DistinctLaws(identity_of({**each, "law": law}) for law, each in states.items())
-        measure = record is None
-        spool.read(source, measure=measure, skip_bad=skip_bad, format=format, laws=laws, say=say)
-        say_unknown(spool.languages, say)
-        chosen = _choose(model, recorded, spool, searched, say)
-        others = sorted(states.keys() - spool.laws.keys())
+        options: dict[str, Any] = {"skip_bad": skip_bad, "format": format, "laws": laws}
+        corpus = ShardCorpus.read(source, shard, measure=record is None, say=say, **options)
+        say_unknown(corpus.languages, say)
+        chosen = _choose(model, recorded, corpus, searched, say)
+        others = sorted(states.keys() - corpus.laws.keys())
         if rebuild and others and not prune:
             raise StoreError(
                 f"{source} lacks laws of {searched.where} {len(others):,} in all: "
-                f"{', '.join(others[:3])}{' ...' if len(others) > 3 else ''}. A rebuilt collection "
-                "has those of its corpus alone. Give one with all laws, or --prune to leave these "
-                "out."
+                f"{', '.join(others[:3])}. Give all laws, or --prune to leave these out."
             )
         pruned = [law for law in others if shard.has(law)] if prune else []
         staying = {} if prune else {law: states[law].get("law_id") for law in others}
-        writer = LawWriter(spool, chosen, target, searched, staying)
+        writer = LawWriter(corpus, chosen, target, searched, staying)
         losing = writer.check(source, replace=replace) if states else set()
         say_pruned(source, {law: int(states[law]["articles"]) for law in pruned}, say)
         if rebuild:  # what an interrupted run left there
-            pruned = [law for law in target.states(LAW).keys() - spool.laws if shard.has(law)]
-        record = _recorded(target, record, chosen, spool)
+            pruned = [law for law in target.states(LAW).keys() - corpus.laws if shard.has(law)]
+        record = _recorded(target, record, chosen, corpus)
         for law in losing:
             target.put_state(LAW, law, {**states[law], "digest": ""})
         after = sum(int(each["articles"]) for each in states.values()) if staying else None
@@ -574,28 +473,26 @@ def index_into_engine(
             writer.removed += len(target.listed(law))
             target.remove(law)
             target.drop_state(LAW, law)
-        target.settle()
-        complete = _finish(target, spool, shard)
+        complete = _finish(target, corpus)
         if rebuild and complete:
             searched.point_to(searched.successor())
         return EngineReport(
             engine=searched.where.rstrip(","),
             shard=str(shard),
-            articles=sum(spool.kept.values()),
-            laws=len(spool.kept),
+            articles=sum(map(len, corpus.kept.values())),
+            laws=len(corpus.kept),
             model=chosen.record.path,
             encoded=writer.encoded,
             truncated=writer.truncated,
             written=writer.written,
-            words_cut=writer.words_cut,
             removed=writer.removed,
-            left_out=spool.left_out,
+            left_out=corpus.left_out,
             complete=complete,
             seconds=round(time.perf_counter() - start, 2),
         )
 
 
-def _recount(engine: ArticleEngine, staying: Collection[str]) -> None:
+def _recount(engine: QdrantEngine, staying: Collection[str]) -> None:
     """Recount laws that lost articles; forget those that have none left."""
     for law, state in engine.states(LAW).items():
         if law in staying and not state["digest"]:
@@ -605,21 +502,18 @@ def _recount(engine: ArticleEngine, staying: Collection[str]) -> None:
                 engine.drop_state(LAW, law)
 
 
-def _with_collection(address: str, collection: str | None) -> str:
-    place, _, named = address.partition("#")
-    if named and collection not in (None, named):
-        raise LoadingError(
-            f"--url {address} names the collection {named}, and --collection {collection}. Leave "
-            "one of them out."
-        )
-    name = collection or named
-    return f"{place}#{name}" if name else place
+def engine_at(address: str) -> QdrantEngine:
+    """The engine at an address, with the parameters of `qdrant.yaml`."""
+    key = {"type": "env_var", "env_vars": ["QDRANT_API_KEY"], "strict": False}
+    parameters = {"index": "lexarbor", "api_key": key, "timeout": 30}
+    place_in(parameters, address)
+    return opened(parameters, patient=True)
 
 
-def _record_of(engine: ArticleEngine) -> EngineRecord | None:
+def _record_of(engine: QdrantEngine) -> EngineRecord | None:
     if not engine.exists():
         return None
-    record = read_record(engine)
+    record = engine.record()
     if record is None and engine.count():
         raise StoreError(
             f"{engine.where} holds points that Lexarbor did not write. Name another --collection."
@@ -630,12 +524,12 @@ def _record_of(engine: ArticleEngine) -> EngineRecord | None:
 def _choose(
     named: str | None,
     record: EngineRecord | None,
-    spool: LawSpool,
-    engine: ArticleEngine,
+    corpus: ShardCorpus,
+    engine: QdrantEngine,
     say: Say,
 ) -> ChosenModel:
     recorded = None if record is None else record.model
-    place = model_place(named, recorded, "collection", spool.languages, say)
+    place = model_place(named, recorded, "collection", corpus.languages, say)
     if place is None:
         raise ModelError(
             "An engine needs vectors, and no model for this corpus is at hand. Give --model DIR, "
@@ -643,46 +537,41 @@ def _choose(
         )
     if record is None:
         return loaded_model(place)
-    digest = model_digest(find_model(place))
-    if digest != record.model.digest:
+    if model_digest(find_model(place)) != record.model.digest:
         raise StoreError(
-            f"{engine.where} holds vectors of the model {record.model.path} (digest "
-            f"{record.model.digest[:12]}); {place} is another (digest {digest[:12]}). Vectors of "
-            "two models cannot be compared: index with the first model, or name another "
-            "--collection."
+            f"{engine.where} holds vectors of the model {record.model.path}; {place} is another. "
+            "Index with the first, or name another --collection."
         )
     return ChosenModel(replace(record.model, path=place), None)
 
 
 def _recorded(
-    engine: ArticleEngine, record: EngineRecord | None, chosen: ChosenModel, spool: LawSpool
+    engine: QdrantEngine, record: EngineRecord | None, chosen: ChosenModel, corpus: ShardCorpus
 ) -> EngineRecord:
     """The collection's record, created or updated."""
     if record is None:
         engine.create(chosen.record.dim, chosen.record.similarity)
-        average = spool.average_length or 1.0
+        average = corpus.average_length or 1.0
         fresh = EngineRecord(chosen.record, average, (), analysis_version())
     else:
         fresh = replace(record, model=chosen.record)
-    languages = sorted({*fresh.languages, *spool.languages}, key=lambda each: each or "")
+    languages = sorted({*fresh.languages, *corpus.languages}, key=lambda each: each or "")
     fresh = replace(fresh, languages=tuple(languages))
     if fresh != record:
         engine.put_state(RECORD, RECORD, asdict(fresh))
     return fresh
 
 
-def _finish(engine: ArticleEngine, spool: LawSpool, shard: Shard) -> bool:
+def _finish(engine: QdrantEngine, corpus: ShardCorpus) -> bool:
     """Mark this shard as done; returns whether all are. The last drops marks of earlier runs."""
-    mark = {"corpus": spool.sha256, "of": shard.of, "shard": shard.number}
-    engine.put_state(SHARD, f"{shard}/{spool.sha256}", mark)
+    shard = corpus.shard
+    mark = {"corpus": corpus.sha256, "of": shard.of, "shard": shard.number}
+    engine.put_state(SHARD, f"{shard}/{corpus.sha256}", mark)
     marks = engine.states(SHARD)
-    others = {
-        key
-        for key, each in marks.items()
-        if (each["corpus"], each["of"]) != (spool.sha256, shard.of)
-    }
-    if len(marks) - len(others) < shard.of:
+    own = corpus.sha256, shard.of
+    done = {key for key, each in marks.items() if (each["corpus"], each["of"]) == own}
+    if len(done) < shard.of:
         return False
-    for key in others:
+    for key in marks.keys() - done:
         engine.drop_state(SHARD, key)
     return True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
 from haystack import Document, Pipeline
 from tqdm import tqdm
@@ -21,6 +21,7 @@ from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from pipelines.asking import declared_output, found_article, run
 from pipelines.checking import LoadingError, pipeline_file
+from pipelines.command_line import say
 from pipelines.loading import load_pipeline
 from pipelines.stages import DIVISION, Outputs, Stage, ranked_last, stages_of, stopwatch
 
@@ -28,11 +29,7 @@ ALL = "all"  # stands for no split: a question's own is train, dev or test
 
 
 def chosen_split(
-    questions: Sequence[Question],
-    requested: str | None,
-    usual: str,
-    source: str,
-    say: Callable[[str], object],
+    questions: Sequence[Question], requested: str | None, usual: str, source: str
 ) -> str:
     """The split to ask.
 
@@ -41,7 +38,6 @@ def chosen_split(
         requested: as given by the user.
         usual: the split where the user names none; `ALL` if no question has one, which is said.
         source: the file, as given by the user.
-        say: takes a line for the user.
 
     Raises:
         LoadingError: no question is of the split.
@@ -75,36 +71,8 @@ Values = Mapping[str, Mapping[str, float]]
 """For each metric the value of each question, by id."""
 
 
-class Measure(TypedDict):
-    """Means over the questions and their 95% bootstrap intervals, by metric."""
-
-    metrics: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
-
-
-class Ceiling(Measure):
-    """A `Measure` of what a re-ranker's candidates hold, R@m and Exist@m, whatever their order.
-
-    `n_candidates` is m, the most that it was given for a question.
-    """
-
-    n_candidates: int
-
-
-class StageGain(Measure):
-    """A `Measure` of one stage, compared with the stage before it.
-
-    `stage` is its name and `n_found` the number of questions for which it found anything. `before`
-    is the stage that it is compared with, None for the first; `gain` has for each metric the stage
-    less that one: `difference`, `interval`, `p` and `detectable`. `ceiling` is None where the
-    stage ranks no other's list.
-    """
-
-    stage: str
-    n_found: int
-    before: str | None
-    gain: dict[str, dict[str, Any]]
-    ceiling: Ceiling | None
+Measure = dict[str, Any]
+"""`metrics` and `intervals`: means over the questions, 95% bootstrap intervals, by metric."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +98,7 @@ class StageRun:
 
 def gains(
     runs: Sequence[StageRun], qrels: Mapping[str, Collection[str]], depth: int
-) -> list[StageGain]:
+) -> list[Measure]:
     """Measure the stages of one pipeline, each next to the one before it.
 
     The stage before is, of those whose lists a stage takes, the one with the highest MAP@10; for
@@ -142,65 +110,56 @@ def gains(
         qrels: for each question's id the ids of its relevant articles.
         depth: how many articles were asked for. Metrics are R@10, R@100, MAP@10 and MRR@10, cut
             at this depth where it is less; a stage that goes less deep lacks those that go deeper.
+
+    Returns:
+        For each stage its measure with `stage`, its name; `n_found`, for how many questions it
+        found anything; `before`, the stage that it is compared with, None for the first; `gain`,
+        for each metric `difference`, `interval`, `p` and `detectable` of the stage less that one;
+        and `ceiling`: None, or for one that ranks another's list the measure of what its candidates
+        hold whatever their order, R@m and Exist@m, and `n_candidates`, m.
     """
-    found: list[StageGain] = []
+    found: list[Measure] = []
     values: dict[str, Values] = {}
-    searching: list[str] = []
+    searching = None
     for stage_run in runs:
         stage, n_found = stage_run.stage, sum(map(bool, stage_run.rankings.values()))
         if stage.name == CITATION and not n_found:
             continue
         own = values[stage.name] = _values(stage_run, qrels, depth)
-        taken = [name for name in stage.takes if name != CITATION and values.get(name)]
-        before = max(
-            taken,
-            key=lambda name: fmean(values[name][f"MAP@{min(_FIRST, depth)}"].values()),
-            default=None,
-        )
-        if not stage.takes and stage.name != CITATION:
-            before = searching[-1] if searching else None
-            if stage.name != DIVISION:  # the articles' words again, over more text
-                searching.append(stage.name)
-        found.append(
-            StageGain(
-                stage=stage.name,
-                n_found=n_found,
-                **_measure(own),
-                before=before,
-                gain=_gain(own, values[before]) if before else {},
-                ceiling=_ceiling(stage_run, qrels),
-            )
-        )
+        before = searching if stage.name != CITATION else None
+        if stage.takes:
+            metric = f"MAP@{min(_FIRST, depth)}"
+            taken = [name for name in stage.takes if name != CITATION and values.get(name)]
+            before = max(taken, key=lambda name: fmean(values[name][metric].values()), default=None)
+        elif stage.name not in (CITATION, DIVISION):  # a division: the same words over more text
+            searching = stage.name
+        named = {"stage": stage.name, "n_found": n_found, **summary(own), "before": before}
+        gain = _gain(own, values[before]) if before else {}
+        found.append({**named, "gain": gain, "ceiling": _ceiling(stage_run, qrels)})
     return found
 
 
-def table(stages: Sequence[StageGain]) -> str:
+def table(stages: Sequence[Measure]) -> str:
     """The stages as lines of text: means with intervals, gains with p, ceilings below."""
     metrics = max((list(stage["metrics"]) for stage in stages), key=len, default=[])
-    lines = [f"{'stage':<18}{''.join(f'{metric:<22}' for metric in metrics)}".rstrip()]
-    ceilings = []
+    rows, ceilings = [["stage", *metrics]], []
     for stage in stages:
-        values = [
-            _with_interval(stage, name) if name in stage["metrics"] else "-" for name in metrics
-        ]
-        lines.append(f"{stage['stage']:<18}{''.join(f'{value:<22}' for value in values)}".rstrip())
+        rows.append([stage["stage"], *(_with_interval(stage, name) for name in metrics)])
         if stage["before"]:
             tests = [stage["gain"].get(metric) for metric in metrics]
-            values = [
-                f"{test['difference']:+.3f} p {test['p']:.4f}" if test else "" for test in tests
-            ]
-            row = "".join(f"{value:<22}" for value in values)
-            lines.append(f"{'  less ' + stage['before']:<18}{row}".rstrip())
+            gains = [each and f"{each['difference']:+.3f} p {each['p']:.4f}" for each in tests]
+            rows.append([f"  less {stage['before']}", *(each or "" for each in gains)])
         if ceiling := stage["ceiling"]:
-            reached = ", ".join(
-                f"{name} {_with_interval(ceiling, name)}" for name in ceiling["metrics"]
-            )
-            ceilings.append(f"ceiling of {stage['stage']}: {reached}")
+            reached = [f"{name} {_with_interval(ceiling, name)}" for name in ceiling["metrics"]]
+            ceilings.append(f"ceiling of {stage['stage']}: {', '.join(reached)}")
+    lines = [f"{name:<18}" + "".join(f"{cell:<22}" for cell in cells) for name, *cells in rows]
     note = "p: paired randomisation tests, none corrected for the others"
-    return "\n".join([*lines, "", note, *ceilings])
+    return "\n".join([*map(str.rstrip, lines), "", note, *ceilings])
 
 
 def _with_interval(measured: Measure, metric: str) -> str:
+    if metric not in measured["metrics"]:
+        return "-"
     low, high = measured["intervals"][metric]
     return f"{measured['metrics'][metric]:.3f} {low:.3f} to {high:.3f}"
 
@@ -219,13 +178,16 @@ def _values(run: StageRun, qrels: Mapping[str, Collection[str]], depth: int) -> 
     return evaluate(rankings, qrels, metrics, depth=reached)
 
 
-def _measure(values: Values) -> Measure:
-    return Measure(
-        metrics={metric: fmean(scores.values()) for metric, scores in values.items()},
-        intervals={
-            metric: bootstrap_interval(list(scores.values())) for metric, scores in values.items()
-        },
-    )
+def summary(values: Values, ids: Collection[str] | None = None) -> Measure:
+    """Mean and interval of each metric over all questions, or over some."""
+    by_metric = {
+        metric: [score for id_, score in scores.items() if ids is None or id_ in ids]
+        for metric, scores in values.items()
+    }
+    return {
+        "metrics": {metric: fmean(scores) for metric, scores in by_metric.items()},
+        "intervals": {metric: bootstrap_interval(each) for metric, each in by_metric.items()},
+    }
 
 
 def _gain(own: Values, before: Values) -> dict[str, dict[str, Any]]:
@@ -237,18 +199,15 @@ def _gain(own: Values, before: Values) -> dict[str, dict[str, Any]]:
     return gain
 
 
-def _ceiling(run: StageRun, qrels: Mapping[str, Collection[str]]) -> Ceiling | None:
+def _ceiling(run: StageRun, qrels: Mapping[str, Collection[str]]) -> Measure | None:
     m = max((len(given) for _, given in run.candidates.values()), default=0)
     if not m:
         return None
     # Pinned articles stand above the m: whatever the order, they are found too.
     lists = {question: [*pinned, *given] for question, (pinned, given) in run.candidates.items()}
     cut = max(map(len, lists.values()))
-    names = {f"R@{cut}": f"R@{m}", f"Exist@{cut}": f"Exist@{m}"}
-    reached = evaluate(lists, qrels, names, depth=cut)
-    return Ceiling(
-        n_candidates=m, **_measure({names[metric]: scores for metric, scores in reached.items()})
-    )
+    recall, exist = evaluate(lists, qrels, (f"R@{cut}", f"Exist@{cut}"), depth=cut).values()
+    return {"n_candidates": m, **summary({f"R@{m}": recall, f"Exist@{m}": exist})}
 
 
 Run = Mapping[str, Sequence[str]]
@@ -275,14 +234,6 @@ class Measured:
     stages: Sequence[StageRun]
     depth: int
 
-    def summary(self, ids: Collection[str] | None = None) -> Measure:
-        """Mean and interval of each metric over all questions, or over some."""
-        if ids is None:
-            return _measure(self.values)
-        return _measure(
-            {name: {id_: scores[id_] for id_ in ids} for name, scores in self.values.items()}
-        )
-
 
 def distinct_names(names: Sequence[str]) -> list[str]:
     """The pipelines to measure, each once.
@@ -290,19 +241,12 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     Raises:
         LoadingError: two files have the same name, which their results would share.
     """
-    files: dict[str, Path] = {}
-    distinct = []
+    files: dict[Path, str] = {}
     for name in names:
-        path = pipeline_file(name).resolve()
-        if path.stem not in files:
-            files[path.stem] = path
-            distinct.append(name)
-        elif files[path.stem] != path:
-            raise LoadingError(
-                f"--compare: two pipelines are called '{path.stem}': {files[path.stem]} and "
-                f"{path}. Results go by this name: rename one of the files."
-            )
-    return distinct
+        files.setdefault(pipeline_file(name).resolve(), name)
+    if len({path.stem for path in files}) < len(files):
+        raise LoadingError("--compare: two pipelines have one name. Rename one of the files.")
+    return list(files.values())
 
 
 def measure(
@@ -326,15 +270,22 @@ def measure(
         depth: how many articles to ask for, as a caller's `top_k` does: what goes into a fusion
             stays as long as it is served. Metrics that look deeper are left out.
     """
-    pipeline = load_pipeline(name, store, model, _this_deep(name, store, model, depth))
-    pipeline.warm_up()  # before its stages, which depend on what the model's folder holds
+    pipeline = load_pipeline(name, store, model)
     component, socket = ranked_last(pipeline)
+    targets = pipeline.metadata["inputs"].get("top_k")
+    for target in targets or [f"{component}.top_k"]:
+        part, _, parameter = target.partition(".")
+        instance: Any = pipeline.get_component(part)
+        # Not every one is a component's own parameter: a prompt may be told the number too.
+        if parameter == "top_k" and hasattr(instance, "top_k"):
+            instance.top_k = depth
+    pipeline.warm_up()  # before its stages, which depend on what the model's folder holds
     stages = stages_of(pipeline)
     asked = {stage.component for stage in stages}
     runs = [StageRun(stage) for stage in stages]
     found: dict[str, list[str]] = {}
     took: list[float] = []
-    top_k = depth if "top_k" in pipeline.metadata["inputs"] else None
+    top_k = depth if targets else None
     for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
         start = time.perf_counter()
         # Haystack hands out the stages' own lists uncopied: the time is that of a plain run.
@@ -352,11 +303,6 @@ def measure(
     values = evaluate(found, _qrels(questions), metrics, depth=depth)
     p50 = round(median(took), 2)
     return Measured(str(pipeline.metadata["name"]), found, values, p50, runs, depth)
-
-
-def stage_gains(measured: Measured, questions: Sequence[Question]) -> list[StageGain]:
-    """What each stage of a pipeline adds, on the questions that it was asked."""
-    return gains(measured.stages, _qrels(questions), measured.depth)
 
 
 def report(
@@ -377,46 +323,28 @@ def report(
     Returns:
         `metrics`, `intervals` and `p50_ms` of ours; `unseen`, the same for the questions apart
         (None without training questions); `comparison`, for each other pipeline and metric its
-        `value` and, ours less the other, `difference`, `interval`, `p` and `detectable`.
+        `value` and, ours less the other, `difference`, `interval`, `p` and `detectable`; `stages`,
+        as `gains` measures them.
     """
     seen = {article for question in training for article in question.relevant}
     apart = [question.id for question in questions if seen.isdisjoint(question.relevant)]
-    nothing = Measure(metrics={}, intervals={})
-    unseen = {"n_questions": len(apart), **(ours.summary(apart) if apart else nothing)}
+    unseen = {"metrics": {}, "intervals": {}} if not apart else summary(ours.values, set(apart))
+    comparison = {}
+    for other in others:
+        tests = _gain(ours.values, other.values)
+        values = {name: fmean(other.values[name].values()) for name in tests}
+        comparison[other.pipeline] = {n: {"value": values[n], **tests[n]} for n in tests}
     return {
-        **ours.summary(),
+        **summary(ours.values),
         "p50_ms": ours.p50_ms,
-        "unseen": unseen if seen else None,
-        "comparison": {other.pipeline: _comparison(ours, other) for other in others},
+        "unseen": {"n_questions": len(apart), **unseen} if seen else None,
+        "comparison": comparison,
+        "stages": gains(ours.stages, _qrels(questions), ours.depth),
     }
 
 
 def _qrels(questions: Sequence[Question]) -> dict[str, set[str]]:
     return {question.id: set(question.relevant) for question in questions}
-
-
-def _comparison(ours: Measured, other: Measured) -> dict[str, dict[str, Any]]:
-    tests = _gain(ours.values, other.values)
-    return {name: {"value": fmean(other.values[name].values()), **tests[name]} for name in tests}
-
-
-def _this_deep(
-    name: str, store: str | Path | None, model: str | None, depth: int
-) -> dict[str, int]:
-    """Overrides that let a pipeline give this many articles.
-
-    Its lists before a fusion stay as they are served: longer ones would be fused otherwise.
-    """
-    served = load_pipeline(name, store, model)
-    last, _ = ranked_last(served)
-    targets = served.metadata["inputs"].get("top_k") or [f"{last}.top_k"]
-    # Not every one is a component's own parameter: a prompt may be told the number too.
-    return {
-        target: depth
-        for target in targets
-        for component, socket in [target.split(".", 1)]
-        if socket == "top_k" and hasattr(served.get_component(component), "top_k")
-    }
 
 
 # Two pipelines on one question: what each found, what moved between them, and why.
@@ -519,9 +447,9 @@ class ArticleMove:
     @property
     def movement(self) -> Movement:
         """From left to right, among the first `SHOWN` of both."""
-        if not _is_shown(self.left):
+        if self.left is None or self.left > SHOWN:
             return "new"
-        if not _is_shown(self.right):
+        if self.right is None or self.right > SHOWN:
             return "gone"
         return "same" if self.by == 0 else "up" if self.by > 0 else "down"
 
@@ -647,7 +575,3 @@ def _facts(id_: str, left: PipelineResult, right: PipelineResult) -> list[StageR
         if name != CITATION
         or any(id_ in stages[name].ranks for stages in (lefts, rights) if name in stages)
     ]
-
-
-def _is_shown(place: int | None) -> bool:
-    return place is not None and place <= SHOWN

@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from components.models.folder import file_digest, file_lock, lexarbor_home
+from components.statutes.corpus import StatuteCorpus
 from components.statutes.sources import opening
 from components.stores.database import StoreError
-from pipelines.checking import (
-    LoadingError,
-    components_in,
-    fills_a_store,
-    names_to_ask,
-    pipeline_file,
-    read_pipeline_file,
-    stores_in,
-)
-from pipelines.loading import (
-    STORE,
-    bundled_model,
-    demo_store_path,
-    engine_address,
-    generator_overrides,
-    store_with_articles,
-)
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines import checking, loading
+from pipelines.checking import LoadingError, components_in
+from pipelines.loading import Say
 
 # Record in a demo store: the law and the questions whose answers are kept with it.
 _KEPT = "demo-questions"
 
-# Choosing what to ask; indexing has its own choice.
-_MODEL_READERS = (
-    "components.embedders.text.StatuteTextEmbedder",
-    "components.rankers.cross_encoder.StatuteRanker",
-    "components.retrievers.hybrid.StatuteHybridRetriever",
-)
 
-Say = Callable[[str], object]
-
-
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What `load_pipeline` is given for a command's options.
 
     Attributes:
@@ -56,14 +33,14 @@ class Plan:
 
     pipeline: str
     store: str
-    model: str | None = None
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    asks_engine: bool = False
+    model: str | None
+    overrides: Mapping[str, Any]
+    asks_engine: bool
 
     @property
     def arguments(self) -> tuple[str, str, str | None, Mapping[str, Any]]:
         """The arguments of `load_pipeline`."""
-        return self.pipeline, self.store, self.model, self.overrides
+        return self[:4]
 
 
 def resolve(
@@ -100,28 +77,34 @@ def resolve(
     """
     if model == "none":
         raise LoadingError("--model none is for indexing. Ask --pipeline lexical, without --model.")
-    name, overrides, address = pipeline, {}, None
+    overrides: dict[str, Any] = {}
     if generator is not None and generator_model is not None:
-        name = pipeline or "answer_hybrid"
-        overrides = generator_overrides(name, generator, generator_model)
-    definition = {} if name is None else _read_to_ask(name)
-    names = [name, *others]
-    if model and not any(each is None or _reads_model(_read_to_ask(each)) for each in names):
-        raise LoadingError(
-            f"--model {model}: no model is read by the pipeline "
-            f"{', '.join(dict.fromkeys(map(repr, names)))}. Leave --model out."
-        )
-    if name is not None:
-        address = engine_address(definition, name, store)
-        named = (inside.get("path") for _, _, inside in stores_in(definition, STORE))
-        store = store or next((path for path in named if isinstance(path, str)), None)
-    if address is not None:
-        return Plan(str(name), address, model, overrides, asks_engine=True)
+        pipeline = pipeline or "answer_hybrid"
+        overrides = loading.generator_overrides(pipeline, generator, generator_model)
+    if model and not any(map(_reads_model, (pipeline, *others))):
+        raise LoadingError(f"--model {model}: the pipeline {pipeline!r} reads none. Leave it out.")
+    if pipeline is not None:
+        definition = _read_to_ask(pipeline)
+        address = loading.engine_address(definition, pipeline, store)
+        if address is not None:
+            return Plan(pipeline, address, model, overrides, asks_engine=True)
+        stores = checking.stores_in(definition, loading.STORE)
+        paths = (parameters.get("path") for _, _, parameters in stores)
+        store = store or next(filter(None, paths), None)
     place = str(given_or_demo(store, say, answered=answered))
-    if name is None:
-        with store_with_articles(place) as opened:
-            name = "hybrid" if model is not None or opened.has_vectors() else "lexical"
-    return Plan(name, place, model, overrides)
+    if pipeline is None:
+        with loading.store_with_articles(place) as opened_store:
+            by_meaning = model is not None or opened_store.has_vectors()
+        pipeline = "hybrid" if by_meaning else "lexical"
+    return Plan(pipeline, place, model, overrides, asks_engine=False)
+
+
+def _reads_model(pipeline: str | None) -> bool:
+    if pipeline is None:  # hybrid
+        return True
+    return any(
+        kind in loading.MODEL_READERS for _, kind, _ in components_in(_read_to_ask(pipeline))
+    )
 
 
 def given_or_demo(store: str | None, say: Say, *, answered: bool = True) -> Path:
@@ -131,18 +114,17 @@ def given_or_demo(store: str | None, say: Say, *, answered: bool = True) -> Path
     return Path(store).expanduser()
 
 
-def _reads_model(definition: Mapping[str, Any]) -> bool:
-    return any(type_ in _MODEL_READERS for _, type_, _ in components_in(definition))
-
-
 def _read_to_ask(pipeline: str) -> dict[str, Any]:
-    definition = read_pipeline_file(pipeline_file(pipeline))
-    if fills_a_store(definition):
+    definition = checking.read_pipeline_file(checking.pipeline_file(pipeline))
+    if checking.fills_a_store(definition):
         raise LoadingError(
             f"'{pipeline}' fills a store; it does not answer questions. The names to ask are "
-            f"{', '.join(names_to_ask())}."
+            f"{', '.join(checking.names_to_ask())}."
         )
     return definition
+
+
+# The demo store, which stands in for no store.
 
 
 def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Path:
@@ -160,11 +142,17 @@ def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Pa
         StoreError: the store cannot be written.
         ModelError: the model cannot be loaded.
     """
-    path = demo_store_path()
-    if not _is_current(path):
-        with _building():
-            if not _is_current(path):
-                _build(path, say)
+    path = loading.demo_store_path()
+
+    def build() -> None:
+        from pipelines.indexing import index_corpus
+
+        say(f"Building the demo store {path} from the invented Statutes of Aldermere")
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        index_corpus("aldermere", path, say=say)
+
+    _once(lambda: _is_current(path), build)
     if answered:
         keep_demo_questions(path, say)
     return path
@@ -184,32 +172,33 @@ def keep_demo_questions(path: Path, say: Say) -> None:
     """
     from components.models.biencoder import BiEncoder
     from components.retrievers.answered import recorded_questions
-    from components.stores.sqlite import StatuteDocumentStore
     from pipelines.weights import keep_answered, read_answered
 
     today = f"{file_digest(opening.articles_path())} {file_digest(opening.questions_path())}"
     with closing(StatuteDocumentStore(str(path))) as store:
+        model = store.model
 
-        def has_them() -> bool:
-            return recorded_questions(store) is not None and store.load_blob(_KEPT) == (today, b"")
+        def is_kept() -> bool:
+            kept = recorded_questions(store) is not None
+            return model is None or (kept and store.load_blob(_KEPT) == (today, b""))
 
-        if store.model is None or has_them():
-            return
-        with _building():
-            if not has_them():
-                questions = read_answered("aldermere", [id_ for _, id_, _ in store.metas()])
-                encoder = BiEncoder.load(store.model.path)
-                say(keep_answered(store, encoder, *questions, say))
-                store.save_blob(_KEPT, today, b"")
+        def keep() -> None:
+            assert model is not None
+            questions = read_answered("aldermere", [id_ for _, id_, _ in store.metas()])
+            say(keep_answered(store, BiEncoder.load(model.path), *questions, say))
+            store.save_blob(_KEPT, today, b"")
+
+        _once(is_kept, keep)
 
 
-@contextmanager
-def _building() -> Iterator[None]:
-    """One process builds; the others wait, and find it built.
+def _once(is_done: Callable[[], bool], work: Callable[[], object]) -> None:
+    """One process works; the others wait, and find it done.
 
     Raises:
         LoadingError: Lexarbor's home cannot be written.
     """
+    if is_done():
+        return
     home = lexarbor_home()
     with ExitStack() as locked:
         try:
@@ -220,39 +209,17 @@ def _building() -> Iterator[None]:
                 f"{home} cannot be written ({error.strerror}). Set LEXARBOR_HOME to a folder that "
                 "can be written, or give a store."
             ) from error
-        yield
-
-
-def _build(path: Path, say: Say) -> None:
-    from pipelines.indexing import index_corpus
-
-    def build() -> None:
-        index_corpus("aldermere", path, prune=True, replace=True, say=say)
-
-    say(f"Building the demo store {path} from the invented Statutes of Aldermere")
-    try:
-        build()
-    except StoreError as error:
-        if not path.is_file():
-            raise
-        say(f"{error} It is built again.")
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        build()
+        if not is_done():
+            work()
 
 
 def _is_current(path: Path) -> bool:
-    from components.statutes.corpus import StatuteCorpus
-    from components.stores.sqlite import StatuteDocumentStore
-
     if not path.exists():
         return False
-    store = StatuteDocumentStore(str(path))
     try:
-        if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
-            return False
-        return store.has_vectors() or bundled_model() is None
+        with closing(StatuteDocumentStore(str(path))) as store:
+            if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
+                return False
+            return store.has_vectors() or loading.bundled_model() is None
     except StoreError:
-        return False  # reported when it is rebuilt
-    finally:
-        store.close()
+        return False  # it is built again

@@ -33,19 +33,14 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
-    return command_line.run(lambda: _index(options))
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("index", "Index a corpus of law into a store.", __doc__)
     add = parser.add_argument
     add("--corpus", metavar="PATH", help="the law; optional with --alias")
     add("--store", type=command_line.named, metavar="FILE", help="the store; created if missing")
-    add("--engine", choices=("qdrant", "milvus"), help="index into an engine; see docs/scale.md")
-    add("--url", metavar="URL", help="the engine's address, or a folder (milvus: NAME.db)")
+    add("--engine", choices=("qdrant",), help="index into an engine; see docs/scale.md")
+    add("--url", metavar="URL", help="the engine's address, or a folder")
     add("--collection", metavar="NAME", help="the engine's collection (default: lexarbor)")
-    add("--shard", type=_shard, metavar="I/N", help="index this part of the laws into the engine")
+    add("--shard", type=shard, metavar="I/N", help="index this part of the laws into the engine")
     add("--rebuild", action="store_true", help="replace the engine's collection once all is there")
     add(
         "--model",
@@ -83,15 +78,13 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     misplaced = [f"--{each}" for each in (of_stores if to_engine else of_engines) if given[each]]
     if (options.store is None) != to_engine or to_engine != bool(options.url):
         parser.error("give either --store FILE, or --engine with its address as --url URL")
-    if misplaced or (to_engine and options.model == "none"):
-        parser.error(
-            f"{misplaced[0] if misplaced else '--model none'} goes with "
-            f"{'--store' if to_engine else '--engine'}"
-        )
+    if to_engine and options.model == "none":
+        misplaced.append("--model none")
+    if misplaced:
+        parser.error(f"{misplaced[0]} goes with {'--store' if to_engine else '--engine'}")
     if not options.corpus and (to_engine or not options.alias):
         parser.error("give the law as --corpus PATH")
-    options.shard = options.shard or (1, 1)
-    return options
+    return command_line.run(lambda: _index(options))
 
 
 def _day(text: str) -> date:
@@ -108,48 +101,35 @@ def _alias(text: str) -> tuple[str, str]:
     return name, law
 
 
-def _shard(text: str) -> tuple[int, int]:
-    number, slash, shards = text.partition("/")
-    if not (
-        slash and number.isdecimal() and shards.isdecimal() and 1 <= int(number) <= int(shards)
-    ):
-        raise argparse.ArgumentTypeError(f"{text}: write it as I/N, such as 1/4, I from 1 to N")
-    return int(number), int(shards)
+def shard(text: str) -> tuple[int, int]:
+    """A shard as I/N, for argparse."""
+    number, shards = map(int, text.split("/"))
+    if not 1 <= number <= shards:
+        raise ValueError("no such shard")
+    return number, shards
 
 
 def _index(options: argparse.Namespace) -> int:
     if options.corpus is None:
         return _name(options)
     command_line.check_corpus(options.corpus)
-    both = {
+    given = {
         name: vars(options)[name] for name in ("model", "skip_bad", "format", "prune", "replace")
     }
     report: IndexReport | EngineReport
     if options.engine:
+        client = "haystack_integrations.document_stores.qdrant"
+        command_line.require("--engine qdrant", "qdrant", client)
         from pipelines.engines import Shard, index_into_engine
 
-        report = index_into_engine(
-            options.corpus,
-            options.engine,
-            options.url,
-            collection=options.collection,
-            shard=Shard(*options.shard),
-            rebuild=options.rebuild,
-            say=say,
-            **both,
-        )
+        given |= {name: vars(options)[name] for name in ("collection", "rebuild")}
+        given["shard"] = Shard(*options.shard or (1, 1))
+        report = index_into_engine(options.corpus, options.url, say=say, **given)
     else:
         from pipelines.indexing import index_corpus
 
-        report = index_corpus(
-            options.corpus,
-            options.store,
-            graph=options.graph,
-            snapshot=options.snapshot,
-            answered=options.answered,
-            say=say,
-            **both,
-        )
+        given |= {name: vars(options)[name] for name in ("graph", "snapshot", "answered")}
+        report = index_corpus(options.corpus, options.store, say=say, **given)
     show(asdict(report) if options.json else str(report))
     return _name(options)
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
@@ -23,7 +23,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from components.converters.articles import article_of, as_document
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.answered import has_unread
 from components.retrievers.bm25 import StatuteBM25Retriever
@@ -43,10 +43,11 @@ from pipelines.checking import LoadingError
 from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
 from pipelines.weights import keep_answered, measure_weight, read_answered
 
+Say = Callable[[str], object]
 _NAMED = 5  # laws, languages or articles that a message names
 
 
-def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object]) -> None:
+def say_unknown(languages: Mapping[str | None, int], say: Say) -> None:
     """Report how many articles are in an unknown language, or name none.
 
     Args:
@@ -56,11 +57,9 @@ def say_unknown(languages: Mapping[str | None, int], say: Callable[[str], object
     unknown = {tag: n for tag, n in languages.items() if not known_language(tag)}
     if unknown:
         named = ", ".join(repr(tag) if tag else "none given" for tag in list(unknown)[:_NAMED])
-        more = " ..." if len(unknown) > _NAMED else ""
         say(
-            f"Articles in an unknown language: {sum(unknown.values()):,} "
-            f"({named}{more}). Their words are matched unchanged, without stems or stop words. "
-            'Languages are written as in BCP 47: "en", "fr-BE".'
+            f"Articles in an unknown language: {sum(unknown.values()):,} ({named}). Their words "
+            'are matched unchanged. Languages are written as in BCP 47: "en", "fr-BE".'
         )
 
 
@@ -119,6 +118,10 @@ class CorpusTexts:
         """Digest of every article's text, by position."""
         return self.digests[len(self.labels) :]
 
+    def article_id(self, index: int) -> str | None:
+        """The id of the article whose text it is; None for a title or heading."""
+        return None if index < len(self.labels) else self.corpus[index - len(self.labels)].id
+
     def name(self, index: int) -> str:
         """What the text is, for messages."""
         if index < len(self.labels):
@@ -130,58 +133,6 @@ class CorpusTexts:
 def block_size(model: ChosenModel) -> int:
     """How many texts are encoded between two writes; a kill costs at most one block."""
     return _BLOCK.get(model.encoder.device.type, 4_096)
-
-
-def encode_unknown(
-    texts: CorpusTexts,
-    model: ChosenModel,
-    store: StatuteDocumentStore,
-    say: Callable[[str], object],
-    settled: Container[str],
-) -> tuple[int, int]:
-    """Journal the missing vectors; returns how many texts were encoded, and how many cut.
-
-    Args:
-        texts: the texts that get vectors.
-        model: encodes.
-        store: its journal keeps the vectors.
-        say: takes a line for the user.
-        settled: ids of articles that keep their vector.
-
-    Raises:
-        ModelError: the model cannot be loaded, or gives vectors without a direction.
-        StoreError: the disk is full.
-    """
-    known = store.journal.known(model.record.digest)
-    first: dict[str, int] = {}
-    for index, digest in enumerate(texts.digests):
-        if index < len(texts.labels) or texts.corpus[index - len(texts.labels)].id not in settled:
-            first.setdefault(digest, index)
-    todo = [index for digest, index in first.items() if digest not in known]
-    if not todo:
-        return 0, 0
-    say(f"Encoding {len(todo):,} texts ({len(texts) - len(todo):,} known or alike)")
-    size = block_size(model)
-    truncated = 0
-    with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
-        for start in range(0, len(todo), size):
-            block = todo[start : start + size]
-            vectors, report = model.encoder.encode_articles_report(
-                [texts[index] for index in block], progress=bar.update
-            )
-            matrix = vectors.numpy()
-            names = [texts.name(index) for index in block]
-            check_usable(matrix, model.record.path, names.__getitem__)
-            truncated += report.n_cut
-            store.journal.keep(
-                model.record.digest,
-                {texts.digests[each]: vector for each, vector in zip(block, matrix, strict=True)},
-            )
-    return len(todo), truncated
-
-
-# Articles whose vectors are computed at once: limits memory, and the cost of a kill.
-_ARTICLES_AT_ONCE = 8_192
 
 
 class LawEnricher:
@@ -233,32 +184,13 @@ class LawEnricher:
             )
         }
 
-    def in_turn(
-        self, groups: Sequence[Sequence[str]], stale: set[str]
-    ) -> Iterator[tuple[Sequence[str], dict[str, LawVectors]]]:
-        """Yield each group of laws with the new vectors of its stale ones.
-
-        Args:
-            groups: laws that are published together.
-            stale: laws to compute.
+    def vectors(self, laws: Sequence[str]) -> dict[str, LawVectors]:
+        """The new vectors of laws.
 
         Raises:
             ModelError: the network gives vectors without a direction.
             StoreError: a base vector is not in the journal.
         """
-        batch: list[Sequence[str]] = []
-        size = 0
-        for number, group in enumerate(groups, start=1):
-            batch.append(group)
-            size += sum(len(self.texts.corpus.positions_of(law)) for law in group if law in stale)
-            if size < _ARTICLES_AT_ONCE and number < len(groups):
-                continue
-            vectors = self._vectors([law for each in batch for law in each if law in stale])
-            for each in batch:
-                yield each, {law: vectors[law] for law in each if law in vectors}
-            batch, size = [], 0
-
-    def _vectors(self, laws: Sequence[str]) -> dict[str, LawVectors]:
         if not laws:
             return {}
         corpus = self.texts.corpus
@@ -338,7 +270,7 @@ def merge(
     *,
     prune: bool,
     replace: bool,
-    say: Callable[[str], object],
+    say: Say,
 ) -> Merged:
     """Replace the store's laws by the file's, and keep the other laws.
 
@@ -378,13 +310,26 @@ def merge(
         present.setdefault(place.law, []).append(place)
     if not replace:
         for law in (each for each in corpus.laws if each in present):
-            _check_half(law, present[law], given, corpus, source, store)
+            # Articles that the file has in another law, or under new ids, are not lost.
+            stored_of_law = len(present[law])
+            others = [each for each in present[law] if each.id not in given]
+            found = stored_of_law - len(others)
+            if 2 * found < stored_of_law:
+                texts = {corpus[position].text for position in corpus.positions_of(law)}
+                found += sum(each.text in texts for each in _articles_at(others, store))
+            if 2 * found < stored_of_law:
+                raise StoreError(half_refused(source, law, found, stored_of_law, store.path))
         for article in () if prune else leaving:
             new = corpus[corpus.position(article.id)]
             differs = same_law(new.law_id, article.law_id) is False or new.text != article.text
             if differs and article.law not in renamed:
                 raise StoreError(id_refused(source, article.id, new.law, article.law, store.path))
-    _say_removals(present, given, source, prune=prune, say=say)
+    for law, of_law in present.items():
+        if law in in_file and (gone := [each.id for each in of_law if each.id not in given]):
+            removed = f"{counted(len(gone), 'article')} of {law}"
+            say(f"Removing {removed} that {source} does not have: {_first(gone)}")
+    if prune:
+        say_pruned(source, {law: len(present[law]) for law in present.keys() - in_file}, say)
     staying = [p for p in places if p.id not in given and not (prune or p.law in in_file)]
     kept: dict[str, list[Place]] = {}
     for place in staying:
@@ -398,27 +343,6 @@ def merge(
         corpus = StatuteCorpus(articles[id_] for id_ in positions if id_ in articles)
     shifts = bool(kept) and any(positions.get(p.id, p.position) != p.position for p in places)
     return Merged(corpus, positions, stored, kept, in_file, shifts)
-
-
-def _check_half(
-    law: str,
-    present: Sequence[Place],
-    given: Container[str],
-    corpus: StatuteCorpus,
-    source: str | Path,
-    store: StatuteDocumentStore,
-) -> None:
-    """Refuse a file with less than half of a law, which is probably only a part of it."""
-    # Articles that the file has in another law are not lost.
-    others = [each for each in present if each.id not in given]
-    found = len(present) - len(others)
-    articles = [corpus[position] for position in corpus.positions_of(law)]
-    if 2 * found < len(present):
-        # They may have got new ids.
-        texts = {article.text for article in articles}
-        found += sum(each.text in texts for each in _articles_at(others, store))
-    if 2 * found < len(present):
-        raise StoreError(half_refused(source, law, found, len(present), store.path))
 
 
 def half_refused(source: str | Path, law: str, found: int, stored: int, where: object) -> str:
@@ -458,26 +382,7 @@ def id_refused(source: str | Path, id_: str, law: str, other: str, where: object
     )
 
 
-def _say_removals(
-    present: Mapping[str, Sequence[Place]],
-    given: Mapping[str, str],
-    source: str | Path,
-    *,
-    prune: bool,
-    say: Callable[[str], object],
-) -> None:
-    in_file = set(given.values())
-    for law, places in present.items():
-        if law in in_file and (gone := [p.id for p in places if p.id not in given]):
-            say(
-                f"Removing {counted(len(gone), 'article')} of {law} that {source} does not have: "
-                f"{_first(gone)}"
-            )
-    if prune:
-        say_pruned(source, {law: len(present[law]) for law in present.keys() - in_file}, say)
-
-
-def say_pruned(source: str | Path, laws: Mapping[str, int], say: Callable[[str], object]) -> None:
+def say_pruned(source: str | Path, laws: Mapping[str, int], say: Say) -> None:
     """Report which laws --prune will remove, before it does.
 
     Args:
@@ -527,24 +432,50 @@ class IndexPlan:
     settled: Set[str]
     questions: tuple[list[Question], list[Question]] | None
 
-    def encode(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> tuple[int, int]:
+    def encode(self, store: StatuteDocumentStore, say: Say) -> tuple[int, int]:
         """The second pass: journal the missing vectors, in blocks.
 
         Returns:
             How many texts were encoded, and how many of these were cut.
+
+        Raises:
+            ModelError: the model cannot be loaded, or gives vectors without a direction.
+            StoreError: the disk is full.
         """
         if self.model is None:
-            # An interrupted run may have recorded a model without any vectors.
-            store.publisher.forget_model()
             return 0, 0
         if self.enricher is not None and self.enricher.chosen.converts:
             store.journal.hold(self.model.record.digest, self.texts.article_digests)
         else:
             chosen = self.enricher.chosen if self.enricher else self.model
             store.publisher.record_model(chosen.record)
-        return encode_unknown(self.texts, self.model, store, say, self.settled)
+        texts, model = self.texts, self.model
+        known = store.journal.known(model.record.digest)
+        first: dict[str, int] = {}
+        for index, digest in enumerate(texts.digests):
+            if texts.article_id(index) not in self.settled:
+                first.setdefault(digest, index)
+        todo = [index for digest, index in first.items() if digest not in known]
+        if not todo:
+            return 0, 0
+        say(f"Encoding {len(todo):,} texts ({len(texts) - len(todo):,} known or alike)")
+        size = block_size(model)
+        truncated = 0
+        with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
+            for start in range(0, len(todo), size):
+                block = todo[start : start + size]
+                vectors, report = model.encoder.encode_articles_report(
+                    [texts[index] for index in block], progress=bar.update
+                )
+                matrix = vectors.numpy()
+                names = [texts.name(index) for index in block]
+                check_usable(matrix, model.record.path, names.__getitem__)
+                truncated += report.n_cut
+                digests = [texts.digests[index] for index in block]
+                store.journal.keep(model.record.digest, dict(zip(digests, matrix, strict=True)))
+        return len(todo), truncated
 
-    def publish(self, store: StatuteDocumentStore, say: Callable[[str], object]) -> int:
+    def publish(self, store: StatuteDocumentStore, say: Say) -> int:
         """The third pass: laws become visible, each in one transaction.
 
         If articles of the store must move to make room, everything is one transaction, so that an
@@ -582,15 +513,11 @@ class IndexPlan:
             if law not in stale and merged.positions[place.id] != place.position
         }
         say(f"Publishing {counted(sum(map(len, groups)), 'law')}")
-        enriched: Iterable[tuple[Sequence[str], dict[str, LawVectors]]]
         if enricher is None:
             self._hold_moving(store)
-            enriched = ((group, {}) for group in groups)
-        else:
-            enriched = enricher.in_turn(groups, stale)
         changed = 0
-        bar = tqdm(enriched, desc="Publishing", unit="law", total=len(groups), disable=None)
-        for laws, vectors in bar:
+        for laws in tqdm(groups, desc="Publishing", unit="law", disable=None):
+            vectors = enricher.vectors([law for law in laws if law in stale]) if enricher else {}
             documents = {law: list(self._documents(law, store)) for law in laws}
             changed += store.publisher.publish(
                 documents, vectors, convert_to=convert_to, moved=moved
@@ -656,7 +583,7 @@ def _plan(
     model: str | None,
     graph: bool,
     answered: str | Path | None,
-    say: Callable[[str], object],
+    say: Say,
 ) -> IndexPlan:
     """The end of the first pass: choose the models, before the store is created or changed.
 
@@ -676,13 +603,14 @@ def _plan(
         place.id
         for places in merged.kept.values()
         for place in places
-        if chosen is None or (enricher is None and _keeps_vector(merged.stored[place.id], recorded))
+        if chosen is None
+        or (
+            enricher is None
+            and (stored := merged.stored[place.id]).has_vector
+            and (recorded or stored.text_digest is not None)
+        )
     }
     return IndexPlan(merged, chosen, enricher, texts, settled, questions)
-
-
-def _keeps_vector(stored: Published, recorded: bool) -> bool:
-    return stored.has_vector and (recorded or stored.text_digest is not None)
 
 
 @dataclass(frozen=True)
@@ -750,7 +678,7 @@ def index_corpus(
     format: str | None = None,
     prune: bool = False,
     replace: bool = False,
-    say: Callable[[str], object] = lambda _: None,
+    say: Say = lambda _: None,
 ) -> IndexReport:
     """Index a corpus; a run after an interruption resumes where it stopped.
 
@@ -801,10 +729,15 @@ def index_corpus(
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex(store, K1, B)
-        if plan.model is not None:
-            _keep_lists(plan.model, plan.questions, store, encoded=bool(encoded), say=say)
-        day = _snapshot(snapshot, merged, store, say)
-        store.publisher.record_corpus(merged.corpus.sha256, day)
+        _keep_lists(plan, store, say, encoded=bool(encoded))
+        if snapshot is not None and merged.kept:
+            # The day of the whole store's text is the earliest of its laws', if all are known.
+            recorded, _ = store.publisher.recorded_days()
+            other = None if recorded is None else date.fromisoformat(recorded)
+            if other is None or other < snapshot:
+                say(f"The other laws are of {recorded or 'an unknown day'}, not of {snapshot}.")
+                snapshot = other
+        store.publisher.record_corpus(merged.corpus.sha256, snapshot)
         return IndexReport(
             store=str(store_path),
             articles=store.count_documents(),
@@ -823,15 +756,11 @@ def index_corpus(
         )
 
 
-def _keep_lists(
-    model: ChosenModel,
-    questions: tuple[list[Question], list[Question]] | None,
-    store: StatuteDocumentStore,
-    *,
-    encoded: bool,
-    say: Callable[[str], object],
-) -> None:
+def _keep_lists(plan: IndexPlan, store: StatuteDocumentStore, say: Say, *, encoded: bool) -> None:
     """Record the weight of the list by meaning, and keep the answered questions."""
+    model = plan.model
+    if model is None:
+        return
     unknown = encoded or recorded_weight(store, model.record.digest) is None
     # A model that nothing was encoded with need not be loaded.
     if unknown or model.loaded is not None:
@@ -842,8 +771,8 @@ def _keep_lists(
                 "The model finds this law's own headings worse than words do: in a fusion its list "
                 f"has the weight {weight}."
             )
-    if questions:
-        say(str(keep_answered(store, model.encoder, *questions, say)))
+    if plan.questions:
+        say(str(keep_answered(store, model.encoder, *plan.questions, say)))
     elif has_unread(store):
         say(
             "The store's answered questions are of another model or release, and are not "
@@ -881,22 +810,3 @@ def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
                 recorded[alias] = meant[0]
         store.publisher.record_aliases(recorded)
     return f"{store_path}: {counted(len(recorded), 'further name')} of laws"
-
-
-def _snapshot(
-    day: date | None,
-    merged: Merged,
-    store: StatuteDocumentStore,
-    say: Callable[[str], object],
-) -> date | None:
-    """The day of the whole store's text: the earliest, if its laws are of several days."""
-    if day is None or not merged.kept:
-        return day
-    recorded, _ = store.publisher.recorded_days()
-    of_all = None if recorded is None else min(day, date.fromisoformat(recorded))
-    if of_all != day:
-        say(
-            f"The other laws of {store.path} are of {recorded or 'a day that is not recorded'}, so "
-            f"{day} is not recorded as the day of the text."
-        )
-    return of_all

@@ -9,32 +9,20 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
-from haystack import Document, Pipeline
+from haystack import Pipeline
 from haystack.core.errors import DeserializationError, PipelineError
 from haystack.core.serialization import generate_qualified_class_name
 
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import StatuteRankFuser
-from components.models.errors import ModelError
-from components.models.folder import (
-    MANIFEST_FILE,
-    MULTILINGUAL,
-    MULTILINGUAL_FOLDER,
-    RANKER_PART,
-    bundled_folder,
-    find_model,
-    graph_model_digest,
-    lexarbor_home,
-    model_digest,
-    multilingual_at_hand,
-    multilingual_folder,
-)
+from components.models import folder as models
+from components.models.folder import ModelError, find_model, model_digest
 from components.parameters import StatuteComponent
 from components.rankers.gate import (
     AnswerabilityGate,
@@ -42,36 +30,24 @@ from components.rankers.gate import (
     ScoringStage,
     load_threshold,
 )
-from components.retrievers.engines import engine_of
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
 from components.stores.database import StoreError
-from components.stores.engines import (
-    ASKING,
-    ArticleEngine,
-    EngineRecord,
-    is_complete,
-    read_record,
-    tried,
-)
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import (
-    MILVUS_STORE,
     QDRANT_STORE,
     WRITER,
-    AllowList,
     LoadingError,
     check_definition,
     check_has_articles,
     components_in,
-    did_you_mean,
     fills_a_store,
     pipeline_file,
     read_pipeline_file,
     stores_in,
 )
-from pipelines.stages import Outputs, stages_of
+from pipelines.stages import Outputs, is_list, stages_of
 
 if TYPE_CHECKING:
     from components.models.biencoder import BiEncoder
@@ -79,6 +55,7 @@ if TYPE_CHECKING:
     from components.rankers.cross_encoder import StatuteRanker
     from components.retrievers.embedding import StatuteEmbeddingRetriever
     from components.retrievers.hybrid import StatuteHybridRetriever
+    from components.stores.qdrant import EngineRecord, QdrantEngine
 
 __all__ = ["LoadingError", "allow_replies", "generator_overrides", "load_pipeline"]
 
@@ -97,7 +74,8 @@ _EMBEDDERS = (_TEXT_EMBEDDER, _HYBRID, *_DOCUMENT_EMBEDDERS)
 _SEARCHES_VECTORS = (_DENSE, _HYBRID)
 _GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
 
-_Components = dict[str, dict[str, Any]]
+MODEL_READERS = (_TEXT_EMBEDDER, _HYBRID, _RANKER)
+"""Components that may read the model that a question names."""
 
 
 def load_pipeline(
@@ -140,15 +118,12 @@ def load_pipeline(
     """
     path = pipeline_file(name_or_path)
     where = str(path)
-    definition = _overridden(_normalised(read_pipeline_file(path)), overrides or {}, where)
-    allowed = AllowList(
-        named=frozenset(
-            allowed if isinstance(allowed, str) else f"{allowed.__module__}.{allowed.__name__}"
-            for allowed in allowed_classes
-        ),
-        given=frozenset(overrides or {}),
-    )
-    modules = check_definition(definition, where, allowed)
+    definition = _completed(read_pipeline_file(path), overrides or {}, where)
+    named = {
+        allowed if isinstance(allowed, str) else f"{allowed.__module__}.{allowed.__name__}"
+        for allowed in allowed_classes
+    }
+    modules = check_definition(definition, where, named, overrides or {})
     _bind_engine(definition, where, store, model)
     _bind_store(definition, where, store, model)
     pipeline = _built(definition, path, modules)
@@ -178,42 +153,30 @@ def allow_replies() -> Iterator[None]:
         yield
 
 
-def _normalised(definition: dict[str, Any]) -> dict[str, Any]:
-    """With sides and stores as our own files have them.
+def _completed(
+    definition: dict[str, Any], overrides: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    """With the caller's values, and with sides and stores as our own files have them.
 
     A pipeline's own `dumps()` have `inputs` and `outputs` in the metadata, and the file's first
     store stands for every component's `document_store: null`.
     """
-    metadata = definition.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    sides = {side: known[side] for side in ("inputs", "outputs") if side in known}
-    parameters = [inside for _, _, inside in components_in(definition)]
-    named = (inside["document_store"] for inside in parameters if inside.get("document_store"))
-    first = next(named, None)
-    for inside in parameters:
-        if "document_store" in inside and inside["document_store"] is None:
-            inside["document_store"] = copy.deepcopy(first)
-    return {**sides, **definition}
-
-
-def _overridden(
-    definition: dict[str, Any], overrides: Mapping[str, Any], where: str
-) -> dict[str, Any]:
-    fields_of = definition.get("components")
+    parameters = {name: inside for name, _, inside in components_in(definition)}
     for key, value in overrides.items():
         name, _, parameter = key.partition(".")
-        fields = fields_of.get(name) if isinstance(fields_of, dict) else None
-        if not parameter or not isinstance(fields, dict):
-            known = [f"{component}.{parameter}" for component in fields_of or {}]
+        if name not in parameters or not parameter:
             raise LoadingError(
-                f"{where}: override '{key}' names no component{did_you_mean(key, known)}. "
-                "Write it as 'component.parameter'."
+                f"{where}: override '{key}' names no component. Write it as 'component.parameter'."
             )
-        # A malformed init_parameters is reported by the checks that follow.
-        parameters = fields.setdefault("init_parameters", {})
-        if isinstance(parameters, dict):
-            parameters[parameter] = value
-    return copy.deepcopy(definition)  # binding writes into it, and the values are the caller's
+        parameters[name][parameter] = copy.deepcopy(value)  # binding writes into it
+    stores = [each["document_store"] for each in parameters.values() if "document_store" in each]
+    first = next(filter(None, stores), None)
+    for inside in parameters.values():
+        if "document_store" in inside and inside["document_store"] is None:
+            inside["document_store"] = copy.deepcopy(first)
+    metadata = definition.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    return {side: known[side] for side in ("inputs", "outputs") if side in known} | definition
 
 
 def _built(definition: dict[str, Any], path: Path, modules: list[str]) -> Pipeline:
@@ -246,39 +209,30 @@ def _check_wiring(
     """
     inputs = pipeline.inputs(include_components_with_connected_inputs=True)
     outputs = pipeline.outputs(include_components_with_connected_outputs=True)
+    fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
     for side, present in (("inputs", inputs), ("outputs", outputs)):
         for name, targets in declared[side].items():
-            for component, socket in (target.split(".") for target in targets):
-                if socket not in present.get(component, {}):
-                    raise LoadingError(
-                        f"{where}: {side}.{name}: {component} has no open socket "
-                        f"'{socket}'{did_you_mean(socket, present.get(component, {}))}."
-                    )
-    for target in declared["outputs"].get("documents", []):
-        component, socket = target.split(".")
-        if not _is_list(outputs[component][socket]):
-            raise LoadingError(f"{where}: outputs.documents: {target} is not a list of documents.")
-    if not declared["inputs"]:
-        return
-    fed = {f"{to}.{edge['to_socket'].name}" for _, to, edge in pipeline.graph.edges(data=True)}
-    fed.update(target for targets in declared["inputs"].values() for target in targets)
-    for component, sockets in inputs.items():
+            for target in targets:
+                component, socket = target.split(".")
+                found = present.get(component, {}).get(socket)
+                if found is None:
+                    raise LoadingError(f"{where}: {side}.{name}: {target} is no open socket.")
+                if side == "outputs" and name == "documents" and not is_list(found["type"]):
+                    raise LoadingError(f"{where}: outputs.documents: {target} is no list of them.")
+                fed.add(target)
+    for component, sockets in inputs.items() if declared["inputs"] else ():
         instance: Any = pipeline.get_component(component)
         for socket, of_socket in sockets.items():
             needed = of_socket["is_mandatory"]
             if isinstance(instance, StatuteRankFuser):
                 # A stage without its list would be an empty one.
                 fills = socket == "query" and bool(instance.full_coverage)
-                needed = needed or fills or _is_list(of_socket)
+                needed = needed or fills or is_list(of_socket["type"])
             if needed and f"{component}.{socket}" not in fed:
                 raise LoadingError(
                     f"{where}: components.{component}: nothing goes into its input '{socket}'. "
                     f"Connect {component}.{socket}, or name it under 'inputs'."
                 )
-
-
-def _is_list(socket: Mapping[str, Any]) -> bool:
-    return get_origin(socket["type"]) is list and get_args(socket["type"]) == (Document,)
 
 
 # The chat generator of an answer.
@@ -343,18 +297,14 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
     for name, kind, parameters in components_in(read_pipeline_file(path)):
         if kind == _GENERATOR:
             generator = chat_generator(url, model)
-            in_file = parameters.get("chat_generator")
-            kept = in_file.get("init_parameters") if isinstance(in_file, dict) else None
-            if isinstance(kept, dict):
-                limits = {key: kept[key] for key in ("timeout", "max_retries") if key in kept}
-                generator["init_parameters"] |= limits
+            in_file = (parameters.get("chat_generator") or {}).get("init_parameters", {})
+            limits = {key: in_file[key] for key in ("timeout", "max_retries") if key in in_file}
+            generator["init_parameters"] |= limits
             return {f"{name}.chat_generator": generator}
     raise LoadingError(f"{path} writes no answers. Ask the pipeline answer_hybrid or answer.")
 
 
-# Addresses of engines, in a document store's parameters.
-
-_ADDRESSES = {QDRANT_STORE: "http://localhost:6333", MILVUS_STORE: "http://localhost:19530"}
+# Addresses of Qdrant, in a document store's parameters.
 
 
 def engine_address(definition: Mapping[str, Any], pipeline: str, store: str | None) -> str | None:
@@ -368,118 +318,64 @@ def engine_address(definition: Mapping[str, Any], pipeline: str, store: str | No
     Raises:
         LoadingError: it asks an engine, and nothing names an address.
     """
-    for _, kind, parameters in stores_in(definition, QDRANT_STORE, MILVUS_STORE):
-        address = store if store is not None else _address_in(kind, parameters)
+    for _, _, parameters in stores_in(definition, QDRANT_STORE):
+        address = store if store is not None else _address_in(parameters)
         if address is None:
             raise LoadingError(
                 f"The pipeline {pipeline} asks an engine: name its address, such as --store "
-                f"{_ADDRESSES[kind]}."
+                "http://localhost:6333."
             )
         return address
     return None
 
 
-def _address_in(kind: str, parameters: dict[str, Any]) -> str | None:
-    if kind == MILVUS_STORE:
-        places = [(parameters.get("connection_args") or {}).get("uri")]
-    else:
-        places = [parameters.get(name) for name in ("url", "path", "location", "host")]
+def _address_in(parameters: Mapping[str, Any]) -> str | None:
+    places = (parameters.get(name) for name in ("url", "path", "location", "host"))
     return next((str(place) for place in places if place), None)
 
 
-def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
-    """Put an address into a store's parameters.
+def place_in(parameters: dict[str, Any], address: str) -> None:
+    """Put an address into the parameters of Qdrant's store.
 
     Args:
-        kind: the store's class, `QDRANT_STORE` or `MILVUS_STORE`.
         parameters: changed in place.
-        address: a URL, or for an engine within this process a folder (Qdrant), for Milvus Lite one
-            that ends in .db; with "#" and a collection to override the parameters' one.
-
-    Raises:
-        LoadingError: the address is not one of this engine.
+        address: a URL, or a folder for an engine within this process; with "#" and a collection to
+            override the parameters' one.
     """
-    given, _, collection = address.partition("#")
-    local = "://" not in given
-    place = str(Path(given).expanduser()) if local else given
-    if kind == QDRANT_STORE:
-        for name in ("location", "url", "host", "path"):
-            parameters.pop(name, None)
-        parameters["path" if local else "url"] = place
-    elif local and not place.endswith(".db"):
-        raise LoadingError(
-            f"{given} is not an address of Milvus: a URL, or for Milvus Lite a folder NAME.db."
-        )
+    place, _, collection = address.partition("#")
+    for name in ("location", "url", "host", "path"):
+        parameters.pop(name, None)
+    if "://" in place:
+        parameters["url"] = place
     else:
-        parameters["connection_args"] = {**(parameters.get("connection_args") or {}), "uri": place}
+        parameters["path"] = str(Path(place).expanduser())
     if collection:
-        parameters["index" if kind == QDRANT_STORE else "collection_name"] = collection
+        parameters["index"] = collection
 
 
-def default_parameters(kind: str) -> dict[str, Any]:
-    """A store's parameters as in Lexarbor's own pipeline files."""
-    key = "QDRANT_API_KEY" if kind == QDRANT_STORE else "MILVUS_TOKEN"
-    secret = {"type": "env_var", "env_vars": [key], "strict": False}
-    if kind == QDRANT_STORE:
-        return {"index": "lexarbor", "api_key": secret, "timeout": 30}
-    arguments = {"uri": None, "token": secret, "timeout": 10}
-    return {"collection_name": "lexarbor", "connection_args": arguments}
-
-
-def _local_folder(kind: str, parameters: dict[str, Any]) -> Path | None:
-    """The folder in which an engine within this process keeps its files; None for a server."""
-    place = parameters.get("path") if kind == QDRANT_STORE else _address_in(kind, parameters)
-    if not place or "://" in place or (kind == MILVUS_STORE and not place.endswith(".db")):
-        return None
-    return Path(place).expanduser()
-
-
-def _is_folder_of(kind: str, folder: Path) -> bool:
-    """Whether an engine within a process has kept its files there."""
-    # Whatever else is in a folder, Qdrant puts its own files next to it.
-    return (folder / "meta.json").is_file() if kind == QDRANT_STORE else folder.is_dir()
-
-
-def opened(kind: str, parameters: dict[str, Any], pauses: Sequence[float]) -> ArticleEngine:
-    """The engine that a document store with these parameters would read.
+def opened(parameters: dict[str, Any], *, patient: bool = False) -> QdrantEngine:
+    """The engine that Qdrant's store with these parameters would read.
 
     Args:
-        kind: the store's class.
         parameters: as a pipeline file has them.
-        pauses: seconds between tries.
+        patient: wait for an engine that restarts, as indexing does.
 
     Raises:
         LoadingError: the engine's packages are not installed, or the address is a file.
-        StoreError: the engine does not answer.
     """
-    serialised = {"type": kind, "init_parameters": parameters}
-    folder = _local_folder(kind, parameters)
-    if folder is not None and folder.is_file():
+    if (folder := parameters.get("path")) and Path(folder).expanduser().is_file():
         raise LoadingError(
             f"{folder} is a file, and the engine keeps a folder. Ask a Lexarbor store with a "
             "pipeline over stores, such as hybrid."
         )
     try:
-        if kind == QDRANT_STORE:
-            from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+        from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
-            return engine_of(QdrantDocumentStore.from_dict(serialised), pauses)
-        from milvus_haystack import MilvusDocumentStore
-
-        from components.stores.milvus import MilvusEngine
-
-        address = str(parameters["connection_args"]["uri"])
-        if address.endswith(".db"):
-            import milvus_lite  # noqa: F401
+        from components.stores.qdrant import QdrantEngine
     except ImportError as error:
-        extra = "qdrant" if kind == QDRANT_STORE else "milvus"
-        raise LoadingError(f"{error}: pip install 'lexarbor[{extra}]'.") from error
-
-    def connect() -> ArticleEngine:
-        # The integration replaces secrets in the mapping that it receives.
-        return engine_of(MilvusDocumentStore.from_dict(copy.deepcopy(serialised)), pauses)
-
-    return tried(connect, f"Milvus at {address}", MilvusEngine.may_pass, pauses)
+        raise LoadingError(f"{error}: pip install 'lexarbor[qdrant]'.") from error
+    serialised = {"type": QDRANT_STORE, "init_parameters": parameters}
+    return QdrantEngine(QdrantDocumentStore.from_dict(serialised), patient=patient)
 
 
 # Which model: where a recorded one is now, and which one encodes a corpus.
@@ -521,7 +417,7 @@ class ChosenGraph:
 
 def bundled_model() -> str | None:
     """The folder of the bundled model as a string, or None if it is not installed."""
-    folder = bundled_folder()
+    folder = models.bundled_folder()
     return None if folder is None else str(folder)
 
 
@@ -537,8 +433,8 @@ def _place_now(recorded: str) -> str | None:
     bundled = bundled_model()
     if bundled is not None and Path(bundled).parts[-2:] == path.parts[-2:]:
         return bundled
-    if path.name == MULTILINGUAL_FOLDER and multilingual_at_hand():
-        return str(multilingual_folder())
+    if path.name == models.MULTILINGUAL_FOLDER and models.multilingual_at_hand():
+        return str(models.multilingual_folder())
     return None
 
 
@@ -557,17 +453,16 @@ def choose_model(
         StoreError: text alone is requested, but the store holds vectors.
         ModelError: the model cannot be loaded.
     """
-    recorded, has_vectors = _kept_in(store)
+    recorded, own = _kept_in(store)
     if requested == "none":
-        if has_vectors:
+        if own:
             raise StoreError(
-                f"{store.path} holds vectors of the model {recorded.path if recorded else '?'}. "
-                "Leave --model none out to go on with it, or name a new store."
+                f"{store.path} holds vectors of the model {own.path}. Leave --model none out to go "
+                "on with it, or name a new store."
             )
         say("Storing text alone, as --model none asks: 'lexical' will work, 'dense' will not.")
         return None
     languages = Counter(article.language for article in corpus)
-    own = recorded if has_vectors else None
     place = model_place(requested, own, "store", languages, say)
     if place is None:
         extra = "demo" if _in_english(languages) == len(corpus) else "multilingual"
@@ -613,8 +508,8 @@ def model_place(
         return place
     english, articles = _in_english(languages), sum(languages.values())
     bundled = bundled_model()
-    if (bundled is None or english < articles) and multilingual_at_hand():
-        folder = str(multilingual_folder())
+    if (bundled is None or english < articles) and models.multilingual_at_hand():
+        folder = str(models.multilingual_folder())
         say(f"Encoding with the multilingual model, multilingual-e5-small ({folder}).")
         return folder
     if bundled is None or 2 * english <= articles:
@@ -649,8 +544,7 @@ def choose_graph(
     Raises:
         ModelError: the model has no graph network, or no model is chosen.
     """
-    kept, has_vectors = _kept_in(store)
-    recorded = kept if has_vectors else None
+    _, recorded = _kept_in(store)
     if not requested and (recorded is None or not recorded.through_graph):
         return None
     if chosen is None:
@@ -674,7 +568,7 @@ def _record(place: str, encoder: BiEncoder) -> StoreModel:
 
 
 def _through_graph(record: StoreModel) -> StoreModel:
-    digest = graph_model_digest(find_model(record.path))
+    digest = models.graph_model_digest(find_model(record.path))
     return replace(record, digest=digest, biencoder=record.digest)
 
 
@@ -683,14 +577,14 @@ def _lasting_place(named: str) -> str:
     folder = Path(named).expanduser()
     if folder.is_dir():
         return str(folder.resolve())
-    return str(multilingual_folder()) if named == MULTILINGUAL else named
+    return str(models.multilingual_folder()) if named == models.MULTILINGUAL else named
 
 
-def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, bool]:
-    """The recorded model, and whether there are vectors; does not create a missing store."""
+def _kept_in(store: StatuteDocumentStore) -> tuple[StoreModel | None, StoreModel | None]:
+    """The recorded model, and the same where there are vectors; does not create a missing store."""
     if not store.database.path.exists():
-        return None, False
-    return store.model, store.has_vectors()
+        return None, None
+    return store.model, store.model if store.has_vectors() else None
 
 
 def _in_english(languages: Mapping[str | None, int]) -> int:
@@ -703,7 +597,7 @@ def _in_english(languages: Mapping[str | None, int]) -> int:
 
 def demo_store_path() -> Path:
     """The store of the demo law; the file may not be built yet."""
-    return lexarbor_home() / "demo.db"
+    return models.lexarbor_home() / "demo.db"
 
 
 @contextmanager
@@ -735,9 +629,7 @@ def article_ids(store: str | Path) -> set[str]:
 def _check_is_there(path: Path) -> None:
     """Refuse a store that is not there, since opening it would make an empty one."""
     if path.is_dir():
-        raise LoadingError(
-            f"{path} is a folder. An engine is asked with --pipeline qdrant or milvus."
-        )
+        raise LoadingError(f"{path} is a folder. An engine is asked with --pipeline qdrant.")
     if not path.exists():
         raise LoadingError(
             f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
@@ -749,50 +641,44 @@ def _bind_engine(
     definition: dict[str, Any], where: str, store: str | Path | None, model: str | Path | None
 ) -> None:
     """Fill in address, model and languages of components over an engine, in place."""
-    stores = list(stores_in(definition, QDRANT_STORE, MILVUS_STORE))
-    for name, kind, parameters in stores:
+    stores = list(stores_in(definition, QDRANT_STORE))
+    for name, _, parameters in stores:
         if store is not None:
-            place_in(kind, parameters, str(store))
-        elif _address_in(kind, parameters) is None:
+            place_in(parameters, str(store))
+        elif _address_in(parameters) is None:
             raise LoadingError(
                 f"{where}: {name}: no address of the engine is named. Give it as store=URL."
             )
     if not stores:
         return
-    record, at = _engine_record(*stores[0][1:])
-    for _, kind, parameters in stores:
-        if kind == QDRANT_STORE:
-            parameters |= {"embedding_dim": record.model.dim}
-            parameters |= {"use_sparse_embeddings": True, "sparse_idf": True}
-    for name, fields in definition["components"].items():
-        given = fields.setdefault("init_parameters", {})
-        if fields["type"] == _SPARSE_EMBEDDER and given.get("languages") is None:
+    record, at = _engine_record(stores[0][2])
+    for _, _, parameters in stores:
+        parameters |= {"embedding_dim": record.model.dim}
+        parameters |= {"use_sparse_embeddings": True, "sparse_idf": True}
+    for name, kind, given in components_in(definition):
+        if kind == _SPARSE_EMBEDDER and given.get("languages") is None:
             given["languages"] = list(record.languages)
-        elif fields["type"] == _TEXT_EMBEDDER:
-            chosen = given.get("model") if model is None else str(model)
-            if chosen is None:
-                given["model"] = chosen = _place_of(record.model, at)
-            _check_model(f"{where}: {name}.model", chosen, record.model, at)
+        elif kind == _TEXT_EMBEDDER:
+            if model is not None or given.get("model") is None:
+                given["model"] = str(model) if model is not None else _place_of(record.model, at)
+            _check_model(f"{where}: {name}.model", given["model"], record.model, at)
 
 
-def _engine_record(kind: str, parameters: dict[str, Any]) -> tuple[EngineRecord, str]:
+def _engine_record(parameters: dict[str, Any]) -> tuple[EngineRecord, str]:
     """What an engine's collection was indexed with, and where it is, for messages."""
-    not_there = (
-        "is not there, or was not made by Lexarbor. Make it with python -m pipelines.index "
-        "--corpus ... --engine ... --url ..., or check the address and the collection."
-    )
-    folder = _local_folder(kind, parameters)
-    # Opening a folder that is not the engine's would make one; of a file `opened` says what it is.
-    if folder is not None and not folder.is_file() and not _is_folder_of(kind, folder):
+    not_there = "is not there, or was not made by Lexarbor. Check the address and the collection."
+    engine = opened(parameters)
+    # Opening a folder that is not the engine's would make one.
+    folder = parameters.get("path")
+    if folder and not Path(folder).expanduser().joinpath("meta.json").is_file():
         raise LoadingError(f"{folder} {not_there}")
-    with closing(opened(kind, parameters, ASKING)) as engine:
-        record = read_record(engine) if engine.exists() else None
+    with closing(engine):
+        record = engine.record() if engine.exists() else None
         if record is None:
             raise LoadingError(f"{engine.where} {not_there}")
-        if not is_complete(engine):
+        if not engine.is_complete():
             raise LoadingError(
-                f"{engine.where} is not yet indexed to its end. Wait for the indexing to finish, "
-                "or run the same command again (every shard of it)."
+                f"{engine.where} is not yet indexed to its end. Run the same command again."
             )
         return record, engine.where
 
@@ -825,7 +711,6 @@ def _bind_store(
     definition: dict[str, Any], where: str, store: str | Path | None, model: str | Path | None
 ) -> None:
     """Fill in the path of stores and the model of their components, in place."""
-    components: _Components = definition["components"]
     writes = fills_a_store(definition)
     paths: list[Path] = []
     for _, _, parameters in stores_in(definition, STORE):
@@ -836,48 +721,46 @@ def _bind_store(
                 raise LoadingError(f"{where} writes into a store: name it, as store=FILE.")
             parameters["path"] = str(demo_store_path())
         paths.append(Path(parameters["path"]).expanduser())
+        if not writes:
+            _check_is_there(paths[-1])
     recorded, by_words = None, ""
     if not writes:
-        for path in paths:
-            _check_is_there(path)
         recorded, by_words = _recorded_model(where, definition, model)
     elif paths and paths[0].exists():
         with closing(StatuteDocumentStore(str(paths[0]))) as store_to_fill:
             recorded = store_to_fill.model
 
     def place_for(name: str) -> str:
-        if model is None and recorded is None:
+        if model is not None:
+            return str(model)
+        if recorded is None:
             raise LoadingError(
                 f"{where}: {name}.model is null, and no store says which model it was indexed "
                 "with. Name one, as model=DIR."
             )
-        return _place_of(recorded, str(paths[0])) if recorded and model is None else str(model)
+        return _place_of(recorded, str(paths[0]))
 
-    for name, fields in components.items():
-        parameters, kind = fields.setdefault("init_parameters", {}), fields["type"]
+    for name, kind, parameters in components_in(definition):
         if kind not in (*_EMBEDDERS, _RANKER) or name == by_words:
             continue
         for key in ("model", "biencoder"):  # `dumps()` writes folders relative to their store
-            near = [path.parent / str(parameters.get(key)) for path in paths]
             if parameters.get(key) is not None and not Path(parameters[key]).is_dir():
-                parameters[key] = next(
-                    (str(each) for each in near if each.is_dir()), parameters[key]
-                )
+                near = [str(path.parent / parameters[key]) for path in paths]
+                parameters[key] = next(filter(os.path.isdir, near), parameters[key])
         named = parameters.get("model")
-        if kind in _EMBEDDERS and (model is not None or named is None):
+        if named is None or (kind != _RANKER and model is not None):
             parameters["model"] = place_for(name)
-        elif kind == _RANKER and named is None:
-            place = parameters["model"] = place_for(name)
-            if not (find_model(place) / RANKER_PART).is_dir():
-                raise LoadingError(
-                    f"{where}: {name}.model is null, and the model {place} has no ranker. Train "
-                    "one with python -m training.ranker, or ask hybrid or answer_hybrid."
-                )
-        elif kind == _RANKER and parameters.get("biencoder") is None:
-            # Another's cross-encoder: the store's model chooses the passages that it reads.
-            is_foreign = not (find_model(named) / MANIFEST_FILE).exists()
-            if is_foreign and (model is not None or recorded is not None):
-                parameters["biencoder"] = place_for(name)
+        if kind != _RANKER:
+            continue
+        if named is None and not (find_model(parameters["model"]) / models.RANKER_PART).is_dir():
+            raise LoadingError(
+                f"{where}: {name}.model is null, and the model {parameters['model']} has no "
+                "ranker. Train one with python -m training.ranker, or ask hybrid or answer_hybrid."
+            )
+        # Another's cross-encoder: the store's model chooses the passages that it reads.
+        is_foreign = named is not None and not (find_model(named) / models.MANIFEST_FILE).exists()
+        if is_foreign and parameters.get("biencoder") is None and (model or recorded):
+            parameters["biencoder"] = place_for(name)
 
 
 def _recorded_model(
@@ -887,23 +770,22 @@ def _recorded_model(
 
     Where no model is asked for, a hybrid retriever needs no vectors.
     """
-    components: _Components = definition["components"]
+    parts = {name: (kind, parameters) for name, kind, parameters in components_in(definition)}
     ranker_needs_one = any(
-        fields["type"] == _RANKER and not fields.get("init_parameters", {}).get("model")
-        for fields in components.values()
+        kind == _RANKER and not parameters.get("model") for kind, parameters in parts.values()
     )
-    for name, _, parameters in stores_in(definition, STORE):
-        fields = components[name]
-        if fields["type"] not in _SEARCHES_VECTORS:
+    for name, _, of_store in stores_in(definition, STORE):
+        kind, parameters = parts[name]
+        if kind not in _SEARCHES_VECTORS:
             continue
-        with store_with_articles(parameters["path"]) as store:
+        with store_with_articles(of_store["path"]) as store:
             if store.has_vectors():
                 return store.model, ""
-        requested = model or fields["init_parameters"].get("model") or ranker_needs_one
-        if fields["type"] == _HYBRID and not requested:
+        requested = model or parameters.get("model") or ranker_needs_one
+        if kind == _HYBRID and not requested:
             return None, name
         raise LoadingError(
-            f"{where}: {name}: {parameters['path']} holds text alone, no vectors. Index the corpus "
+            f"{where}: {name}: {of_store['path']} holds text alone, no vectors. Index the corpus "
             "with a model (--model DIR), or use the pipeline 'lexical', without a model."
         )
     return None, ""
@@ -919,31 +801,29 @@ def _check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) ->
         StoreError: the pipeline writes into a store that holds another model's vectors.
         ModelError: the model cannot be had.
     """
-    types = {name: fields["type"] for name, fields in definition["components"].items()}
-    instances: dict[str, Any] = dict(pipeline.walk())
+    types = {name: kind for name, kind, _ in components_in(definition)}
+    parts: dict[str, Any] = dict(pipeline.walk())
     for _, _, parameters in stores_in(definition, STORE):
-        for instance in instances.values():
-            if isinstance(instance, StatuteComponent):
-                instance.models_from = Path(parameters["path"]).expanduser().absolute().parent
-    users = [name for name, type_ in types.items() if type_ in (*_SEARCHES_VECTORS, WRITER)]
-    used = [instances[name].document_store for name in users]
+        for part in parts.values():
+            if isinstance(part, StatuteComponent):
+                part.models_from = Path(parameters["path"]).expanduser().absolute().parent
+    users = [name for name, kind in types.items() if kind in (*_SEARCHES_VECTORS, WRITER)]
+    used = [parts[name].document_store for name in users]
     stores = [store for store in used if isinstance(store, StatuteDocumentStore)]
-    for name, type_ in types.items() if stores else ():
-        embedder = instances[name]
-        if type_ in _DOCUMENT_EMBEDDERS:
-            record = _record_of(embedder, through_graph=type_ == _GRAPH_EMBEDDER)
+    for name, kind in types.items() if stores else ():
+        part = parts[name]
+        if kind in _DOCUMENT_EMBEDDERS:
+            record = _record_of(part, through_graph=kind == _GRAPH_EMBEDDER)
             for store in stores:
                 store.publisher.record_model(record)
-        elif type_ in (_TEXT_EMBEDDER, _HYBRID) and embedder.model:
+        elif kind in (_TEXT_EMBEDDER, _HYBRID) and part.model:
             for store in stores:
                 if store.model is not None:
-                    _check_model(
-                        f"{where}: {name}.model", embedder.model, store.model, str(store.path)
-                    )
+                    _check_model(f"{where}: {name}.model", part.model, store.model, str(store.path))
             # Files and folders can be changed under a pipeline that is open.
-            digest = model_digest(find_model(embedder.model))
+            digest = model_digest(find_model(part.model))
             for reader in (name, *(user for user in users if types[user] == _DENSE)):
-                instances[reader].expect_model(digest)
+                parts[reader].expect_model(digest)
 
 
 def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
@@ -997,24 +877,21 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
         StoreError: the store cannot be read.
         ModelError: the ranker cannot be found, or its folder is broken.
     """
-    name = pipeline.metadata.get("name", "")
     components: dict[str, Any] = {
         stage.component: pipeline.get_component(stage.component) for stage in stages_of(pipeline)
     }
     rankers = [part for part in components if _kind(components[part]) == _RANKER]
     if rankers:
         return Scorer("reranker", rankers[-1], _ranker_digest(components[rankers[-1]]))
-    models = {
-        part: model
-        for part, instance in components.items()
-        if (model := _searched_model(instance)) is not None
-    }
-    if len(models) != 1:
+    found = {part: _searched_model(instance) for part, instance in components.items()}
+    searched = [(part, model) for part, model in found.items() if model is not None]
+    if len(searched) != 1:
         raise LoadingError(
-            f"The pipeline {name} has no one score that says how near the law comes to a question: "
-            "that takes a ranker or one dense retriever over a store with a model on record."
+            f"The pipeline {pipeline.metadata.get('name', '')} has no one score that says how near "
+            "the law comes to a question: that takes a ranker or one dense retriever over a store "
+            "with a model on record."
         )
-    ((part, model),) = models.items()
+    ((part, model),) = searched
     questions = _questions_digest(components[part])
     if questions is not None:
         return Scorer("answered", part, questions)

@@ -15,21 +15,14 @@ or VS Code starts it (docs/agents.md). Its tools only read:
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 
 from pipelines import command_line
-from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
-    return command_line.run(lambda: _serve(options))
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = command_line.parser("mcp", "Serve the law to agents over stdio.", __doc__)
     command_line.add_store(parser)
     parser.add_argument(
@@ -37,12 +30,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="NAME",
         help="what find_articles asks (default: hybrid; lexical for a store of text alone)",
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    return command_line.run(lambda: _serve(options))
 
 
 def _serve(options: argparse.Namespace) -> int:
-    if importlib.util.find_spec("mcp") is None:
-        raise LoadingError("The tools for agents need the extra mcp: pip install 'lexarbor[mcp]'")
+    command_line.require("The tools for agents", "mcp", "mcp")
     from pipelines.home import resolve
     from pipelines.loading import load_pipeline
 

@@ -17,24 +17,14 @@ put a reverse proxy with both in front of it, on this machine (docs/serve.md).
 from __future__ import annotations
 
 import argparse
-import re
-import socket
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
 from pipelines.checking import LoadingError
-from pipelines.command_line import DONE, WRONG_USE, require, say
-from pipelines.serving.limits import (
-    Limits,
-    address,
-    is_loopback,
-    listen,
-    port_number,
-    refusal,
-    share_cores,
-)
+from pipelines.command_line import DONE, require, say
+from pipelines.serving.limits import Limits, address, is_loopback, listen, share_cores
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -44,27 +34,12 @@ _NEEDED = (
     *("fastapi", "fastapi_offline"),
     *("prometheus_fastapi_instrumentator", "opentelemetry.instrumentation.fastapi"),
 )
-_NEEDED_FOR_TRACES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
-# The name is part of the address.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     options = _parse(arguments)
-    if not options.insecure and not is_loopback(options.host):
-        say(
-            f"error: --host {options.host} opens the service to other machines, and it has neither "
-            "passwords nor TLS. Put a reverse proxy in front (docs/serve.md), or add --insecure."
-        )
-        return WRONG_USE
-    try:
-        listening = listen(options.host, options.port)
-    except OSError as error:
-        say(f"error: {refusal(options.host, options.port, error, _PORT)}")
-        return WRONG_USE
-    with listening:
-        return command_line.run(lambda: _serve(options, listening))
+    return command_line.run(lambda: _serve(options))
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -81,7 +56,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     command_line.add_generator(parser)
     add("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
-    add("--port", type=port_number, default=_PORT, metavar="N", help=f"default: {_PORT}; 0: any")
+    add("--port", type=int, default=_PORT, metavar="N", help=f"default: {_PORT}; 0: any")
     add("--insecure", action="store_true", help="allow other machines, and any host name")
     for flag, default, help_ in (
         ("--at-once", limits.at_once, "questions answered at the same time"),
@@ -95,18 +70,19 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
+def _serve(options: argparse.Namespace) -> int:
+    if not options.insecure and not is_loopback(options.host):
+        raise LoadingError(
+            f"--host {options.host} opens the service to other machines, and it has neither "
+            "passwords nor TLS. Put a reverse proxy in front (docs/serve.md), or add --insecure."
+        )
+    listening = listen(options.host, options.port)
     require("The service", "serve", *_NEEDED)
     say("Starting")
     pipelines = _loaded(options)
-    from pipelines.serving.metrics import log_as_json, trace_to_collector, traced, wants_traces
-
-    provider = None
-    if wants_traces():
-        require("Sending traces", "serve", *_NEEDED_FOR_TRACES)
-        provider = trace_to_collector()
     from pipelines.serving.app import build_app, serve
     from pipelines.serving.limits import LOOPBACK
+    from pipelines.serving.metrics import log_as_json, trace_to_collector
 
     share_cores(options.at_once)
     limits = replace(
@@ -114,8 +90,7 @@ def _serve(options: argparse.Namespace, listening: socket.socket) -> int:
     )
     names = None if options.insecure else LOOPBACK | {options.host.lower()}
     app = build_app(pipelines, limits, names)
-    if provider is not None:
-        traced(app, provider)
+    trace_to_collector(app)
     url = address(listening)
     say(
         f"Listening at {url} for {', '.join(f'POST /{name}/run' for name in pipelines)}; "
@@ -150,11 +125,6 @@ def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:
         )
         pipeline = load_pipeline(*plan.arguments)
         name = str(pipeline.metadata["name"])
-        if not _NAME.fullmatch(name):
-            raise LoadingError(
-                f"The pipeline '{name}' would be at /{name}/run. Name its file in letters, digits, "
-                "'-', '_' and '.'."
-            )
         if name in loaded:
             raise LoadingError(f"Two pipelines are called '{name}'. Rename one of their files.")
         _leave_time(pipeline, options.seconds)

@@ -168,7 +168,7 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
         for component, handed_out in pipeline.outputs(
             include_components_with_connected_outputs=True
         ).items()
-        if "documents" in handed_out and _is_list(handed_out["documents"]["type"])
+        if "documents" in handed_out and is_list(handed_out["documents"]["type"])
     }
     sockets[last] = (declared,)
     above = {component: nx.ancestors(pipeline.graph, component) for component in sockets}
@@ -223,7 +223,7 @@ def _stage(
 ) -> Stage:
     into: dict[str, list[tuple[str, str]]] = {}
     for sender, _, edge in pipeline.graph.in_edges(component, data=True):
-        if sender in names and _is_list(edge["from_socket"].type):
+        if sender in names and is_list(edge["from_socket"].type):
             socket = edge["to_socket"].name
             into.setdefault(socket, []).append((sender, edge["from_socket"].name))
     lists = into.get("documents", [])
@@ -268,7 +268,8 @@ def _name(component: str, kinds: Mapping[str, str | None]) -> str:
     return component if kind is None or kind in {*others, *others.values()} else kind
 
 
-def _is_list(type_: object) -> bool:
+def is_list(type_: object) -> bool:
+    """Whether a socket has a list of documents."""
     return get_origin(type_) is list and get_args(type_) == (Document,)
 
 

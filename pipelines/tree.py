@@ -9,12 +9,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,13 +22,11 @@ from numpy.typing import NDArray
 
 from components.models.folder import GRAPH_PART, MANIFEST_FILE, find_model, read_manifest
 from components.statutes.article import Article, spoken_number
-from components.statutes.citations.patterns import parse_number
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, CrossReferences, cross_references
-from components.statutes.sources import corpora, opening
 from components.statutes.tree import LegislativeTree
 from pipelines import command_line
-from pipelines.checking import LoadingError, did_you_mean
+from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, say
 
 
@@ -39,23 +35,19 @@ class Citations:
 
     def __init__(self, references: CrossReferences) -> None:
         """Sorts the citations by either side."""
-        pairs = np.array(references.pairs, dtype=np.int32).reshape(-1, 2)
-        self._by_citing = pairs
-        self._by_cited = pairs[np.argsort(pairs[:, 1], kind="stable"), ::-1]
+        self._cites: dict[int, list[int]] = {}
+        self._cited: dict[int, list[int]] = {}
+        for citing, cited in references.pairs:
+            self._cites.setdefault(citing, []).append(cited)
+            self._cited.setdefault(cited, []).append(citing)
 
     def cited_in(self, position: int) -> list[int]:
         """Positions of the articles that this one cites, ascending."""
-        return _partners(self._by_citing, position)
+        return self._cites.get(position, [])
 
     def citing(self, position: int) -> list[int]:
         """Positions of the articles that cite this one, ascending."""
-        return _partners(self._by_cited, position)
-
-
-def _partners(pairs: NDArray[np.int32], position: int) -> list[int]:
-    start, end = np.searchsorted(pairs[:, 0], [position, position + 1])
-    found: list[int] = pairs[start:end, 1].tolist()
-    return found
+        return self._cited.get(position, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +104,6 @@ class LawStructure:
         return sorted([position, *self.tree.siblings(position)])
 
 
-_NAMED = 3  # articles that a message suggests
-
-
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """An article in its place.
@@ -136,26 +125,6 @@ class Neighbourhood:
     next: Article | None
     cites: tuple[Article, ...]
     cited_by: tuple[Article, ...]
-
-
-def find_article(corpus: StatuteCorpus, article_id: str) -> int:
-    """Position of the article with this id.
-
-    Raises:
-        LoadingError: There is none; suggests ids, also if a number was given.
-    """
-    with suppress(KeyError):
-        return corpus.position(article_id)
-    number = parse_number(article_id)
-    alike = (each for each in corpus if number and parse_number(each.number) == number)
-    named = [f"'{each.id}' ({each.law}, {each.number})" for each in islice(alike, _NAMED)]
-    hint = f" The ids look like '{corpus[0].id}'."
-    if named:
-        hint = f" An article is given by its id: {', '.join(named)}."
-    near = "" if named else did_you_mean(article_id, corpus.ids)
-    raise LoadingError(
-        f"--article: no article of the corpus has the id '{article_id}'{near}.{hint}"
-    )
 
 
 def neighbourhood(corpus: StatuteCorpus, position: int) -> Neighbourhood:
@@ -539,49 +508,34 @@ article attends to in the network's last layer.
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    options = _parse(arguments)
+    parser = command_line.parser("tree", "Draw an article in its place in the law.", _EPILOG)
+    add = parser.add_argument
+    add("--article", required=True, metavar="ID", help="draw the article with this id")
+    help_ = "the law, as for pipelines.index, or 'aldermere'"
+    add("--corpus", required=True, metavar="PATH", help=help_)
+    add("--out", required=True, metavar="FILE.html", help="the picture")
+    add("--model", type=command_line.named, metavar="DIR", help="folder or name of a model")
+    options = parser.parse_args(arguments)
     return command_line.run(lambda: _draw(options))
 
 
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = command_line.parser("tree", "Draw an article in its place in the law.", _EPILOG)
-    parser.add_argument(
-        "--article", required=True, metavar="ID", help="draw the article with this id"
-    )
-    parser.add_argument(
-        "--corpus",
-        required=True,
-        metavar="PATH",
-        help="the law, as for pipelines.index, or 'aldermere'",
-    )
-    parser.add_argument("--out", required=True, metavar="FILE.html", help="the picture")
-    parser.add_argument(
-        "--model", type=command_line.named, metavar="DIR", help="folder or name of a model"
-    )
-    return parser.parse_args(arguments)
-
-
 def _draw(options: argparse.Namespace) -> int:
-    out = Path(options.out)
-    if out.suffix != ".html":
-        raise LoadingError(f"--out {out}: the picture is a page. End the name with .html.")
-    if not out.absolute().parent.is_dir():
-        raise LoadingError(f"--out {out}: there is no folder {out.absolute().parent}. Make it.")
-    source, path = options.corpus, Path(options.corpus)
-    names = [opening.DEMO_LAW, corpora.HUB_NAME]
-    if source not in names and not path.exists():
-        near = did_you_mean(source, [*names, *map(str, path.parent.glob("*"))])
-        raise LoadingError(f"--corpus: there is no {source}{near}. Check the path.")
-    corpus = StatuteCorpus.read(source)
-    position = find_article(corpus, options.article)
+    command_line.check_corpus(options.corpus)
+    corpus = StatuteCorpus.read(options.corpus)
+    if options.article not in corpus.ids:
+        raise LoadingError(
+            f"--article: no article of the corpus has the id '{options.article}'. The ids look "
+            f"like '{corpus[0].id}'."
+        )
+    position = corpus.position(options.article)
     attention, note = None, "The picture shows the article's place alone; no model was asked."
     if options.model:
         attention, note = read_attention(corpus, position, options.model, say)
         say(note)
     page = draw_picture(neighbourhood(corpus, position), attention, note)
     # A corpus may hold half a character.
-    out.write_text(page, "utf-8", "replace")
-    say(f"wrote {out}")
+    Path(options.out).write_text(page, "utf-8", "replace")
+    say(f"wrote {options.out}")
     return DONE
 
 

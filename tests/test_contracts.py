@@ -43,8 +43,6 @@ COMMANDS = (
     "training.graph",
     "training.fusion",
     "training.ranker",
-    "training.pretrain",
-    "training.bm25_table",
     "training.clean_questions",
     "training.synthesize",
     "training.compare",

@@ -19,6 +19,7 @@ from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
 from components.models.folder import (
     GRAPH_PART,
+    Similarity,
     find_model,
     graph_model_digest,
     manifest_of,
@@ -26,15 +27,13 @@ from components.models.folder import (
     whole_file,
 )
 from components.models.graph import LegislativeGraphEncoder, enriched, graph_for, node_texts
-from components.models.learned_fusion import DENSE, LearnedFusion
-from components.models.similarity import Similarity
+from components.models.learned_fusion import LearnedFusion
 from components.statutes.fusion import rank_candidates
 from components.statutes.metrics import metric_depth
 from components.statutes.question import Question
 from training.data import TrainingData, evaluated, texts_of
 from training.fusion import Searches, weights_of
-from training.negatives.curriculum import random_generator
-from training.negatives.gold import Gold, QuestionNegatives
+from training.negatives.curriculum import Gold, QuestionNegatives, random_generator
 from training.settings import RERANKED, Strategy
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
@@ -71,12 +70,6 @@ class ArticlePairs:
             return np.empty(0, np.float32)
         best: NDArray[np.float32] = np.maximum.reduceat(np.asarray(score(self.pairs)), self.starts)
         return best
-
-
-def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Sigmoid of logits, without overflow."""
-    values: NDArray[np.float64] = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
-    return values
 
 
 Passages = Callable[[str, Sequence[int]], list[list[str]]]
@@ -329,12 +322,11 @@ def pipeline_candidates(
         The same number for each question; a smaller law gives all that it has.
     """
     law = list(data.corpus)
-    vectors = {DENSE: stage.articles}
-    searches = Searches(law, vectors, biencoder.text_rule, similarity=stage.similarity)
+    searches = Searches(law, stage.articles, biencoder.text_rule, similarity=stage.similarity)
     weight = 1.0 if biencoder.dense_weight is None else biencoder.dense_weight
     found = []
     for question, vector in zip(stage.dev.questions, stage.dev.vectors, strict=True):
-        asked = searches.find(question.text, {DENSE: vector})
+        asked = searches.find(question.text, vector)
         if fusion is not None:
             rows, _ = searches.ranked(asked, fusion)
         else:

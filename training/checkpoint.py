@@ -1,56 +1,44 @@
 """The work folder of a run: its records, its checkpoints, and how it is resumed."""
 
-# ruff: noqa: ARG002 - the Trainer calls its callbacks with all that it has
 from __future__ import annotations
 
 import glob
 import hashlib
 import json
 import math
-import os
 import platform
 import re
 import shutil
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn.utils import get_total_norm
-from transformers import (
-    PrinterCallback,
-    ProgressCallback,
-    Trainer,
-    TrainerCallback,
-    TrainerState,
-    TrainingArguments,
-)
-from transformers.trainer_utils import get_last_checkpoint
 
-from components.models.devices import BF16, resolve_device, resolve_dtype, settle_way
+from components.models.devices import BF16, settle_way
 from components.models.folder import (
     MANIFEST_FILE,
+    PartWriter,
     check_target,
     file_digest,
+    find_model,
     folder_lock,
+    manifest_of,
     read_manifest,
     whole_file,
     whole_folder,
 )
 from components.models.onednn import LINEAR
-from components.models.weights import no_progress_bars
 from training.command_line import SettingsError, TrainingError, say
-from training.negatives.gold import DrawnNegatives
+from training.negatives.curriculum import DrawnNegatives
 from training.objective import Optimizer
-from training.settings import TrainerSettings, folder_named
+from training.settings import folder_named
 
 METRICS_FILE = "metrics.jsonl"
 
@@ -195,6 +183,19 @@ def finish_output(output: Path) -> None:
     say(f"The model is in {output}")
 
 
+def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWriter]:
+    """Parts of a model's folder to carry over; none from a model that is not Lexarbor's.
+
+    Args:
+        model: Name or folder.
+        without: Parts that are left out.
+    """
+    folder = find_model(model)
+    manifest = manifest_of(folder)
+    parts = () if manifest is None else manifest.parts
+    return {part: folder / part for part in sorted(parts) if part not in without}
+
+
 RUN_FILE = "run.json"
 # Settings that may change when a killed run is resumed: no weight depends on them.
 _FREE = ("output", "checkpoint_every", "vectors")
@@ -203,30 +204,19 @@ _FREE = ("output", "checkpoint_every", "vectors")
 def open_work_folder(work: Path, fixed: Mapping[str, Any]) -> None:
     """Make the work folder of a run of transformers' Trainer, or open the one of the same run.
 
-    The folder of another run that has no checkpoint yet is emptied and reused.
-
     Args:
         work: The folder.
         fixed: What must be the same when a run is resumed, by name.
 
     Raises:
-        SettingsError: The folder belongs to another run, which has a checkpoint; names what
-            differs.
+        SettingsError: The folder belongs to another run; names what differs.
     """
     fixed = {name: value for name, value in fixed.items() if name not in _FREE}
     now = json.loads(json.dumps(fixed))  # a tuple comes back as a list
-    visible = list(work.glob("[!.]*"))  # the lock is hidden
     if (work / RUN_FILE).exists():
-        before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
-        if before == now or any(work.glob("checkpoint-*")):
-            check_same_run(work, before, now)
-            return
-        for path in visible:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-    elif visible:
+        check_same_run(work, json.loads((work / RUN_FILE).read_text(encoding="utf-8")), now)
+        return
+    if any(work.glob("[!.]*")):  # the lock is hidden
         raise SettingsError(f"{work} does not hold a run of this command. Give another output.")
     work.mkdir(parents=True, exist_ok=True)
     with whole_file(work / RUN_FILE) as partial:
@@ -274,7 +264,8 @@ def write_checkpoint(
         state: Values that JSON can hold.
 
     Raises:
-        TrainingError: A tensor is not finite, or the disk is full.
+        TrainingError: A tensor is not finite.
+        SafetensorError: The disk is full.
     """
     with whole_folder(folder, replace=True) as partial:
         for part, tensors in parts.items():
@@ -283,10 +274,7 @@ def write_checkpoint(
                     not_finite = f"{part} {name!r} holds NaN or infinity"
                     raise TrainingError(f"{not_finite}. {after_no_number(folder.parent)}")
             kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-            try:
-                save_file(kept, partial / f"{part}.safetensors")
-            except SafetensorError as error:
-                raise TrainingError(f"{folder}: cannot be written ({error}).") from error
+            save_file(kept, partial / f"{part}.safetensors")
         digests = {path.name: file_digest(path) for path in sorted(partial.iterdir())}
         whole = {**state, "files": digests}
         (partial / STATE_FILE).write_text(
@@ -401,6 +389,7 @@ class RunState:
         best: The best weights so far: `{"epoch", "value", "folder", "dense_weight"}`, the last as
             in `Manifest` where one is chosen; None before the first validation.
         finished: Whether the last boundary is passed.
+        learner: `Learner.state` when last saved.
         drawn: Negatives by epoch, of this one and those drawn together with it.
     """
 
@@ -416,6 +405,7 @@ class RunState:
     described: dict[str, Any] = field(default_factory=dict)
     best: dict[str, Any] | None = None
     finished: bool = False
+    learner: dict[str, Any] = field(default_factory=dict)
     drawn: dict[int, DrawnNegatives] = field(default_factory=dict)
 
     def trained(self) -> dict[str, Any]:
@@ -459,8 +449,8 @@ class Resuming:
         self._parameters = optimizer.parameters
         self._optimizer = optimizer
 
-    def save(self, state: RunState, learner: Mapping[str, Any]) -> None:
-        """Write a checkpoint of the current state and the learner's; remove older ones.
+    def save(self, state: RunState) -> None:
+        """Write a checkpoint of the current state; remove older ones.
 
         Raises:
             TrainingError: A weight is not finite.
@@ -476,11 +466,7 @@ class Resuming:
                     for name, array in vars(negatives).items()
                 },
             },
-            {
-                "fixed": self._fixed,
-                "learner": learner,
-                **{name: getattr(state, name) for name in _PLAIN},
-            },
+            {"fixed": self._fixed, **{name: getattr(state, name) for name in _PLAIN}},
         )
         remove_old(self._work)
 
@@ -499,8 +485,8 @@ class Resuming:
         read_checkpoint(folder)
         self._put(load_file(folder / f"{_BEST}.safetensors"))
 
-    def newest(self) -> tuple[RunState, Mapping[str, Any]] | None:
-        """Load the newest complete checkpoint; return its state and the learner's.
+    def newest(self) -> RunState | None:
+        """Load the newest complete checkpoint; return its state.
 
         Raises:
             SettingsError: It belongs to another run.
@@ -517,184 +503,9 @@ class Resuming:
             epoch, _, array = name.partition("/")
             arrays.setdefault(int(epoch), {})[array] = tensor.numpy()
         drawn = {epoch: DrawnNegatives(**by_name) for epoch, by_name in arrays.items()}
-        return RunState(**{name: kept[name] for name in _PLAIN}, drawn=drawn), kept["learner"]
+        return RunState(**{name: kept[name] for name in _PLAIN}, drawn=drawn)
 
     def _put(self, weights: Mapping[str, Tensor]) -> None:
         with torch.no_grad():
             for name, parameter in self._parameters.items():
                 parameter.copy_(weights[name])
-
-
-# The same for transformers' Trainer, which writes checkpoints of its own.
-
-A = TypeVar("A", bound=TrainingArguments)
-History = Sequence[Mapping[str, Any]]
-"""What the Trainer logged, in order."""
-
-
-def trainer_arguments(
-    kind: type[A], settings: TrainerSettings, work: Path, *, steps: int, rate: float, **others: Any
-) -> A:
-    """Arguments of a quiet run on one device that keeps its checkpoints.
-
-    Args:
-        kind: The trainer's class of arguments.
-        settings: Of the run.
-        work: Folder of the checkpoints.
-        steps: Of the whole run.
-        rate: Highest learning rate, reached after the warm-up; then it falls to zero.
-        others: Further arguments of this kind of training.
-    """
-    device = resolve_device(settings.device)
-    arguments = kind(
-        output_dir=str(work),
-        max_steps=steps,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=rate,
-        lr_scheduler_type="linear",
-        warmup_steps=settings.warmup,
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip,
-        bf16=resolve_dtype(settings.dtype, device) is torch.bfloat16,
-        use_cpu=device.type == "cpu",
-        seed=settings.seed,
-        eval_on_start=last_checkpoint(work) is None,
-        logging_steps=10,
-        logging_nan_inf_filter=False,
-        save_strategy="steps",
-        save_steps=settings.checkpoint_every,
-        save_total_limit=2,
-        dataloader_pin_memory=device.type == "cuda",
-        disable_tqdm=True,
-        report_to="none",
-        **others,
-    )
-    if device.type == "cuda":
-        # Otherwise it would spread each batch over all cards and enlarge it.
-        arguments._n_gpu = 1
-    return arguments
-
-
-def last_checkpoint(work: Path) -> str | None:
-    """The newest complete checkpoint; a newer one that a kill has cut off is removed."""
-    while newest := get_last_checkpoint(str(work)):  # type: ignore[no-untyped-call]
-        if (Path(newest) / "trainer_state.json").exists():  # the Trainer writes it last
-            return str(newest)
-        say(f"{newest}: is not complete; looking for an older checkpoint")
-        shutil.rmtree(newest)
-    return None
-
-
-def make_records(
-    history: History, measured: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """One record for each measurement of a run.
-
-    Args:
-        history: What the Trainer logged, in order.
-        measured: The measured values of a log entry; empty if nothing was measured.
-
-    Returns:
-        `step` and the measured values; after step 0 also `loss`, the mean of the training steps
-        since the last record, and `learning_rate` of the last of them.
-    """
-    records = []
-    summed, last_logged, last_measured, rate = 0.0, 0, 0, 0.0
-    for entry in history:
-        step = entry["step"]
-        if "loss" in entry:
-            summed += entry["loss"] * (step - last_logged)
-            last_logged, rate = step, entry["learning_rate"]
-        if not (values := measured(entry)):
-            continue
-        record = {"step": step, **values}
-        if step > last_measured:
-            record |= {"loss": summed / (step - last_measured), "learning_rate": rate}
-            summed, last_measured = 0.0, step
-        records.append(record)
-    return records
-
-
-def train_alone(settings: TrainerSettings, train: Callable[[Path], None]) -> None:
-    """Train in one process, in a locked work folder, unless the model is already made.
-
-    Args:
-        settings: Of the run.
-        train: Makes the model folder, given the work folder.
-    """
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise SettingsError("this training runs in one process: run it without torchrun.")
-    output = Path(settings.output)
-    # A progress bar for each file read or written would hide our own lines.
-    with no_progress_bars(), only_process(output):
-        if not is_already_made(output, settings.to_dict()):
-            check_target(output)
-            train(work_folder_of(output))
-        finish_output(output)
-
-
-def train_from_last_checkpoint(trainer: Trainer, work: Path) -> list[dict[str, Any]]:
-    """Train to the end, from the newest checkpoint if there is one; returns the Trainer's log.
-
-    Raises:
-        TrainingError: Memory ran out.
-    """
-    trainer.remove_callback(PrinterCallback)
-    if sys.stderr.isatty():
-        trainer.add_callback(_Progress)
-    if (checkpoint := last_checkpoint(work)) is not None:
-        say(f"Resuming from {Path(checkpoint).name} of {trainer.args.max_steps:,} steps")
-    try:
-        trainer.train(resume_from_checkpoint=checkpoint)
-    except torch.OutOfMemoryError as error:
-        step = trainer.state.global_step
-        raise TrainingError(after_no_memory(step, "a smaller batch_size", work)) from error
-    history: list[dict[str, Any]] = trainer.state.log_history
-    return history
-
-
-class _Progress(ProgressCallback):
-    """A bar; what is logged goes into the metrics, not between our own lines."""
-
-    def on_log(self, *arguments: Any, **named: Any) -> None:
-        """Print nothing."""
-
-
-class RunWatch(TrainerCallback):
-    """Writes a run's metrics and checks its values.
-
-    Losses and weights are checked before each checkpoint: broken weights never replace good ones.
-
-    Args:
-        work: Folder of the checkpoints.
-        records_of: From the Trainer's log to the records of its measurements.
-    """
-
-    def __init__(self, work: Path, records_of: Callable[[History], list[dict[str, Any]]]) -> None:
-        self._work = work
-        self._records_of = records_of
-
-    def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Log the loss where it is needed: the Trainer logs before it measures and saves."""
-        control.should_log |= control.should_save or control.should_evaluate
-
-    def on_log(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Stop if a value is not a number.
-
-        Raises:
-            TrainingError: A loss, the gradient's norm or a weight is not finite.
-        """
-        for name in ("loss", "grad_norm", "eval_loss"):
-            self._check_finite(name, (kwargs["logs"] or {}).get(name, 0.0), state)
-        # The logged loss is of the weights before the last step: check those after it too.
-        weights = float(get_total_norm(kwargs["model"].parameters()))
-        self._check_finite("the weights' norm", weights, state)
-
-    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Write what was measured so far."""
-        write_metrics(self._work / METRICS_FILE, self._records_of(state.log_history))
-
-    def _check_finite(self, name: str, value: float, state: TrainerState) -> None:
-        if not math.isfinite(value):
-            where = f"up to step {state.global_step}: {name} is {value}"
-            raise TrainingError(f"{where}. {after_no_number(self._work)}")

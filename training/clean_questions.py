@@ -8,7 +8,6 @@ writes a copy without the repeats.
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 from collections.abc import Sequence
@@ -37,7 +36,7 @@ class CleanQuestionsSettings:
 
     Args:
         questions: A native file or folder, or a name such as aldermere.
-        output: File to write, in the native format; gzipped if its name ends in .gz.
+        output: File to write, in the native format.
     """
 
     questions: Place
@@ -62,10 +61,9 @@ def clean_questions(settings: CleanQuestionsSettings) -> None:
         raise SettingsError(f"{output} already exists. Give another output, or remove it.")
     asked = read_questions(settings.questions)
     kept, left_out = each_in_one_split(asked)
-    text = "".join(map(line_of, kept)).encode("utf-8")
     output.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(output) as partial:
-        partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
+        partial.write_text("".join(map(line_of, kept)), encoding="utf-8")
     for split in _SPLITS:
         if ids := [question.id for question in left_out if question.split == split]:
             say(f"{len(ids)} of {split} left out: {', '.join(map(repr, ids[:5]))} ...")
@@ -81,16 +79,12 @@ def each_in_one_split(questions: Sequence[Question]) -> tuple[list[Question], li
     Returns:
         What stays, and what is left out, both in order.
     """
-    last: dict[str, int] = {}
-    for question in questions:
-        if question.split in _SPLITS:
-            text = normalised(question.text)
-            last[text] = max(last.get(text, 0), _SPLITS.index(question.split))
+    last: dict[str, str] = {}
+    for split in _SPLITS:
+        last |= {normalised(each.text): split for each in questions if each.split == split}
     kept: tuple[list[Question], list[Question]] = ([], [])
     for question in questions:
-        later = (
-            question.split in _SPLITS and question.split != _SPLITS[last[normalised(question.text)]]
-        )
+        later = question.split in _SPLITS and question.split != last[normalised(question.text)]
         kept[later].append(question)
     return kept
 

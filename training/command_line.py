@@ -127,7 +127,7 @@ def run(work: Callable[[], None]) -> int:
     """Do a command's work in a quiet environment; turn errors into one message and a code."""
     from safetensors import SafetensorError
 
-    from components.models.errors import ModelError
+    from components.models.folder import ModelError
     from components.statutes.sources.reading import CorpusError
 
     for name, value in _QUIET.items():

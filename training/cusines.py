@@ -8,24 +8,44 @@ The same command resumes where it was interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from numpy.typing import NDArray
-from torch import Tensor
+from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from transformers import PreTrainedModel
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import measured_way, resolve_dtype
-from components.models.encoding import Passages, TextEncoder, TokenBudget, encode_tokenized
-from components.statutes.question import Question
-from training.command_line import run, say, settings_from
+from components.models.encoding import (
+    HierarchicalArticleHead,
+    Passages,
+    TextEncoder,
+    TokenBudget,
+    Tower,
+    encode_tokenized,
+    open_tower,
+)
+from components.models.folder import (
+    HEAD_PART,
+    PARTS,
+    QUERY_PART,
+    RANKER_PART,
+    ModelError,
+    find_model,
+    manifest_of,
+    model_digest,
+)
+from training.checkpoint import kept_parts
+from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, texts_of
 from training.loop import Learner, train
 from training.objective import (
@@ -39,16 +59,166 @@ from training.objective import (
     share,
     warm_up_and_decay,
 )
-from training.settings import CusinesSettings
-from training.starting_model import (
-    OF_ITS_VECTORS,
-    kept_parts,
-    starting_digests,
-    starting_model,
-    train_mode,
-)
+from training.settings import CusinesSettings, StartPooling, only_where
 
 Rows = NDArray[np.int64]
+
+# What training starts from.
+
+
+def set_dropout(model: nn.Module, probability: float) -> None:
+    """Set the dropout probability everywhere in a model."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = probability
+        # Functional dropout, as in some attention, has its probability in an attribute.
+        for name in ("dropout", "attention_dropout"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, probability)
+
+
+def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder:
+    """Open the towers, with the requested pooling, length and head.
+
+    The same settings give the same model, weight for weight, if the caller has seeded torch.
+
+    Raises:
+        ModelError: A model cannot be opened, or the parts do not fit together.
+        SettingsError: More layers are to be frozen than a tower has, nothing is left to train, or a
+            rate is given for a head that does not exist.
+    """
+    model = _opened(settings)
+    towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
+    for tower in towers:
+        _set_pooling(tower, settings.pooling)
+        if settings.similarity != "cosine":
+            for place in reversed(range(len(tower.encoder))):
+                if isinstance(tower.encoder[place], Normalize):  # lengths count for dot and l2
+                    del tower.encoder[place]
+        if settings.dropout is not None:
+            set_dropout(tower, settings.dropout)
+    head = model.head
+    if head is not None and settings.head != "none":
+        raise SettingsError(f"head: {settings.starting_model} already has a head. Leave head out.")
+    only_where(settings, head is not None or settings.head != "none", "a head", "head_lr")
+    if settings.head != "none":
+        head = HierarchicalArticleHead(
+            model.dim,
+            model.passage.attention_heads,
+            passage_tokens=settings.passage_tokens,
+            max_passages=settings.max_passages,
+            pooling=settings.head_pooling,
+            init=settings.head,
+        )
+    if settings.max_tokens is not None:
+        for tower in towers:
+            tower.limit(settings.max_tokens)
+    started = BiEncoder(
+        model.query,
+        None if model.siamese else model.passage,
+        head,
+        prompts=model.prompts,
+        text_rule=settings.text_rule,
+        segmentation=settings.segmentation or model.segmentation,
+        similarity=settings.similarity,
+        dtype=settings.dtype,
+        name=settings.starting_model,
+    )
+    started.to(device)
+    for tower in towers:
+        freeze(tower, settings.frozen_layers)
+    started.eval()
+    if not any(weight.requires_grad for weight in started.parameters()):
+        raise SettingsError("frozen_layers: nothing is left to train. Freeze fewer.")
+    return started
+
+
+def starting_digests(settings: CusinesSettings) -> dict[str, str]:
+    """Digest of each model that training starts from, by the setting that names it.
+
+    Raises:
+        ModelError: There is no such model.
+    """
+    names = {
+        "model": settings.starting_model if settings.query_model is None else None,
+        "query_model": settings.query_model,
+        "passage_model": settings.passage_model,
+    }
+    return {f"{key}_sha256": model_digest(find_model(n)) for key, n in names.items() if n}
+
+
+def _opened(settings: CusinesSettings) -> BiEncoder:
+    if settings.query_model is None or settings.passage_model is None:
+        return BiEncoder.load(settings.starting_model, device="cpu", dtype=settings.dtype)
+    towers: list[Tower] = []
+    segmentation = None
+    for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
+        folder = find_model(name)
+        if (manifest := manifest_of(folder)) is not None:
+            if side == "passage" and HEAD_PART in manifest.parts and settings.head == "none":
+                raise ModelError(f"{name}: has a head, which two towers do not take over: give one")
+            segmentation = segmentation or manifest.segmentation
+            folder = folder / manifest.towers.get(side, QUERY_PART)
+        towers.append(open_tower(folder))
+    query, passage = towers
+    return BiEncoder(query, passage, segmentation=segmentation, dtype=settings.dtype)
+
+
+def _set_pooling(tower: Tower, pooling: StartPooling) -> None:
+    if pooling == "model":
+        return
+    pools = list(tower.encoder)[1:2]
+    if not pools or not isinstance(pools[0], Pooling):
+        raise ModelError(f"pooling {pooling}: the model does not pool by itself. Leave pooling out")
+    tower.encoder[1] = Pooling(pools[0].embedding_dimension, pooling_mode=pooling)
+
+
+def freeze(tower: Tower, n_layers: int) -> None:
+    """Freeze the first layers of a tower and all weights that are in no layer, without dropout.
+
+    Some encoders (MPNet, DeBERTa) have position weights outside the layers which every layer uses.
+
+    Raises:
+        SettingsError: The tower has fewer layers, or its layers cannot be found.
+    """
+    if n_layers == 0:
+        return
+    layers = layers_of(tower)
+    if n_layers > len(layers):
+        raise SettingsError(f"frozen_layers is {n_layers}, but there are {len(layers)} layers.")
+    tower.requires_grad_(False)
+    for layer in layers[n_layers:]:
+        layer.requires_grad_(True)
+
+
+def train_mode(model: BiEncoder) -> None:
+    """Switch to training mode, except in wholly frozen modules, where dropout stays off."""
+    model.train()
+    for module in model.modules():
+        parameters = list(module.parameters())
+        if parameters and not any(parameter.requires_grad for parameter in parameters):
+            module.eval()
+
+
+def layers_of(tower: Tower) -> nn.ModuleList:
+    """The layers of a Transformer from the first to the last.
+
+    Raises:
+        SettingsError: They cannot be found.
+    """
+    model = cast(PreTrainedModel, tower.encoder.transformers_model)
+    n_layers = getattr(model.config, "num_hidden_layers", None)
+    for module in model.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == n_layers:
+            return module
+    raise SettingsError(f"frozen_layers: a {type(model).__name__} has no layers that are known.")
+
+
+OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
+"""Parts that a newly trained bi-encoder replaces or makes invalid; a ranker stays valid."""
+
+
+# How its texts are encoded.
 
 
 @dataclass(frozen=True)
@@ -68,33 +238,33 @@ class Side:
     dtype: torch.dtype
     budget: TokenBudget
 
-    def embed(self, rows: Rows, budget: TokenBudget | None = None) -> Tensor:
+    def embed(self, rows: Rows) -> Tensor:
         """Unit vectors of some texts, float32 `[n_rows, dim]`, with gradients where enabled.
 
         Args:
             rows: int64 `[n_rows]`, which texts.
-            budget: In place of the side's own.
+
+        Raises:
+            torch.OutOfMemoryError: They do not fit in batches of the budget's tokens.
         """
         # A block of its own each time: autocast caches bf16 copies of the weights until the block
         # ends, and copies made without gradients would cut the weights off from a later pass.
         device = self.encoder.tower.device.type
         autocast = torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
-        with autocast, self._attention():
-            return self.encoder.embed(self.passages.take(rows), budget or self.budget)
-
-    def _attention(self) -> AbstractContextManager[object]:
-        # PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards than
-        # plain matrix products. Avoid it without gradients too, so that both passes give the same
-        # vectors.
-        if self.encoder.tower.device.type == "cpu":
-            return sdpa_kernel(SDPBackend.MATH)
-        return nullcontext()
-
-    def forget_gradients(self) -> None:
-        """Leave the encoder's parameters without a gradient."""
-        for part in (self.encoder.tower, self.encoder.head):
-            if part is not None:
-                part.zero_grad(set_to_none=True)
+        budget = TokenBudget(self.budget.tokens)
+        attention: AbstractContextManager[object] = nullcontext()
+        if device == "cpu":
+            # PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards
+            # than plain matrix products. Avoid it without gradients too, so that both passes give
+            # the same vectors.
+            attention = sdpa_kernel(SDPBackend.MATH)
+        with autocast, attention:
+            vectors = self.encoder.embed(self.passages.take(rows), budget)
+        # Dropout repeats only in identical batches: instead of going on in smaller ones, the
+        # training batch has to begin again.
+        if budget.tokens != self.budget.tokens:
+            raise torch.OutOfMemoryError("memory ran out within a batch")
+        return vectors
 
     def pieces(self, rows: Rows) -> list[Rows]:
         """Indices into `rows`, by length, in pieces of about the budget's tokens."""
@@ -111,9 +281,6 @@ class GradientVectors:
     "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"): a first pass piece
     by piece without activations, and in `backward` a second one that repeats each piece with the
     very same dropout, so that memory is bounded by the piece.
-
-    Dropout repeats only in identical forward passes: in other batches the same texts draw other
-    numbers. So a piece is never split where memory runs out: the batch has to begin again.
 
     Args:
         side: Encodes the texts.
@@ -135,14 +302,13 @@ class GradientVectors:
             self._whole = side.embed(rows)
             self.vectors = self._whole.detach()
             return
-        self._tokens = side.budget.tokens
         self._pieces = side.pieces(rows)
         self._random: list[list[Tensor]] = []
         self.vectors = torch.empty(len(rows), side.encoder.tower.dim, device=self._device)
         for piece in self._pieces:
             self._random.append(random_states(self._device))
             with torch.no_grad():
-                self.vectors[self._places(piece)] = self._embed(piece)
+                self.vectors[self._places(piece)] = side.embed(rows[piece])
 
     def backward(self, gradient: Tensor) -> None:
         """Add the parameters' gradient, given the gradient of the vectors, `[n, dim]`.
@@ -158,17 +324,10 @@ class GradientVectors:
         after = random_states(self._device)
         for piece, states in zip(self._pieces, self._random, strict=True):
             restore_random_states(self._device, states)
-            vectors = self._embed(piece)
+            vectors = self._side.embed(self._rows[piece])
             if vectors.requires_grad:
                 torch.autograd.backward(vectors, gradient[self._places(piece)])
         restore_random_states(self._device, after)
-
-    def _embed(self, piece: Rows) -> Tensor:
-        budget = TokenBudget(self._tokens)
-        vectors = self._side.embed(self._rows[piece], budget)
-        if budget.tokens != self._tokens:  # the engine went on in smaller batches
-            raise torch.OutOfMemoryError("memory ran out within a piece")
-        return vectors
 
     def _places(self, piece: Rows) -> Tensor:
         return torch.from_numpy(piece).to(self._device)
@@ -207,18 +366,21 @@ class RunTexts:
         token_budget: Padded tokens per forward pass of training; None: what suits the device.
 
     Attributes:
+        model: The model.
+        budget: Padded tokens per forward pass of training.
         articles: The articles, to be trained on.
         questions: The training questions, to be trained on.
     """
 
     def __init__(self, model: BiEncoder, data: TrainingData, token_budget: int | None) -> None:
+        self.model = model
         self.dtype = resolve_dtype(model.dtype, model.device)
         default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
         self.budget = TokenBudget(token_budget or default)
         articles = texts_of(data.corpus, model.text_rule)
         self.articles = self._side(model.article_encoder, articles)
-        self.questions = self._side(model.query_encoder, _texts(data.train))
-        self._dev = self._side(model.query_encoder, _texts(data.dev))
+        self.questions = self._side(model.query_encoder, [each.text for each in data.train])
+        self._dev = self._side(model.query_encoder, [each.text for each in data.dev])
 
     def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
@@ -230,19 +392,9 @@ class RunTexts:
 
     def _encode(self, accelerator: Accelerator, side: Side) -> Tensor:
         n_texts = len(side.passages.per_text)
-        own = share(accelerator, n_texts)
-        passages: Passages = side.passages if len(own) == n_texts else side.passages.take(own)
-        vectors = encode_tokenized(side.encoder, passages, dtype=side.dtype)
+        own = side.passages.take(share(accelerator, n_texts))
+        vectors = encode_tokenized(side.encoder, own, dtype=side.dtype)
         return gather(accelerator, vectors, n_texts)
-
-    @property
-    def dtype_name(self) -> str:
-        """The number format of the towers, such as "bfloat16"."""
-        return str(self.dtype).removeprefix("torch.")
-
-
-def _texts(questions: Sequence[Question]) -> list[str]:
-    return [question.text for question in questions]
 
 
 def loss_and_gradient(
@@ -264,12 +416,10 @@ def loss_and_gradient(
     Raises:
         torch.OutOfMemoryError: The batch, or under gradient caching a single text, does not fit.
     """
-    device = texts.articles.encoder.tower.device
-    start = random_states(device)
+    start = random_states(texts.model.device)
     while (step := _attempt(batch, texts, settings, accelerator)) is None:
-        restore_random_states(device, start)
-        for side in (texts.questions, texts.articles):
-            side.forget_gradients()
+        restore_random_states(texts.model.device, start)
+        texts.model.zero_grad()
         say("Memory ran out: repeating the batch in smaller pieces, and using them from now on")
     return step
 
@@ -279,31 +429,31 @@ def _attempt(
 ) -> StepLoss | None:
     """What the step reports; None if memory ran out in one of the processes."""
     cached, budget = settings.gradient_caching, texts.budget
-    parts, wholes, fits = [], [], True
-    for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
-        own = share(accelerator, len(rows))
+    tokens, parts, wholes = budget.tokens, [], []
+
+    @contextmanager
+    def halved_without_memory() -> Iterator[None]:
         try:
-            parts.append((GradientVectors(side, rows[own], cached=cached), own))
+            yield
         except torch.OutOfMemoryError:
-            if not cached or budget.tokens == 1:
+            if not cached or tokens == 1:
                 raise
             budget.tokens //= 2
-            fits = False
-        if not everywhere(accelerator, fits):
+
+    for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
+        own = share(accelerator, len(rows))
+        with halved_without_memory():
+            parts.append((GradientVectors(side, rows[own], cached=cached), own))
+        if not everywhere(accelerator, budget.tokens == tokens):
             return None
         wholes.append(gather(accelerator, parts[-1][0].vectors, len(rows)).requires_grad_())
     questions, articles = wholes
     step = propagate(questions, articles, batch, settings)
-    try:
+    with halved_without_memory():
         for (part, own), whole in zip(parts, wholes, strict=True):
             assert whole.grad is not None
             part.backward(whole.grad[torch.from_numpy(own).to(whole.device)])
-    except torch.OutOfMemoryError:
-        if not cached or budget.tokens == 1:
-            raise
-        budget.tokens //= 2
-        fits = False
-    return step if everywhere(accelerator, fits) else None
+    return step if everywhere(accelerator, budget.tokens == tokens) else None
 
 
 # The bi-encoder as a learner of the training loop.
@@ -339,7 +489,7 @@ class BiEncoderLearner(Learner):
         """Digests of the starting models, number format and matrix-product library."""
         return {
             **starting_digests(self._settings),
-            "dtype": self._texts.dtype_name,
+            "dtype": str(self._texts.dtype).removeprefix("torch."),
             "products": measured_way(self.model.device, self._texts.dtype),
         }
 
@@ -400,12 +550,7 @@ that every pipeline takes."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("cusines", _DESCRIPTION, CusinesSettings, arguments)
-
-    def work() -> None:
-        settings.check_views()
-        train(settings, BiEncoderLearner)
-
-    return run(work)
+    return run(lambda: train(settings, BiEncoderLearner))
 
 
 if __name__ == "__main__":

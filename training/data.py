@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.models.errors import ModelError
-from components.models.folder import MANIFEST_FILE, Manifest, file_digest, find_model
+from components.models.folder import MANIFEST_FILE, Manifest, ModelError, file_digest, find_model
 from components.statutes.article import Article, TextRule, indexed_text, normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
@@ -324,14 +323,16 @@ def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[
         seed: Decides which questions share a fold.
 
     Raises:
-        ValueError: There are fewer different questions than folds.
+        SettingsError: There are fewer different questions than folds.
     """
     groups: dict[str, list[int]] = {}
     for place, question in enumerate(questions):
         if not question.synthetic:
             groups.setdefault(normalised(question.text), []).append(place)
     if len(groups) < n_folds:
-        raise ValueError(f"{len(groups)} different questions cannot be put into {n_folds} folds")
+        raise SettingsError(
+            f"folds: {len(groups)} different questions cannot be put into {n_folds}."
+        )
     members = list(groups.values())
     folds = [-1] * len(questions)
     sizes = [0] * n_folds

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,6 +23,7 @@ from components.models.folder import (
     FUSION_PART,
     MANIFEST_FILE,
     PartWriter,
+    Similarity,
     check_target,
     find_model,
     manifest_digest,
@@ -30,29 +31,31 @@ from components.models.folder import (
     write_model_folder,
 )
 from components.models.learned_fusion import (
-    BM25,
     CANDIDATES,
+    FEW_QUESTIONS,
+    Example,
+    LearnedFusion,
+    features,
+)
+from components.models.lexical_index import LexicalIndex
+from components.statutes.article import Article, TextRule, indexed_text
+from components.statutes.corpus import StatuteCorpus
+from components.statutes.fusion import (
+    BM25,
     DENSE,
     DIVISION,
     DIVISION_WEIGHT,
-    FEW_QUESTIONS,
     FUSED_FROM,
-    Example,
     LawArrays,
-    LearnedFusion,
     RankedList,
     Rows,
     division_texts,
-    features,
     fused_by_rank,
     weights_for,
 )
-from components.models.lexical_index import LexicalIndex
-from components.models.similarity import Similarity
-from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import K1, B
 from components.statutes.question import Question, clean_question
-from components.statutes.significance import bootstrap_interval, paired_randomisation
+from components.statutes.significance import paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, evaluated, texts_of, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
@@ -80,9 +83,10 @@ class SearchResult:
     lists: Mapping[str, RankedList]
     coverage: float
 
-    def with_lists(self, lists: Mapping[str, RankedList]) -> SearchResult:
-        """What further lists say besides."""
-        return replace(self, lists={**self.lists, **lists})
+    def with_meaning(self, index: DenseIndex, vector: NDArray[np.float32]) -> SearchResult:
+        """What the list of the question's vector, `[dim]`, says besides."""
+        scores, rows = index.search(vector[None], FUSED_FROM)
+        return replace(self, lists={**self.lists, DENSE: RankedList.of(rows[0], scores[0])})
 
     def fused(
         self, weights: Mapping[str, float], n_articles: int
@@ -96,18 +100,12 @@ class SearchResult:
         return fused_by_rank(self.lists, weights_for(weights, self.coverage), n_articles)
 
 
-def by_meaning(index: DenseIndex, vector: NDArray[np.float32]) -> RankedList:
-    """The list of a question's vector, `[dim]`."""
-    scores, rows = index.search(vector[None], FUSED_FROM)
-    return RankedList.of(rows[0], scores[0])
-
-
 class Searches:
     """Every list of a law, as `StatuteHybridRetriever` has them.
 
     Args:
         articles: In the order of the law.
-        vectors: Matrices of the articles by the name of their list, float32 `[n, dim]`.
+        vectors: Of the articles, float32 `[n, dim]`; None where only words are searched.
         rule: What of an article its list by words reads, as the model that made the vectors.
         similarity: How the vectors are compared.
     """
@@ -115,37 +113,35 @@ class Searches:
     def __init__(
         self,
         articles: Sequence[Article],
-        vectors: Mapping[str, Tensor | NDArray[np.float32]],
+        vectors: Tensor | NDArray[np.float32] | None,
         rule: TextRule = "headings_text",
         similarity: Similarity = "cosine",
     ) -> None:
         self.articles = articles
         self.law = LawArrays((each.law, each.headings, len(each.text)) for each in articles)
-        self._words = LexicalIndex.build(
-            (
-                (row, indexed_text(each.headings, each.text, rule), each.language)
-                for row, each in enumerate(articles)
-            ),
-            k1=K1,
-            b=B,
-        )
-        texts = ((each.headings, each.text, each.language) for each in articles)
-        self._divisions = LexicalIndex.build(division_texts(self.law, texts), k1=K1, b=B)
-        self._dense = {
-            name: DenseIndex(matrix, similarity=similarity) for name, matrix in vectors.items()
-        }
+        texts = [
+            (row, indexed_text(each.headings, each.text, rule), each.language)
+            for row, each in enumerate(articles)
+        ]
+        self._words = LexicalIndex.build(texts, k1=K1, b=B)
+        parts = ((each.headings, each.text, each.language) for each in articles)
+        self._divisions = LexicalIndex.build(division_texts(self.law, parts), k1=K1, b=B)
+        self._dense = None if vectors is None else DenseIndex(vectors, similarity=similarity)
 
-    def find(self, question: str, vectors: Mapping[str, NDArray[np.float32]]) -> SearchResult:
-        """Search every list.
+    def find(self, question: str, vector: NDArray[np.float32]) -> SearchResult:
+        """Search every list for a question as it was asked, and its vector, `[dim]`."""
+        assert self._dense is not None
+        return self.by_words(question).with_meaning(self._dense, vector)
 
-        Args:
-            question: As it was asked.
-            vectors: Its vector for each of the matrices, `[dim]`.
-        """
-        found = self.by_words(question)
-        return found.with_lists(
-            {name: by_meaning(index, vectors[name]) for name, index in self._dense.items()}
-        )
+    def find_all(
+        self, questions: Sequence[Question], model: BiEncoder
+    ) -> list[tuple[Question, SearchResult]]:
+        """Each question, and what the lists find for its words and its vector."""
+        vectors = model.encode_queries([each.text for each in questions]).numpy()
+        return [
+            (question, self.find(question.text, vector))
+            for question, vector in zip(questions, vectors, strict=True)
+        ]
 
     def by_words(self, question: str) -> SearchResult:
         """Search the lists by words alone."""
@@ -202,13 +198,14 @@ class CandidateTable:
         found: SearchResult,
         law: LawArrays,
         weights: Mapping[str, float],
-        relevant: Rows,
+        corpus: StatuteCorpus,
     ) -> CandidateTable:
         """Choose the candidates and compute their features."""
         own = {name: found.lists[name] for name in weights}
         rows, _ = fused_by_rank(own, weights_for(weights, found.coverage), len(law))
         first = rows[:CANDIDATES]
         table = features(law, own, first, question=found.question, coverage=found.coverage)
+        relevant = [corpus.position(each) for each in question.relevant]
         return cls(question, rows[:DEV_DEPTH], Example(table, np.isin(first, relevant)))
 
     def learned(self, fusion: LearnedFusion) -> Rows:
@@ -221,28 +218,18 @@ class CandidateTable:
 
 
 def cross_validated(
-    asked: Sequence[CandidateTable],
-    weights: Mapping[str, float],
-    *,
-    folds: int = FOLDS,
-    seed: int = 0,
+    asked: Sequence[CandidateTable], weights: Mapping[str, float], seed: int
 ) -> list[Rows]:
     """Each question's rows, in the order of a fusion that was learnt on the other folds."""
-    ranked: dict[int, Rows] = {}
     # Questions with the same words stand in one fold.
     texts = list(dict.fromkeys(each.question.text for each in asked))
     order = np.random.default_rng([seed, 2]).permutation(len(texts)).tolist()
-    fold_by_text = {texts[place]: number % folds for number, place in enumerate(order)}
-    fold_of = [fold_by_text[each.question.text] for each in asked]
-    for fold in range(folds):
-        others = [e.example for e, own in zip(asked, fold_of, strict=True) if own != fold]
-        fusion = LearnedFusion.learn(others, weights, seed=seed)
-        ranked |= {
-            place: each.learned(fusion)
-            for place, (each, own) in enumerate(zip(asked, fold_of, strict=True))
-            if own == fold
-        }
-    return [ranked[place] for place in range(len(asked))]
+    fold_of = {texts[place]: number % FOLDS for number, place in enumerate(order)}
+    fusions = []
+    for fold in range(FOLDS):
+        others = [each.example for each in asked if fold_of[each.question.text] != fold]
+        fusions.append(LearnedFusion.learn(others, weights, seed=seed))
+    return [each.learned(fusions[fold_of[each.question.text]]) for each in asked]
 
 
 # The command
@@ -264,14 +251,15 @@ def train(settings: FusionSettings) -> None:
     model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
-    vectors = {DENSE: model.encode_articles(texts_of(articles, model.text_rule))}
+    vectors = model.encode_articles(texts_of(articles, model.text_rule))
     searches = Searches(articles, vectors, model.text_rule, similarity=model.similarity)
-    found = {
-        split: _found(questions, model, searches)
-        for split, questions in (("train", train), ("dev", data.dev))
-    }
+    sides = {"train": train, "dev": data.dev}
+    found = {split: searches.find_all(own, model) for split, own in sides.items()}
     weights = rank_weights(found["train"], data.corpus.ids, settings.select_by)
-    asked = {split: _tables(each, data, searches.law, weights) for split, each in found.items()}
+    asked = {
+        split: [CandidateTable.of(*each, searches.law, weights, data.corpus) for each in own]
+        for split, own in found.items()
+    }
     say(f"Learning from {len(train):,} questions")
     fusion = LearnedFusion.learn(
         [each.example for each in asked["train"]], weights, seed=settings.seed
@@ -299,30 +287,6 @@ def unlearnt(settings: FusionSettings, data: TrainingData) -> Sequence[Question]
         raise SettingsError(f"model: {settings.model} has learnt every question of train.")
     say(f"{len(data.train) - len(kept):,} questions that the model has learnt are left out")
     return kept
-
-
-def _found(
-    questions: Sequence[Question], model: BiEncoder, searches: Searches
-) -> list[tuple[Question, SearchResult]]:
-    vectors = model.encode_queries([each.text for each in questions]).numpy()
-    return [
-        (question, searches.find(question.text, {DENSE: vector}))
-        for question, vector in zip(questions, vectors, strict=True)
-    ]
-
-
-def _tables(
-    found: Iterable[tuple[Question, SearchResult]],
-    data: TrainingData,
-    law: LawArrays,
-    weights: Mapping[str, float],
-) -> list[CandidateTable]:
-    def rows(question: Question) -> Rows:
-        return np.array([data.corpus.position(each) for each in question.relevant])
-
-    return [
-        CandidateTable.of(question, each, law, weights, rows(question)) for question, each in found
-    ]
 
 
 def rank_weights(
@@ -370,7 +334,7 @@ class DevWeight:
         self._dev = data.dev
         self._ids = data.corpus.ids
         self._similarity: Similarity = similarity
-        searches = Searches(list(data.corpus), {}, rule)
+        searches = Searches(list(data.corpus), None, rule)
         self._by_words = [searches.by_words(each.text) for each in data.dev]
 
     def of(self, articles: Tensor, dev: Tensor) -> float:
@@ -382,7 +346,7 @@ class DevWeight:
         """
         index = DenseIndex(articles.cpu(), similarity=self._similarity)
         found = [
-            (question, own.with_lists({DENSE: by_meaning(index, vector)}))
+            (question, own.with_meaning(index, vector))
             for question, own, vector in zip(
                 self._dev, self._by_words, dev.cpu().numpy(), strict=True
             )
@@ -411,7 +375,7 @@ def _judged(
     few = len(asked["train"]) < FEW_QUESTIONS or not asked["dev"]
     measured = asked["train"] if few else asked["dev"]
     if few:
-        ranked = cross_validated(measured, fusion.weights, seed=settings.seed)
+        ranked = cross_validated(measured, fusion.weights, settings.seed)
     else:
         ranked = [each.learned(fusion) for each in measured]
     ids, metric = data.corpus.ids, settings.select_by
@@ -424,11 +388,8 @@ def _judged(
         "metric": metric,
         "measured_on": f"{FOLDS} folds of {n} questions" if few else f"{n} of dev",
         "learned": float(np.mean(learned)),
-        "learned_interval": bootstrap_interval(learned, seed=settings.seed),
         "by_rank": float(np.mean(by_rank)),
-        "difference": against.difference,
-        "interval": against.interval,
-        "p": against.p,
+        **asdict(against),
         "wins": against.difference > 0,
     }
     say(

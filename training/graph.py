@@ -36,14 +36,13 @@ from components.models.folder import (
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.models.onednn import LINEAR
 from components.statutes.graph import LegislativeGraph
-from training.checkpoint import work_folder_of
+from training.checkpoint import kept_parts, work_folder_of
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
 from training.loop import Learner, train
 from training.negatives.curriculum import random_generator
 from training.objective import Batch, Optimizer, StepLoss, Vectors, constant, propagate
 from training.settings import GraphSettings
-from training.starting_model import kept_parts
 
 # The frozen vectors that a graph network is trained on.
 
@@ -139,9 +138,6 @@ def _opened(settings: GraphSettings, device: torch.device) -> BiEncoder:
     return model
 
 
-FEATURES = "vectors"
-
-
 class GraphLearner(Learner):
     """A graph network that learns to enrich a frozen bi-encoder's article vectors.
 
@@ -171,7 +167,7 @@ class GraphLearner(Learner):
         self._report = graph.report()
         say(f"Graph: {self._report}")
         work = work_folder_of(Path(settings.output))
-        kept = work / FEATURES if settings.vectors is None else Path(settings.vectors)
+        kept = work / _VECTORS if settings.vectors is None else Path(settings.vectors)
         self._features = features_of(settings, data, graph, kept, device)
         self._graph = GraphTensors.of(graph, device)
         self._nodes = torch.from_numpy(graph.article_nodes).long().to(device)
@@ -265,12 +261,7 @@ The bi-encoder stays as it is. Writes a model folder with both, for python -m pi
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     settings = settings_from("graph", _DESCRIPTION, GraphSettings, arguments)
-
-    def work() -> None:
-        settings.check_views()
-        train(settings, GraphLearner)
-
-    return run(work)
+    return run(lambda: train(settings, GraphLearner))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +21,7 @@ from tqdm import tqdm
 
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
-from components.models.folder import check_target
-from components.models.similarity import Similarity
+from components.models.folder import Similarity, check_target
 from components.statutes.question import Question
 from training.checkpoint import (
     METRICS_FILE,
@@ -57,7 +55,6 @@ from training.objective import (
     Optimizer,
     StepLoss,
     Vectors,
-    everywhere,
     make_batch,
     sum_gradients,
 )
@@ -67,31 +64,7 @@ from training.settings import DEV_DEPTH, CusinesSettings, RunSettings
 
 def from_main(accelerator: Accelerator, value: Any) -> Any:
     """The main process's value, in every process."""
-    if accelerator.num_processes == 1:
-        return value
-    box = [value]
-    broadcast_object_list(box)
-    return box[0]
-
-
-def sees_what_main_writes(accelerator: Accelerator, folder: Path) -> bool:
-    """Whether every process sees what the main process writes into a folder.
-
-    Args:
-        accelerator: The processes.
-        folder: Created if missing.
-    """
-    if accelerator.num_processes == 1:
-        return True
-    token = folder / f".seen-{from_main(accelerator, secrets.token_hex(8))}"
-    if accelerator.is_main_process:
-        folder.mkdir(parents=True, exist_ok=True)
-        token.touch()
-    accelerator.wait_for_everyone()
-    shared = everywhere(accelerator, token.exists())
-    if accelerator.is_main_process:
-        token.unlink()
-    return shared
+    return value if accelerator.num_processes == 1 else broadcast_object_list([value])[0]
 
 
 def take_device(name: str | None) -> torch.device:
@@ -192,10 +165,6 @@ class Learner(ABC):
         """Switch to training mode: dropout is on."""
         self.model.train()
 
-    def eval_mode(self) -> None:
-        """Switch to evaluation mode."""
-        self.model.eval()
-
     def state(self) -> dict[str, Any]:
         """The learner's own state besides the weights, as JSON can hold it."""
         return {}
@@ -281,13 +250,13 @@ class TrainingLoop:
             raise TrainingError(after_no_memory(self._state.step, remedy, self._work)) from error
         # The first process to continue removes the folder.
         self._accelerator.wait_for_everyone()
-        self._learner.eval_mode()
+        self._learner.model.eval()
         return self._state
 
     def _run(self) -> None:
         if (newest := self._resuming.newest()) is not None:
-            self._state, learner = newest
-            self._learner.restore(learner)
+            self._state = newest
+            self._learner.restore(newest.learner)
             if self._state.step:
                 say(f"Resuming from step {self._state.step:,} of {self._steps:,}")
         if not self._state.drawn and not self._state.finished:
@@ -400,7 +369,7 @@ class TrainingLoop:
                 if self._late or state.step % settings.checkpoint_every == 0:
                     self._save()
                 self._stop_if_late()
-        self._learner.eval_mode()
+        self._learner.model.eval()
         record = state.records[-1]
         record |= state.trained()
         if (warning := own_mass_warning(state.records, self._last_epoch)) is not None:
@@ -450,8 +419,9 @@ class TrainingLoop:
         torch.manual_seed(int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1))
 
     def _save(self) -> None:
+        self._state.learner = self._learner.state()
         if self._accelerator.is_main_process:
-            self._resuming.save(self._state, self._learner.state())
+            self._resuming.save(self._state)
         self._accelerator.wait_for_everyone()
 
 
@@ -481,9 +451,6 @@ def train(
     """
     output = Path(settings.output)
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
-    if not sees_what_main_writes(accelerator, output.parent):
-        accelerator.end_training()
-        raise SettingsError(f"output: {output} is not one folder for all processes.")
     with only_process(output) if accelerator.is_main_process else nullcontext():
         if not from_main(accelerator, is_already_made(output, settings.to_dict())):
             check_target(output)

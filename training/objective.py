@@ -13,10 +13,10 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from components.models.similarity import Similarity
+from components.models.folder import Similarity
 
 if TYPE_CHECKING:
-    from training.negatives.gold import DrawnNegatives, Gold
+    from training.negatives.curriculum import DrawnNegatives, Gold
     from training.settings import RunSettings
 
 Rows = NDArray[np.int64]

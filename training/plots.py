@@ -130,51 +130,6 @@ def plot_records(records: Sequence[Mapping[str, Any]], folder: Path, metric: str
             axes.legend()
 
 
-def plot_losses(records: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Draw the loss in training and on held-out blocks over the steps: `metrics.png`, `.svg`."""
-    with figure_at(folder / "metrics", figsize=(6, 4)) as (_, axes):
-        for name, label in (("loss", "training"), ("held_out_loss", "held-out blocks")):
-            points = [(record["step"], record[name]) for record in records if name in record]
-            axes.plot(*zip(*points, strict=True), marker="o", label=label)
-        axes.set(xlabel="step", ylabel="loss of a hidden token", title="Masked-language modelling")
-        axes.legend()
-
-
-# What a command draws at its end.
-
-
-def plot_heat(
-    stem: Path,
-    values: Sequence[Sequence[float]],
-    k1: Sequence[float],
-    b: Sequence[float],
-    *,
-    metric: str,
-    title: str,
-) -> None:
-    """Draw a metric by BM25's k1 and b as a heat map.
-
-    Args:
-        stem: Where the files go, without suffix.
-        values: `[len(k1), len(b)]`.
-        k1: Of the rows.
-        b: Of the columns.
-        metric: What is drawn.
-        title: Above the map.
-    """
-    with figure_at(stem, figsize=(8, 5)) as (figure, axis):
-        image = axis.imshow(values, aspect="auto", origin="lower")
-        figure.colorbar(image, label=metric)
-        axis.set(xlabel="b", ylabel="k1", title=title)
-        axis.set_xticks(range(len(b)), [f"{value:g}" for value in b])
-        axis.set_yticks(range(len(k1)), [f"{value:g}" for value in k1])
-        for row, of_row in enumerate(values):
-            for column, value in enumerate(of_row):
-                color = "white" if image.norm(value) < 0.5 else "black"
-                axis.text(column, row, f"{value:.3f}", ha="center", va="center", color=color)
-    say(f"Drawn: {stem}.png")
-
-
 # Comparisons of arms.
 
 
@@ -194,36 +149,23 @@ def plot_arms(
         published: Arm to metric to value.
         title: Above the panels.
     """
-    n_arms = len(next(iter(scores.values())))
-    size = (1.5 + 3 * len(scores), 1.6 + 0.3 * n_arms)
-    with figure_at(stem, 1, len(scores), figsize=size, sharey=True, squeeze=False) as (
-        figure,
-        panels,
-    ):
+    size = (1.5 + 3 * len(scores), 1.6 + 0.3 * len(next(iter(scores.values()))))
+    options = {"figsize": size, "sharey": True, "squeeze": False}
+    with figure_at(stem, 1, len(scores), **options) as (figure, panels):
         figure.suptitle(title)
+        labels: dict[str, Any] = {}
         for panel, (metric, own) in zip(panels[0], scores.items(), strict=True):
-            places = range(len(own))
-            panel.errorbar(
-                [score.mean for score in own],
-                places,
-                xerr=_errors(own),
-                fmt="o",
-                capsize=3,
-                label="95% interval",
-                clip_on=False,  # a value of 1 lies on the edge
-            )
+            names, means = [score.arm for score in own], [score.mean for score in own]
+            bars = {"xerr": _errors(own), "fmt": "o", "capsize": 3, "label": "95% interval"}
+            panel.errorbar(means, range(len(own)), **bars)
             for place, score in enumerate(own):
                 if score.arm == baseline:
                     panel.axvline(score.mean, color="grey", linestyle="--", label=baseline)
                 if (value := published.get(score.arm, {}).get(metric)) is not None:
                     panel.plot(value, place, "kD", label="the paper")
-            panel.set(xlabel=metric, yticks=places, yticklabels=[score.arm for score in own])
-            low, high = panel.get_xlim()
-            panel.set_xlim(max(low, 0.0), min(high, 1.0))  # every metric is a share
-        panels[0][0].invert_yaxis()  # the panels share it
-        labels: dict[str, Any] = {}
-        for panel in panels[0]:
+            panel.set(xlabel=metric, yticks=range(len(own)), yticklabels=names)
             labels |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
+        panels[0][0].invert_yaxis()  # the panels share it
         # Below the panels, where it covers no arm.
         figure.legend(labels.values(), labels, loc="outside lower center", ncols=3)
     say(f"Drawn: {stem}.png")
@@ -240,13 +182,10 @@ def plot_epochs(stem: Path, curves: Mapping[str, Points], metric: str) -> None:
         curves: Arm to its epochs and values.
         metric: What is drawn.
     """
-    from matplotlib.ticker import MaxNLocator
-
     with figure_at(stem, figsize=(6, 4)) as (_, panel):
         for arm, points in curves.items():
             panel.plot(*zip(*points, strict=True), marker="o", label=arm)
         panel.set(xlabel="epochs trained", ylabel=f"{metric} on dev")
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.legend()
     say(f"Drawn: {stem}.png")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import math
 import re
 import shutil
 import sys
@@ -22,8 +23,8 @@ from typing import Any, cast
 import numpy as np
 import torch
 from datasets import Dataset
-from numpy.typing import NDArray
 from safetensors import safe_open
+from scipy.special import expit
 from sentence_transformers import CrossEncoder, CrossEncoderTrainer, CrossEncoderTrainingArguments
 from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.base.model import BaseModel
@@ -32,7 +33,9 @@ from sentence_transformers.base.sampler import DefaultBatchSampler
 from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 from sentence_transformers.util import batch_to_device
 from torch import Tensor, nn
-from transformers import TrainerState
+from torch.nn.utils import get_total_norm
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback, TrainerState
+from transformers.trainer_utils import get_last_checkpoint
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import (
@@ -46,13 +49,20 @@ from components.models.encoding import token_limit
 from components.models.folder import (
     QUERY_PART,
     RANKER_PART,
+    check_target,
     find_model,
     manifest_of,
     model_digest,
-    whole_folder,
 )
-from components.models.learned_fusion import BM25, DENSE, DIVISION, learned_fusion_of
-from components.models.weights import OPENED_SAFELY, check_loaded, check_weight_files, opening
+from components.models.learned_fusion import learned_fusion_of
+from components.models.weights import (
+    OPENED_SAFELY,
+    check_loaded,
+    check_weight_files,
+    no_progress_bars,
+    opening,
+)
+from components.statutes.fusion import BM25, DENSE, DIVISION
 from components.statutes.question import Question
 from components.statutes.significance import paired_randomisation
 from training.candidates import (
@@ -67,30 +77,30 @@ from training.candidates import (
     mine_negatives,
     open_network,
     pipeline_candidates,
-    probabilities,
     read_passages,
     score_statistics,
     stage_digest,
 )
 from training.checkpoint import (
     METRICS_FILE,
-    History,
-    RunWatch,
+    after_no_memory,
+    after_no_number,
     compute_as_begun,
     environment,
-    make_records,
+    finish_output,
+    is_already_made,
+    kept_parts,
+    only_process,
     open_work_folder,
-    train_alone,
-    train_from_last_checkpoint,
-    trainer_arguments,
+    work_folder_of,
     write_metrics,
 )
-from training.command_line import SettingsError, run, say, settings_from
+from training.command_line import SettingsError, TrainingError, run, say, settings_from
+from training.cusines import set_dropout
 from training.data import TrainingData, say_where_dev_is_learnt, texts_of
-from training.negatives.gold import Gold, flattened
+from training.negatives.curriculum import Gold, flattened
 from training.plots import plot_records
 from training.settings import RERANKED, RankerTrainingSettings
-from training.starting_model import kept_parts, set_dropout
 
 # Turning an encoder into a cross-encoder is intended: its head is fresh.
 logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
@@ -185,49 +195,41 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
 # What is measured in a ranker's run, and its records.
 
 
-START_RANKS = "start_ranks"
-"""In the record before the first step: whether training starts from a cross-encoder."""
+def records_of(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One record for each measurement of a run.
 
-_PREFIX = "eval_"
-_NOT_MEASURED = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
+    Args:
+        history: What the Trainer logged, in order.
 
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
-    """The numbers of a record under one-level names, joined by "/", as the Trainer logs them."""
-    numbers: dict[str, float] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            numbers |= _flat(value, f"{prefix}{name}/")
-        elif value is not None:
-            numbers[prefix + name] = value
-    return numbers
-
-
-def measured_in(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The measured values of a log entry, such as `dev` (metric to mean): undoes `_flat`."""
-    levels: dict[str, Any] = {}
-    for name, value in entry.items():
-        if name.startswith(_PREFIX) and name not in _NOT_MEASURED:
-            *above, last = name.removeprefix(_PREFIX).split("/")
-            level = levels
-            for part in above:
-                level = level.setdefault(part, {})
-            level[last] = value
-    return levels and {"epoch": round(entry.get("epoch") or 0.0, 3), **levels}
-
-
-def records_of(history: History) -> list[dict[str, Any]]:
-    """One record for each measurement: `epoch` and what `RankerMeasuring` measured."""
-    return make_records(history, measured_in)
+    Returns:
+        `step`, `epoch` and what `RankerMeasuring` measured; after step 0 also `loss`, the mean of
+        the training steps since the last record, and `learning_rate` of the last of them.
+    """
+    records = []
+    summed, last_logged, last_measured, rate = 0.0, 0, 0, 0.0
+    for entry in history:
+        step = entry["step"]
+        if "loss" in entry:
+            summed += entry["loss"] * (step - last_logged)
+            last_logged, rate = step, entry["learning_rate"]
+        if "eval_measured" not in entry:
+            continue
+        record = {"step": step, "epoch": round(entry.get("epoch") or 0.0, 3)}
+        record |= entry["eval_measured"]
+        if step > last_measured:
+            record |= {"loss": summed / (step - last_measured), "learning_rate": rate}
+            summed, last_measured = 0.0, step
+        records.append(record)
+    return records
 
 
 def best_record(records: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any] | None:
     """The record with the highest `metric` on dev, the first of several; None without one.
 
     Before the first step a fresh head ranks at random, so that record does not count. A model that
-    was already a cross-encoder (`START_RANKS`) may be the best, if training does harm.
+    was already a cross-encoder (`start_ranks`) may be the best, if training does harm.
     """
-    ranked = (each for each in records if each["step"] or each.get(START_RANKS))
+    ranked = (each for each in records if each["step"] or each.get("start_ranks"))
     measured = [record for record in ranked if "dev" in record]
     return max(measured, key=lambda record: record["dev"][metric], default=None)
 
@@ -243,7 +245,6 @@ class RankerMeasuring(BaseEvaluator):
         cosines: The bi-encoder's cosines for them, `[n]`.
         select_by: Metric that chooses the best epoch.
         start_ranks: Whether the model ranks before training, because it already has a head.
-        dev_logits: Logits of the dev lists when last measured.
     """
 
     score: Score
@@ -252,38 +253,45 @@ class RankerMeasuring(BaseEvaluator):
     cosines: Sequence[float]
     select_by: str
     start_ranks: bool
-    dev_logits: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
 
     def __call__(
         self, model: BaseModel, output_path: str | None = None, epoch: float = 0, steps: int = -1
-    ) -> dict[str, float]:
-        """Measure; names have their levels joined by "/".
+    ) -> dict[str, Any]:
+        """Measure.
 
         Returns:
-            `dev/METRIC` after each epoch; before the first step also `first_stage/METRIC` and
-            `start_ranks`, 0 or 1; before the first step and after one epoch
-            `negatives/ranker/...` and `negatives/biencoder/...`, see
-            `training.candidates.score_statistics`. The bi-encoder's is the same both times.
+            `measured`, which has `dev` (metric to mean) each time; before the first step also
+            `first_stage`, likewise, and `start_ranks`; before the first step and after one epoch
+            `negatives`, with `ranker` and `biencoder` as in `training.candidates.score_statistics`.
+            And `chosen_by`, the metric that chooses the best epoch.
+
+        Raises:
+            TrainingError: A logit is not finite.
         """
         measured: dict[str, Any] = {}
-        before = not epoch
+        values: dict[str, Any] = {"measured": measured}
         if self.dev is not None:
-            if before:
+            logits = self.dev.logits(self.score)
+            # Finite weights may give infinite products, and NaN cannot rank.
+            if not np.isfinite(logits).all():
+                where = f"step {steps}: a logit of dev is not finite"
+                raise TrainingError(f"{where}. Train again with a lower learning_rate.")
+            if not epoch:
                 measured["first_stage"] = self.dev.metrics(self.dev.found, self.select_by)
-                measured[START_RANKS] = int(self.start_ranks)
-            self.dev_logits = self.dev.logits(self.score)
-            ranking = self.dev.re_ranked(self.dev_logits)
-            measured["dev"] = self.dev.metrics(ranking, self.select_by)
-        if before or epoch == 1:
-            own = probabilities(self.negatives.logits(self.score))
+                measured["start_ranks"] = self.start_ranks
+            measured["dev"] = self.dev.metrics(self.dev.re_ranked(logits), self.select_by)
+            values["chosen_by"] = measured["dev"][self.select_by]
+            say(f"Step {steps:,}: {self.select_by} {values['chosen_by']:.3f} on dev")
+        if not epoch or epoch == 1:
+            own = expit(self.negatives.logits(self.score).astype(np.float64))
             measured["negatives"] = {
                 "ranker": score_statistics(own),
                 "biencoder": score_statistics(self.cosines),
             }
-        return _flat(measured)
+        return values
 
 
 def starting_folder(name: str) -> Path:
@@ -362,14 +370,14 @@ def open_starting_model(folder: Path, device: torch.device, seed: int) -> CrossE
             a cross-encoder, the head's too).
     """
     torch.manual_seed(seed)
-    with opening(folder, "cross-encoder"):
+    with opening(folder, "cross-encoder") as reports:
         model: CrossEncoder = CrossEncoder(
             str(folder),
             # Training and serving both use logits.
             activation_fn=nn.Identity(),
             **{**OPENED_SAFELY, "device": str(device)},
         )
-        check_loaded(model, folder, fresh_head=True)
+        check_loaded(model, reports, fresh_head=True)
     reader: object = model[0]
     if isinstance(reader, Transformer):
         # Where a tokenizer states no limit, the library uses the number of RoBERTa's positions, the
@@ -428,12 +436,11 @@ def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, 
         ModelError: A model cannot be found.
     """
     device = resolve_device(settings.device)
-    dtype = resolve_dtype(settings.dtype, device)
     return {
         **settings.to_dict(),
         **data.digests(),
         "device": device.type,
-        "dtype": str(dtype).removeprefix("torch."),
+        "dtype": str(resolve_dtype(settings.dtype, device)).removeprefix("torch."),
         "model_sha256": stage_digest(settings.model),
         "start_sha256": starting_digest(starting_folder(settings.start)),
         "segmentation": reading_of(settings).segmentation,
@@ -454,11 +461,6 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     """
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     ranker = open_ranker(settings, biencoder)
-    if ranker.settings.segmentation != settings.segmentation:
-        words = ranker.settings.segmentation
-        say(f"Words are read as the starting model reads them: segmentation {words}")
-    if ranker.passage_tokens < settings.passage_tokens:
-        say(f"{settings.start} reads no more: passages are cut to {ranker.passage_tokens} tokens")
     network = open_network(settings.model, settings.device)
     stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
     passages = passages_read(data, biencoder, ranker)
@@ -507,10 +509,7 @@ def prepare_on(
         SettingsError: No question has a negative.
     """
     stage = setup.stage
-    try:
-        gold = Gold.of(list(data.corpus), data.train)
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
+    gold = Gold.of(list(data.corpus), data.train)
     strategy, n, found = settings.strategy, settings.negatives, stage.train.found
     negatives = mine_negatives(gold, found, strategy=strategy, n=n, seed=settings.seed)
     if not len(negatives.articles):
@@ -576,32 +575,17 @@ def candidate_lists(
     )
 
 
-MODEL_FOLDER = "model"
-LOGITS_FILE = "dev_logits.npy"
-_BEST = "best-"
-
-
-class RankerWatch(RunWatch):
-    """Reports a run's progress and keeps the weights that were best on dev.
-
-    They are in `best-STEP/model`, with the logits of dev. An older folder is removed only once a
-    checkpoint names the newer one: a run that is killed before resumes from a checkpoint for which
-    the older one is the best.
+class RankerWatch(TrainerCallback):
+    """Writes a run's metrics, and checks losses and weights before each checkpoint.
 
     Args:
         work: Folder of the checkpoints.
         epoch_steps: Steps of an epoch.
-        select_by: Metric on dev; higher is better.
-        measuring: The evaluator, which has the logits of dev.
     """
 
-    def __init__(
-        self, work: Path, *, epoch_steps: int, select_by: str, measuring: RankerMeasuring
-    ) -> None:
-        super().__init__(work, records_of)
+    def __init__(self, work: Path, epoch_steps: int) -> None:
+        self._work = work
         self._epoch_steps = epoch_steps
-        self._select_by = select_by
-        self._measuring = measuring
 
     def on_step_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """An epoch's last step is saved after it is measured, not before."""
@@ -609,45 +593,37 @@ class RankerWatch(RunWatch):
         step = state.global_step
         if step % self._epoch_steps == 0 or step >= state.max_steps:
             control.should_save = False
-        super().on_step_end(args, state, control, **kwargs)
+        # The Trainer logs before it saves, and `on_log` checks.
+        control.should_log |= control.should_save
 
     def on_epoch_end(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
         """Log and measure, then save a checkpoint with the measurement."""
         control.should_log = control.should_save = True
 
-    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Report the metric on dev, and keep the weights if they are the best so far.
+    def on_log(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Stop if a value is not a number: broken weights never replace good ones.
 
         Raises:
-            TrainingError: A logit is not finite.
+            TrainingError: A loss, the gradient's norm or a weight is not finite.
         """
-        logits = self._measuring.dev_logits
-        if logits is not None:
-            # Finite weights may give infinite products, and NaN cannot rank.
-            self._check_finite("a logit of dev", float(np.abs(logits).sum()), state)
-            records = records_of(state.log_history)
-            value = records[-1]["dev"][self._select_by]
-            say(f"Step {state.global_step:,}: {self._select_by} {value:.3f} on dev")
-            if best_record(records, self._select_by) is records[-1]:
-                folder = self._work / f"{_BEST}{state.global_step}"
-                with whole_folder(folder, replace=True) as partial:
-                    model = str(partial / MODEL_FOLDER)
-                    kwargs["model"].save_pretrained(model, create_model_card=False)
-                    np.save(partial / LOGITS_FILE, logits)
-        super().on_evaluate(args, state, control, **kwargs)
+        logged = {name: kwargs["logs"].get(name, 0.0) for name in ("loss", "grad_norm")}
+        # The logged loss is of the weights before the last step: check those after it too.
+        logged["the weights' norm"] = float(get_total_norm(kwargs["model"].parameters()))
+        for name, value in logged.items():
+            if not math.isfinite(value):
+                where = f"up to step {state.global_step}: {name} is {value}"
+                raise TrainingError(f"{where}. {after_no_number(self._work)}")
 
-    def on_save(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
-        """Remove the older best weights."""
-        kept = best_folder(self._work, records_of(state.log_history), self._select_by)
-        for folder in self._work.glob(f"{_BEST}*"):
-            if kept is not None and folder != kept:
-                shutil.rmtree(folder)
+    def on_evaluate(self, args: Any, state: TrainerState, control: Any, **kwargs: Any) -> None:
+        """Write what was measured so far."""
+        write_metrics(self._work / METRICS_FILE, records_of(state.log_history))
 
 
-def best_folder(work: Path, records: Sequence[dict[str, Any]], select_by: str) -> Path | None:
-    """The folder of the weights that were best on dev; None without dev."""
-    best = best_record(records, select_by)
-    return None if best is None else work / f"{_BEST}{best['step']}"
+class _Progress(ProgressCallback):
+    """A bar; what is logged goes into the metrics, not between our own lines."""
+
+    def on_log(self, *arguments: Any, **named: Any) -> None:
+        """Print nothing."""
 
 
 def train_ranker(
@@ -660,44 +636,84 @@ def train_ranker(
     Args:
         settings: Of the run.
         prepared: Its ranker is trained in place.
-        work: Folder of the checkpoints, and of the weights that were best on dev.
+        work: Folder of the checkpoints; the newest and the best on dev are kept.
 
     Returns:
         The records of `records_of`.
 
     Raises:
-        TrainingError: A loss, weight or logit is not finite.
+        TrainingError: A loss, weight or logit is not finite, or memory ran out.
     """
     examples, model = prepared.examples, prepared.ranker.encoder
     epoch_steps = -(-len(examples) // settings.batch_size)
     head = head_parameters(model, starting_folder(settings.start))
     if settings.dropout is not None:
         set_dropout(model, settings.dropout)
+    device, checkpoint = resolve_device(settings.device), last_checkpoint(work)
+    arguments = CrossEncoderTrainingArguments(
+        output_dir=str(work),
+        max_steps=settings.max_steps or settings.epochs * epoch_steps,
+        per_device_train_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in head},
+        lr_scheduler_type="linear",
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip,
+        bf16=resolve_dtype(settings.dtype, device) is torch.bfloat16,
+        use_cpu=device.type == "cpu",
+        seed=settings.seed,
+        batch_sampler=EpochBatches,
+        eval_strategy="epoch",
+        eval_on_start=checkpoint is None,
+        logging_steps=10,
+        logging_nan_inf_filter=False,
+        save_strategy="steps",
+        save_steps=settings.checkpoint_every,
+        save_total_limit=2,
+        metric_for_best_model="chosen_by" if prepared.setup.dev else None,
+        greater_is_better=True,
+        dataloader_pin_memory=device.type == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+    )
+    if device.type == "cuda":
+        # Otherwise it would spread each batch over all cards and enlarge it.
+        arguments._n_gpu = 1
     trainer = CrossEncoderTrainer(
         model=model,
-        args=trainer_arguments(
-            CrossEncoderTrainingArguments,
-            settings,
-            work,
-            steps=settings.max_steps or settings.epochs * epoch_steps,
-            rate=settings.learning_rate,
-            learning_rate_mapping={rf"\b{re.escape(name)}$": settings.head_lr for name in head},
-            batch_sampler=EpochBatches,
-            eval_strategy="epoch",
-        ),
+        args=arguments,
         train_dataset=examples,
         loss=BestPassageLoss(model, prepared.ranker.as_read),
         evaluator=prepared.measuring,
-        callbacks=[
-            RankerWatch(
-                work,
-                epoch_steps=epoch_steps,
-                select_by=settings.select_by,
-                measuring=prepared.measuring,
-            )
-        ],
+        callbacks=[RankerWatch(work, epoch_steps)],
     )
-    return records_of(train_from_last_checkpoint(trainer, work))
+    trainer.remove_callback(PrinterCallback)
+    if sys.stderr.isatty():
+        trainer.add_callback(_Progress)
+    if checkpoint is not None:
+        say(f"Resuming from {Path(checkpoint).name} of {arguments.max_steps:,} steps")
+    try:
+        trainer.train(resume_from_checkpoint=checkpoint)
+    except torch.OutOfMemoryError as error:
+        step = trainer.state.global_step
+        raise TrainingError(after_no_memory(step, "a smaller batch_size", work)) from error
+    return records_of(trainer.state.log_history)
+
+
+def last_checkpoint(work: Path) -> str | None:
+    """The newest complete checkpoint; a newer one that a kill has cut off is removed."""
+    while newest := get_last_checkpoint(str(work)):  # type: ignore[no-untyped-call]
+        if (Path(newest) / "trainer_state.json").exists():  # the Trainer writes it last
+            return str(newest)
+        say(f"{newest}: is not complete; looking for an older checkpoint")
+        shutil.rmtree(newest)
+    return None
+
+
+def weights_of(record: Mapping[str, Any], work: Path) -> Path | None:
+    """The folder of the weights that a record measured; None for those of the start."""
+    return work / f"checkpoint-{record['step']}" if record["step"] else None
 
 
 # From a trained ranker to a model folder.
@@ -727,21 +743,19 @@ def publish(
     plot_records(records, work, settings.select_by)
     device = resolve_device(settings.device).type
     metrics: dict[str, Any] = {"environment": environment(device), **prepared.mined}
-    best = best_folder(work, records, settings.select_by)
-    use = prepared.ranker.settings
-    if best is None:
-        part = work / "last"
-        shutil.rmtree(part, ignore_errors=True)
-        prepared.ranker.encoder.save_pretrained(str(part), create_model_card=False)
-    else:
-        part = best / MODEL_FOLDER
-        record = best_record(records, settings.select_by)
-        assert record is not None
-        use, fitted = _fitted(settings, data, prepared, best)
-        metrics |= {"epoch": record["epoch"], "dev": record["dev"], **fitted}
-        _say_what_is_gained(records, record, fitted, settings.select_by)
+    best = best_record(records, settings.select_by)
+    biencoder, use = prepared.setup.biencoder, prepared.ranker.settings
+    ranker = open_ranker(settings, biencoder, weights_of(best or records[-1], work))
+    if best is not None:
+        weight, fitted = _fitted(settings, data, prepared.setup, ranker)
+        use = dataclasses.replace(use, fusion_weight=weight)
+        metrics |= {"epoch": best["epoch"], "dev": best["dev"], **fitted}
+        if not best["step"]:
+            say("Training did not help: on dev the starting model is best. It is kept as it was.")
+    part = work / RANKER_PART
+    ranker.encoder.save_pretrained(str(part), create_model_card=False)
     use.save(part)
-    prepared.setup.biencoder.save(
+    biencoder.save(
         Path(settings.output),
         base_model=settings.model,
         config=settings.to_dict(),
@@ -752,14 +766,16 @@ def publish(
 
 
 def _fitted(
-    settings: RankerTrainingSettings, data: TrainingData, prepared: Prepared, best: Path
-) -> tuple[RankerSettings, dict[str, Any]]:
-    """Settings of the best ranker with its weight, and the results of choosing that.
+    settings: RankerTrainingSettings,
+    data: TrainingData,
+    setup: FirstStageSetup,
+    ranker: CrossEncoderRanker,
+) -> tuple[float, dict[str, Any]]:
+    """The weight of the first stage's order that fits dev, and the results of choosing it.
 
     It is chosen on the ranker's input in use, the fused candidates of `hybrid_rerank.yaml`: their
     order differs from the first stage's own.
     """
-    setup = prepared.setup
     # A fusion was learnt from the vectors without the graph.
     fusion = None
     if open_network(settings.model, settings.device) is None:
@@ -769,46 +785,27 @@ def _fitted(
     # This takes as long as measuring all candidates on dev, so announce it.
     say(f"Fitting how the ranker is used: re-ranking {found.found.size:,} candidates of dev")
     lists = candidate_lists(data, found, RERANKED, setup.passages)
-    ranker = open_ranker(settings, setup.biencoder, best / MODEL_FOLDER)
     logits = lists.logits(ranker.logits)
     metric = settings.select_by
     weight = FusionWeight.choose(lists, logits, metric)
-    return (
-        dataclasses.replace(prepared.ranker.settings, fusion_weight=weight.chosen),
-        {
-            "weights": weight.tried,
-            "in_pipeline": {
-                "hybrid": lists.metrics(lists.found, metric),
-                "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
-                "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
-            },
-            "held_out": fmean(weight.held_out),
-            "gain": dataclasses.asdict(
-                paired_randomisation(weight.held_out, lists.values(lists.found, metric))
-            ),
-        },
-    )
-
-
-def _say_what_is_gained(
-    records: Sequence[Mapping[str, Any]],
-    best: Mapping[str, Any],
-    fitted: Mapping[str, Any],
-    metric: str,
-) -> None:
-    """Report what the pipeline gains by the ranker, and whether training did harm."""
-    if not best["step"]:
-        trained = max(record["dev"][metric] for record in records if record["step"])
-        say(
-            f"Training did not help: on dev the starting model has {metric} "
-            f"{best['dev'][metric]:.3f}, the best epoch {trained:.3f}. It is kept as it was."
-        )
-    orders, gain = fitted["in_pipeline"], fitted["gain"]
+    orders = {
+        "hybrid": lists.metrics(lists.found, metric),
+        "re_ranked": lists.metrics(lists.re_ranked(logits), metric),
+        "fused": lists.metrics(lists.re_ranked(logits, weight.chosen), metric),
+    }
+    gain = paired_randomisation(weight.held_out, lists.values(lists.found, metric))
+    held_out = fmean(weight.held_out)
     say(
         f"In the pipeline hybrid_rerank, on dev: {metric} {orders['hybrid'][metric]:.3f} before "
         f"re-ranking, {orders['re_ranked'][metric]:.3f} by the ranker alone; held out from "
-        f"fitting {fitted['held_out']:.3f} with both, {gain['difference']:+.3f}, p {gain['p']:.4f}"
+        f"fitting {held_out:.3f} with both, {gain.difference:+.3f}, p {gain.p:.4f}"
     )
+    return weight.chosen, {
+        "weights": weight.tried,
+        "in_pipeline": orders,
+        "held_out": held_out,
+        "gain": dataclasses.asdict(gain),
+    }
 
 
 _DESCRIPTION = """\
@@ -833,17 +830,21 @@ def train(settings: RankerTrainingSettings) -> None:
         ModelError: A model cannot be loaded, or the output folder is not empty.
         TrainingError: A loss, weight or logit is not finite.
     """
-
-    def work_in(work: Path) -> None:
-        data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
-        say_where_dev_is_learnt(settings, data)
-        compute_as_begun(work)
-        open_work_folder(work, fixed_by(settings, data))
-        prepared = prepare(settings, data, work)
-        records = train_ranker(settings, prepared, work)
-        publish(settings, data, prepared, records, work)
-
-    train_alone(settings, work_in)
+    output = Path(settings.output)
+    # A progress bar for each file read or written would hide our own lines.
+    with no_progress_bars(), only_process(output):
+        if not is_already_made(output, settings.to_dict()):
+            check_target(output)
+            work = work_folder_of(output)
+            data = TrainingData.read(
+                settings.corpus, settings.questions, dev_share=settings.dev_share
+            )
+            say_where_dev_is_learnt(settings, data)
+            compute_as_begun(work)
+            open_work_folder(work, fixed_by(settings, data))
+            prepared = prepare(settings, data, work)
+            publish(settings, data, prepared, train_ranker(settings, prepared, work), work)
+        finish_output(output)
 
 
 if __name__ == "__main__":

@@ -57,10 +57,9 @@ def seed_in_range(settings: object) -> None:
     _check(settings, ["seed"], lambda seed: 0 <= seed < 2**32, "from 0 to 4,294,967,295")
 
 
-def share(settings: object, *names: str, zero: bool = True) -> None:
-    """Refuse a field that is not a share, from 0 (if allowed) to below 1; None passes."""
-    fits = (lambda value: 0 <= value < 1) if zero else (lambda value: 0 < value < 1)
-    _check(settings, names, fits, f"a share, {'from' if zero else 'above'} 0 and below 1")
+def share(settings: object, *names: str) -> None:
+    """Refuse a field that is not a share, from 0 to below 1; None passes."""
+    _check(settings, names, lambda value: 0 <= value < 1, "a share, from 0 and below 1")
 
 
 def only_where(settings: KeptSettings, used: bool, needs: str, *names: str) -> None:
@@ -174,60 +173,9 @@ class RunSettings(KeptSettings, CurriculumSettings):
             )
         depth_of_metric(self.select_by)
 
-    def check_views(self) -> None:
-        """Refuse settings that none of the views uses. In a grid each arm has its own views.
-
-        Raises:
-            SettingsError: Such a setting is given.
-        """
-        used = not set(self.views) <= {"tree", "sequence", "semantic", "run"}
-        only_where(self, used, "the view bm25", "bm25_k1", "bm25_b")
-
     def total_steps(self, epoch_steps: int) -> int:
         """Steps of the whole run, given those of an epoch."""
         return self.max_steps or self.epochs * epoch_steps
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainerSettings(KeptSettings):
-    """Settings of every training with a Hugging Face Trainer.
-
-    Args:
-        corpus: The law: a native file or folder, "aldermere", or a name that
-            StatuteCorpus.read knows.
-        output: The model folder to make. DIR.work next to it holds the checkpoints until it is
-            finished.
-        max_steps: Steps in place of epochs.
-        weight_decay: AdamW's.
-        warmup: Share of the steps in which the learning rate rises; then it falls to zero.
-        clip: Highest norm of the gradient.
-        dtype: Number format of the forward pass: auto is bfloat16 where that is faster.
-        device: cpu, cuda, ...; default: the best available.
-        seed: Seed of everything that is drawn.
-    """
-
-    corpus: Place
-    output: Target
-    epochs: int
-    max_steps: int | None = None
-    batch_size: int
-    weight_decay: float = 0.01
-    warmup: float
-    clip: float = 1.0
-    checkpoint_every: int
-    dtype: DtypeName = "auto"
-    device: str | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
-        at_least(self, 0, "weight_decay")
-        seed_in_range(self)
-        above_zero(self, "learning_rate", "clip")
-        share(self, "warmup")
-        # transformers' Trainer would use no card but the first.
-        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
-            raise SettingsError("device: choose another card by CUDA_VISIBLE_DEVICES.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,7 +255,7 @@ class CusinesSettings(RunSettings):
         query_model: The questions' tower, if it differs from the articles'.
             Paper: camembert-base.
         passage_model: The articles' tower, given together with query_model. Paper: camembert-base
-            adapted to the law (training.pretrain).
+            adapted to the law.
         hold_out: Share of the training questions that is not learnt, so that a fusion can be learnt
             from them over this model; the manifest names them. Paper: 0.
         pooling: From tokens to a vector; "model" keeps the model's own. Paper: cls.
@@ -366,16 +314,6 @@ class CusinesSettings(RunSettings):
         only_where(self, self.head != "none", "a fresh head (head identity or paper)", *fresh)
         share(self, "dropout", "warmup", "hold_out")
 
-    def check_views(self) -> None:
-        """Refuse settings that none of the views uses; permute_tree applies to two of them.
-
-        Raises:
-            SettingsError: Such a setting is given.
-        """
-        super().check_views()
-        used = not set(self.views) <= {"semantic", "bm25", "run"}
-        only_where(self, used, "the views tree and sequence", "permute_tree")
-
     @property
     def starting_model(self) -> str:
         """Name of the model that training starts from; the articles' tower if there are two."""
@@ -389,12 +327,10 @@ RERANKED = 90
 """How many of the fused list a ranker reads."""
 
 _BUNDLED = Place(BUNDLED_MODEL)
-# Metrics that count what is among the first k, but not the order there.
-_OF_A_SET = ("R@", "Exist@")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankerTrainingSettings(TrainerSettings):
+class RankerTrainingSettings(KeptSettings):
     """A cross-encoder that re-ranks what a bi-encoder finds.
 
     "Paper" is Le, Nguyen, Nguyen, Nguyen (2025), on the SoICT Hackathon 2024.
@@ -443,7 +379,9 @@ class RankerTrainingSettings(TrainerSettings):
         SettingsError: A value is out of its range, or two do not fit together.
     """
 
+    corpus: Place
     questions: Place
+    output: Target
     dev_share: float = 0.1
     model: Place = _BUNDLED
     start: Place = _BUNDLED
@@ -455,30 +393,34 @@ class RankerTrainingSettings(TrainerSettings):
     passage_tokens: int = 128
     segmentation: Segmentation | None = None
     epochs: int = 2
+    max_steps: int | None = None
     batch_size: int = 16
     learning_rate: float = 2e-5
     head_lr: float = 1e-3
     dropout: float | None = None
+    weight_decay: float = 0.01
     warmup: float = 0.1
+    clip: float = 1.0
     select_by: str = "MRR@10"
     checkpoint_every: int = 200
+    dtype: DtypeName = "auto"
+    device: str | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         at_least(self, 1, "candidates", "dev_candidates", "negatives", "passages")
+        at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
         at_least(self, 8, "passage_tokens")
-        above_zero(self, "head_lr")
-        share(self, "dev_share", "dropout")
+        at_least(self, 0, "weight_decay")
+        above_zero(self, "learning_rate", "head_lr", "clip")
+        share(self, "dev_share", "dropout", "warmup")
+        seed_in_range(self)
+        # transformers' Trainer would use no card but the first.
+        if (self.device or "").startswith("cuda:") and self.device != "cuda:0":
+            raise SettingsError("device: choose another card by CUDA_VISIBLE_DEVICES.")
         if self.re_ranked > self.candidates:
             raise SettingsError(f"dev_candidates: the first stage finds {self.candidates}.")
-        # The ranker's use is fitted on what the pipeline re-ranks, however many these are.
-        fewest = min(self.re_ranked, RERANKED)
-        depth = depth_of_metric(self.select_by, fewest)
-        if depth == fewest and self.select_by.startswith(_OF_A_SET):
-            raise SettingsError(
-                f"select_by is {self.select_by}, which no order of the {fewest} candidates that "
-                "are re-ranked on dev can change."
-            )
+        depth_of_metric(self.select_by, min(self.re_ranked, RERANKED))
 
     @property
     def re_ranked(self) -> int:

@@ -15,14 +15,23 @@ import json
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+import torch
+from openai import OpenAI, OpenAIError
+from rank_bm25 import BM25Okapi
+from tqdm import tqdm
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from components.models.biencoder import BiEncoder
+from components.models.dense_index import DenseIndex
+from components.models.devices import resolve_device
+from components.models.folder import ModelError, file_lock, whole_file
 from components.statutes.article import Article, TextRule, indexed_text, normalised
+from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.question import Question, QuestionError, clean_question
 from training.clean_questions import line_of
 from training.command_line import (
@@ -30,30 +39,23 @@ from training.command_line import (
     SettingsError,
     Target,
     TrainingError,
-    markdown,
     run,
     say,
     settings_from,
 )
+from training.data import texts_of
+from training.negatives.views import CountedLaw
 from training.settings import at_least, seed_in_range
 
-if TYPE_CHECKING:
-    import httpx
-
-    from components.statutes.corpus import StatuteCorpus
-
-Write = Callable[[Article], list[str]]
-"""Writes questions that an article answers, as the model gave them."""
+Ask = Callable[[Article], str]
+"""The model's reply to an article, a question a line."""
 
 _KEY = "LEXARBOR_GENERATOR_KEY"
-_OPENAI, _OPENAI_KEY = "https://api.openai.com/", "OPENAI_API_KEY"
 _SECONDS = 120.0
-_TRIES = 3
-_MOST_BYTES = 1_000_000
+_RETRIES = 2
 # Longer texts are cut; a question needs the beginning of an article, not all of its items.
 _MOST_CHARACTERS = 8_000
 _LONGEST_QUESTION = 400
-_DEPTH = 100
 
 _DESCRIPTION = """\
 Lets a model write questions that the articles of a law answer, to train on where there are few. A
@@ -72,9 +74,8 @@ class SynthesizeSettings:
             written until the file is complete.
         generator: URL of a server that speaks OpenAI's protocol, such as http://localhost:11434/v1.
             Its key is read from LEXARBOR_GENERATOR_KEY.
-        generator_model: The model's name at that server (default: the first that it lists); without
-            a server the name or folder of a Hugging Face sequence-to-sequence model, such as one of
-            the docT5query family.
+        generator_model: The model's name at that server; without a server the name or folder of a
+            Hugging Face sequence-to-sequence model, such as one of the docT5query family.
         per_article: Questions asked for each article.
         found_within: A question stays if its article is among so many that a search finds first.
         model: Name or folder of a bi-encoder that searches; default: BM25.
@@ -85,13 +86,13 @@ class SynthesizeSettings:
         seed: Seed of what a sequence-to-sequence model draws.
 
     Raises:
-        SettingsError: A value is out of its range, or there is no generator.
+        SettingsError: A value is out of its range.
     """
 
     corpus: Place
     output: Target
+    generator_model: Place
     generator: str | None = None
-    generator_model: Place | None = None
     per_article: int = 5
     found_within: int = 20
     model: Place | None = None
@@ -103,12 +104,6 @@ class SynthesizeSettings:
     def __post_init__(self) -> None:
         at_least(self, 1, "per_article", "found_within")
         seed_in_range(self)
-        if self.found_within > _DEPTH:
-            raise SettingsError(f"found_within: at most {_DEPTH} are searched.")
-        if self.generator is None and self.generator_model is None:
-            raise SettingsError("give generator (a server's URL) or generator_model.")
-        if self.generator is not None and not re.match(r"https?://[^/]", self.generator):
-            raise SettingsError("generator: write it as http://localhost:11434/v1.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def synthesize(settings: SynthesizeSettings) -> None:
-    """Write the questions, keep those whose article a search finds, and print a table.
+    """Write the questions, keep those whose article a search finds, and report.
 
     Raises:
         CorpusError: The law or the other questions cannot be read.
@@ -126,10 +121,6 @@ def synthesize(settings: SynthesizeSettings) -> None:
         ModelError: A model cannot be opened.
         TrainingError: The server does not answer, or no question is left.
     """
-    # Imported here, so that --help answers at once.
-    from components.models.folder import file_lock, whole_file
-    from components.statutes.corpus import StatuteCorpus, read_questions
-
     output = Path(settings.output)
     if output.exists():
         raise SettingsError(f"{output} already exists. Give another output, or remove it.")
@@ -143,17 +134,15 @@ def synthesize(settings: SynthesizeSettings) -> None:
         written = _written_before(work, settings, law)
         missing = [article for article in law if article.id not in written]
         if missing:
-            say(f"{len(law) - len(missing):,} of {len(law):,} articles are done")
-            with _writer(settings) as write, work.open("a", encoding="utf-8") as file:
-                for number, article in enumerate(missing, len(law) - len(missing) + 1):
-                    written[article.id] = write(article)
+            ask = _server(settings) if settings.generator else _seq2seq(settings)
+            with work.open("a", encoding="utf-8") as file:
+                for article in tqdm(missing, "Articles", disable=None):
+                    found = filter(None, map(_question_in, ask(article).splitlines()))
+                    written[article.id] = list(found)[: settings.per_article]
                     line = {"article": article.id, "questions": written[article.id]}
                     print(json.dumps(line, ensure_ascii=False), file=file, flush=True)
-                    if number % 50 == 0 or number == len(law):
-                        say(f"Questions of {number:,} of {len(law):,} articles are written")
-        asked, counts = distinct(law, written, {normalised(q.text) for q in known})
-        ranks = _ranks(settings, law, asked) if asked else []
-        kept = [q for q, rank in zip(asked, ranks, strict=True) if rank <= settings.found_within]
+        asked = _distinct(law, written, known)
+        kept = _kept(settings, law, asked) if asked else []
         if not kept:
             raise TrainingError(
                 f"none of {len(asked):,} questions finds its article. What the model wrote is in "
@@ -162,65 +151,13 @@ def synthesize(settings: SynthesizeSettings) -> None:
         with whole_file(output) as partial:
             partial.write_text("".join(map(line_of, kept)), encoding="utf-8")
         work.unlink()
-    rows = {
-        "written by the model": counts["written"],
-        "no question": counts["no question"],
-        "asked before, here or in the other questions": counts["asked before"],
-        f"article not among the first {settings.found_within}": len(asked) - len(kept),
-        "**kept**": len(kept),
-        f"articles with a question, of {len(law):,}": len({q.relevant for q in kept}),
-    }
-    table = [["questions", ""], *([name, f"{n:,}"] for name, n in rows.items())]
-    print(markdown(table), flush=True)  # noqa: T201
-
-
-def distinct(
-    law: Iterable[Article], written: Mapping[str, Sequence[str]], known: set[str]
-) -> tuple[list[Question], Counter[str]]:
-    """Questions from what the model wrote, each text once, in the order of the law.
-
-    Args:
-        law: The articles.
-        written: Article id to the model's lines.
-        known: Normalised texts that are not asked again.
-
-    Returns:
-        Questions of the split train; and how many lines were left out, by reason.
-    """
-    seen = set(known)
-    asked: list[Question] = []
-    counts: Counter[str] = Counter()
-    for article in law:
-        number = 0
-        for line in written[article.id]:
-            counts["written"] += 1
-            text = _question_in(line)
-            if text is None:
-                counts["no question"] += 1
-            elif normalised(text) in seen:
-                counts["asked before"] += 1
-            else:
-                seen.add(normalised(text))
-                number += 1
-                id_ = f"{article.id}-synthetic-{number}"
-                asked.append(Question(id_, text, (article.id,), split="train", synthetic=True))
-    return asked, counts
-
-
-# A list's numbers and bullets, and quotation marks around a whole line.
-_BEFORE = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*\u2022\u2013])\s*")
-_AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb "
-
-
-def _question_in(line: str) -> str | None:
-    """The question in a line of a model's reply; None if there is none."""
-    try:
-        text = clean_question(_BEFORE.sub("", line.strip()).strip(_AROUND))
-    except QuestionError:
-        return None
-    has_words = any(character.isalpha() for character in text)
-    # A heading such as "Questions:" announces what follows.
-    return text if has_words and len(text) <= _LONGEST_QUESTION and text[-1] != ":" else None
+    n_written = sum(map(len, written.values()))
+    say(
+        f"{n_written:,} questions were written; {n_written - len(asked):,} had been asked before, "
+        f"{len(asked) - len(kept):,} do not find their article among the first "
+        f"{settings.found_within}. {len(kept):,} are kept, of "
+        f"{len({question.relevant for question in kept}):,} of {len(law):,} articles."
+    )
 
 
 def _written_before(
@@ -240,32 +177,28 @@ def _written_before(
         whole, end = json.dumps(fixed).encode(), b"\n"
     work.write_bytes(whole + end)
     first, *lines = map(json.loads, whole.splitlines())
-    for name, value in fixed.items():
-        if first.get(name) != value:
-            raise SettingsError(f"{name}: {work} was begun with another. Use that, or remove it.")
+    if first != fixed:
+        raise SettingsError(f"output: {work} is of other settings. Use those, or remove it.")
     return {line["article"]: line["questions"] for line in lines}
 
 
-# Who writes.
+# A list's numbers and bullets, and quotation marks around a whole line.
+_BEFORE = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*\u2022\u2013])\s*")
+_AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb "
 
 
-@contextmanager
-def _writer(settings: SynthesizeSettings) -> Iterator[Write]:
-    if settings.generator is None:
-        yield seq2seq_writer(settings)
-        return
-    import httpx
-
-    key = os.environ.get(_KEY)
-    if key is None and settings.generator.startswith(_OPENAI):
-        # A key for OpenAI must not be sent to any other server.
-        key = os.environ.get(_OPENAI_KEY)
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    with httpx.Client(headers=headers, timeout=_SECONDS) as client:
-        yield _server_writer(client, settings)
+def _question_in(line: str) -> str | None:
+    """The question in a line of a model's reply; None if there is none."""
+    try:
+        text = clean_question(_BEFORE.sub("", line.strip()).strip(_AROUND))
+    except QuestionError:
+        return None
+    has_words = any(character.isalpha() for character in text)
+    # A heading such as "Questions:" announces what follows.
+    return text if has_words and len(text) <= _LONGEST_QUESTION and text[-1] != ":" else None
 
 
-def seq2seq_writer(settings: SynthesizeSettings) -> Write:
+def _seq2seq(settings: SynthesizeSettings) -> Ask:
     """A Hugging Face sequence-to-sequence model: it reads headings and text and draws questions.
 
     Each article has random numbers of its own, so that a resumed run writes what an uninterrupted
@@ -274,12 +207,6 @@ def seq2seq_writer(settings: SynthesizeSettings) -> Write:
     Raises:
         ModelError: The model cannot be opened.
     """
-    import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    from components.models.devices import resolve_device
-    from components.models.errors import ModelError
-
     name = str(settings.generator_model)
     device = resolve_device(settings.device)
     try:
@@ -288,28 +215,21 @@ def seq2seq_writer(settings: SynthesizeSettings) -> Write:
             name, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
     except (OSError, ValueError) as error:
-        raise ModelError(
-            f"generator_model: {name} is not such a model with safetensors ({error})."
-        ) from error
+        raise ModelError(f"generator_model: {name} cannot be opened ({error}).") from error
     model.to(device).eval()
     longest = min(tokenizer.model_max_length, 512)
 
-    def write(article: Article) -> list[str]:
+    def ask(article: Article) -> str:
         text = indexed_text(article.headings, article.text)[:_MOST_CHARACTERS]
         read = tokenizer(text, truncation=True, max_length=longest, return_tensors="pt").to(device)
         digest = hashlib.blake2b(f"{settings.seed}/{article.id}".encode(), digest_size=4).digest()
         torch.manual_seed(int.from_bytes(digest, "little"))
+        options: dict[str, Any] = {"do_sample": True, "top_k": 10, "max_new_tokens": 64}
         with torch.inference_mode():
-            drawn = model.generate(
-                **read,
-                do_sample=True,
-                top_k=10,
-                max_new_tokens=64,
-                num_return_sequences=settings.per_article,
-            )
-        return list(tokenizer.batch_decode(drawn, skip_special_tokens=True))
+            drawn = model.generate(**read, **options, num_return_sequences=settings.per_article)
+        return "\n".join(tokenizer.batch_decode(drawn, skip_special_tokens=True))
 
-    return write
+    return ask
 
 
 _INSTRUCTION = """\
@@ -320,108 +240,74 @@ the article's own. Do not name the article, its number or the law. Write in the 
 article. Give one question a line and nothing else."""
 
 
-def prompt_of(article: Article) -> str:
-    """The article as a chat model reads it: its place, then its text."""
-    place = " > ".join([article.law, *article.headings])
-    text = article.text[:_MOST_CHARACTERS]
-    return f"Place: {place}\nArticle {article.number}:\n{text}"
+def _server(settings: SynthesizeSettings) -> Ask:
+    """A chat model at a server that speaks OpenAI's protocol."""
+    url = str(settings.generator)
+    # Without a key the client would send OPENAI_API_KEY, to whatever server this is.
+    key = os.environ.get(_KEY) or "none"
+    client = OpenAI(base_url=url, api_key=key, timeout=_SECONDS, max_retries=_RETRIES)
 
-
-def _server_writer(client: httpx.Client, settings: SynthesizeSettings) -> Write:
-    import httpx
-    from tenacity import retry, retry_if_exception, stop_after_attempt, wait_exponential
-
-    url = str(settings.generator).rstrip("/")
-    instruction = _INSTRUCTION.format(n=settings.per_article)
-    name = settings.generator_model
-    if name is None:
+    def ask(article: Article) -> str:
+        place = " > ".join([article.law, *article.headings])
+        text = article.text[:_MOST_CHARACTERS]
+        prompt = f"Place: {place}\nArticle {article.number}:\n{text}"
         try:
-            listed = client.get(f"{url}/models").raise_for_status().json()
-            name = Place(listed["data"][0]["id"])
-        except (httpx.HTTPError, ValueError, LookupError, TypeError):
-            name = Place("default")  # a server that lists no model has one without a name
-
-    def may_pass(error: BaseException) -> bool:
-        """Whether an error may pass by itself: no connection, too many requests, a restart."""
-        if isinstance(error, httpx.HTTPStatusError):
-            return error.response.status_code in (408, 429) or error.response.status_code >= 500
-        return isinstance(error, httpx.TransportError)
-
-    @retry(
-        retry=retry_if_exception(may_pass),
-        stop=stop_after_attempt(_TRIES),
-        wait=wait_exponential(multiplier=0.5),
-        reraise=True,
-    )
-    def posted(messages: Sequence[Mapping[str, str]]) -> bytes:
-        body = b""
-        request = {"model": name, "messages": messages, "temperature": 0.8}
-        with client.stream("POST", f"{url}/chat/completions", json=request) as response:
-            response.raise_for_status()
-            for piece in response.iter_bytes():
-                body += piece
-                if len(body) > _MOST_BYTES:
-                    raise ValueError(f"the reply is longer than {_MOST_BYTES:,} bytes")
-        return body
-
-    def write(article: Article) -> list[str]:
-        prompt = {"role": "user", "content": prompt_of(article)}
-        try:
-            body = posted([{"role": "system", "content": instruction}, prompt])
-            reply = json.loads(body)["choices"][0]["message"]["content"]
-        except (httpx.HTTPError, ValueError, LookupError, TypeError) as error:
+            completion = client.chat.completions.create(
+                model=str(settings.generator_model),
+                messages=[
+                    {"role": "system", "content": _INSTRUCTION.format(n=settings.per_article)},
+                    {"role": "user", "content": prompt},
+                ],
+                temperature=0.8,
+            )
+            return completion.choices[0].message.content or ""
+        except (OpenAIError, LookupError, AttributeError, TypeError, ValueError) as error:
             raise TrainingError(
                 f"{url} gave no questions for article {article.id!r} ({type(error).__name__}: "
                 f"{error}). The same command goes on from there."
             ) from error
-        lines = [line for line in str(reply or "").splitlines() if _question_in(line)]
-        return lines[: settings.per_article]
 
-    return write
+    return ask
 
 
-# What stays.
+def _distinct(
+    law: StatuteCorpus, written: Mapping[str, Sequence[str]], known: Iterable[Question]
+) -> list[Question]:
+    """Questions of the split train, each text once, without the known ones; in the law's order."""
+    seen = {normalised(question.text) for question in known}
+    asked: list[Question] = []
+    for article in law:
+        number = 0
+        for text in written[article.id]:
+            if normalised(text) not in seen:
+                seen.add(normalised(text))
+                number += 1
+                id_ = f"{article.id}-synthetic-{number}"
+                asked.append(Question(id_, text, (article.id,), split="train", synthetic=True))
+    return asked
 
 
-def _ranks(
+def _kept(
     settings: SynthesizeSettings, law: StatuteCorpus, asked: Sequence[Question]
-) -> list[int]:
-    """The rank of each question's article in a search for it, from 1; `_DEPTH` + 1 if not found.
-
-    An article that reads the same as the question's counts as it.
-    """
-    words = [normalised(article.text) for article in law]
-    ranks = []
-    for question, positions in zip(asked, _found(settings, law, asked), strict=True):
-        text = words[law.position(question.relevant[0])]
-        same = (n for n, position in enumerate(positions, 1) if words[position] == text)
-        ranks.append(next(same, _DEPTH + 1))
-    return ranks
-
-
-def _found(
-    settings: SynthesizeSettings, law: StatuteCorpus, asked: Sequence[Question]
-) -> list[list[int]]:
-    """Positions of the articles that a search finds for each question, best first."""
-    rule = settings.text_rule
+) -> list[Question]:
+    """The questions whose article a search finds; one that reads the same counts as it."""
+    rule, depth = settings.text_rule, settings.found_within
     if settings.model is None:
-        from rank_bm25 import BM25Okapi
-
-        from training.bm25_table import CountedLaw, Variant
-
         counted = CountedLaw(law.articles, asked, terms="analysed", text_rule=rule)
-        return [each.tolist() for each in counted.rankings(Variant(BM25Okapi, 1.5, 0.75), _DEPTH)]
-    from components.models.biencoder import BiEncoder
-    from components.models.dense_index import DenseIndex
-    from training.data import texts_of
-
-    model = BiEncoder.load(settings.model, device=settings.device)
-    say(f"Encoding {len(law):,} articles and {len(asked):,} questions")
-    articles = model.encode_articles(texts_of(law, rule))
-    queries = model.encode_queries([question.text for question in asked])
-    index = DenseIndex(articles, "cpu", model.similarity)
-    found: list[list[int]] = index.search(queries, _DEPTH)[1].tolist()
-    return found
+        weights = counted.weights(BM25Okapi, 1.5, 0.75)
+        found = [row.tolist() for row in counted.rankings(weights, depth)]
+    else:
+        model = BiEncoder.load(settings.model, device=settings.device)
+        say(f"Encoding {len(law):,} articles and {len(asked):,} questions")
+        index = DenseIndex(model.encode_articles(texts_of(law, rule)), "cpu", model.similarity)
+        queries = model.encode_queries([question.text for question in asked])
+        found = index.search(queries, depth)[1].tolist()
+    words = [normalised(article.text) for article in law]
+    return [
+        question
+        for question, positions in zip(asked, found, strict=True)
+        if words[law.position(question.relevant[0])] in {words[place] for place in positions}
+    ]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pipelines import command_line
 from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, EXIT_CODES, say
-from pipelines.serving.limits import address, is_loopback, listen, port_number, refusal
+from pipelines.serving.limits import address, is_loopback, listen
 
 if TYPE_CHECKING:
     import uvicorn
@@ -61,13 +61,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     command_line.add_generator(parser)
     parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
-    parser.add_argument(
-        "--port",
-        type=port_number,
-        default=_PORT,
-        metavar="N",
-        help=f"default: {_PORT}; 0: any free one",
-    )
+    port_help = f"default: {_PORT}; 0: any free one"
+    parser.add_argument("--port", type=int, default=_PORT, metavar="N", help=port_help)
     reach = parser.add_mutually_exclusive_group()
     reach.add_argument(
         "--auth", metavar="FILE", help="ask for a name and password, those in this file"
@@ -84,8 +79,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def _listen(options: argparse.Namespace) -> tuple[socket.socket, list[str]]:
-    """The socket to serve on, and the passwords of those who may read."""
+def _serve(options: argparse.Namespace) -> int:
+    for name, value in _GRADIO.items():
+        os.environ.setdefault(name, value)
+    command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
     from ui.guard import read_passwords
 
     host = options.host
@@ -96,17 +93,7 @@ def _listen(options: argparse.Namespace) -> tuple[socket.socket, list[str]]:
             "(docs/demo.md)."
         )
     passwords = [] if options.auth is None else read_passwords(Path(options.auth))
-    try:
-        return listen(host, options.port), passwords
-    except OSError as error:
-        raise LoadingError(refusal(host, options.port, error, _PORT)) from None
-
-
-def _serve(options: argparse.Namespace) -> int:
-    command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
-    for name, value in _GRADIO.items():
-        os.environ.setdefault(name, value)
-    listening, passwords = _listen(options)
+    listening = listen(host, options.port)
     with listening:
         _server(options, listening, passwords).run(sockets=[listening])
     return DONE
@@ -120,9 +107,10 @@ def _server(
     from pipelines.calibration import calibrate_demo
     from pipelines.home import resolve
     from pipelines.loading import demo_store_path
-    from pipelines.serving.limits import LOOPBACK, share_cores
-    from ui.server import build_site, make_server
-    from ui.serving import AT_ONCE, Searched, Serving
+    from pipelines.serving.limits import LOOPBACK, prompt_server, share_cores
+    from ui.ask import AT_ONCE
+    from ui.law import Places
+    from ui.server import Serving, build_site
 
     share_cores(AT_ONCE)
     plan = resolve(
@@ -136,25 +124,18 @@ def _server(
     demo = demo_store_path()
     if options.store is None and plan.store == str(demo):
         serving.calibrate(lambda: calibrate_demo(demo, say))
-    searched = Searched(serving.store)
-    app = build_site(
-        serving,
-        searched,
-        passwords=passwords,
-        names=None if passwords or options.insecure else LOOPBACK | {options.host.lower()},
-    )
-    url, collection = address(listening), searched()
+    places = Places(serving.store)
+    names = None if passwords or options.insecure else LOOPBACK | {options.host.lower()}
+    app = build_site(serving, places, passwords=passwords, names=names)
+    url, collection = address(listening), places.collection()
     say(
         f"{articles_of_laws(collection.articles, len(collection.laws))}, "
         f"pipeline '{serving.pipeline.metadata['name']}'. The page is at {url} (Ctrl+C ends it)"
     )
-    if passwords:
-        say("Passwords cross the network unencrypted: put TLS in front of the page (docs/demo.md).")
-    elif not is_loopback(options.host):
-        say("Everyone who can reach this machine can read the page and ask; there is no password.")
     if options.open:
         webbrowser.open(url)
-    server = make_server(app)
+    # A page that is still open holds up the end for two seconds.
+    server = prompt_server(app, 2, log_level="warning")
     # What is loaded now stays to the end. Exclude it from Python's full garbage collections, which
     # would pause everything for some tenths of a second.
     gc.collect()

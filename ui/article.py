@@ -19,19 +19,12 @@ from typing import Any, Literal, NamedTuple
 import yaml
 
 from components.retrievers.validity import is_earlier
+from components.statutes import excerpts
 from components.statutes.article import spoken_number
-from components.statutes.excerpts import (
-    Line,
-    Span,
-    anchor_of,
-    lines_of,
-    points_of,
-    provisions_of,
-    sentence_around,
-)
+from components.statutes.excerpts import Span
 from components.statutes.languages import known_language
-from ui.frame import INVENTED, TEMPLATES, Collection, in_templates, plain_notice
-from ui.language import ANSWER_TEXTS, STATE_TEXTS, TAKEAWAY_TEXTS, Language, article_link, day
+from ui.frame import INVENTED, Collection, in_templates, plain_notice
+from ui.language import TEXTS, Language, article_link, day
 
 
 def article_title(number: object) -> str:
@@ -102,44 +95,6 @@ def short_law(law: str) -> str:
     return law.removesuffix(f" of Aldermere {INVENTED}").removesuffix(f" {INVENTED}")
 
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8})*")
-
-
-def is_language_tag(tag: object) -> bool:
-    """Whether a document's `language` can stand in a `lang` attribute."""
-    return isinstance(tag, str) and _LANGUAGE.fullmatch(tag) is not None
-
-
-def state_word(state: str, language: Language) -> str:
-    """A state as printed in brackets after an article's name."""
-    return ANSWER_TEXTS[language].states[state]
-
-
-def wording_name(wording: Mapping[str, Any], article: Mapping[str, Any], language: Language) -> str:
-    """What another wording of an article is called: the earlier or the later one, with its day.
-
-    Args:
-        wording: one of the article's `wordings`.
-        article: as `pipelines.asking.found_article` makes it.
-        language: of the interface.
-    """
-    texts = STATE_TEXTS[language]
-    start, end = (day(wording[name], language) for name in ("valid_from", "valid_to"))
-    if not start and not end:
-        return texts.other
-    if is_earlier(wording, article):
-        return texts.earlier.format(end=end)
-    return texts.later.format(start=start)
-
-
-def span_of(wording: Mapping[str, Any], language: Language) -> str:
-    """The days from which and until which a wording holds."""
-    texts = STATE_TEXTS[language]
-    start, end = (day(wording.get(name), language) for name in ("valid_from", "valid_to"))
-    since, to = start and texts.since.format(start=start), end and texts.to.format(end=end)
-    return " ".join(filter(None, (since, to))) or texts.unknown
-
-
 def state_sentence(article: Mapping[str, Any], language: Language) -> str:
     """The state in words, without a full stop.
 
@@ -148,25 +103,17 @@ def state_sentence(article: Mapping[str, Any], language: Language) -> str:
             `pipelines.asking.found_article`.
         language: of the interface.
     """
-    texts = STATE_TEXTS[language]
+    texts = TEXTS[language].states
     start, end = (day(article.get(name), language) for name in ("valid_from", "valid_to"))
     if article["state"] == "repealed" and not end:
-        return state_word("repealed", language).capitalize()
+        return str(TEXTS[language].answer.states["repealed"]).capitalize()
+    coming = texts.coming[article.get("earlier_text", "unknown")]
     in_force = texts.in_force_since.format(start=start) if start else texts.in_force
     return {
         "in force": in_force + (texts.until.format(end=end) if end else ""),
         "repealed": texts.repealed.format(day=_day_after(article.get("valid_to"), language)),
-        "not yet in force": texts.coming[article.get("earlier_text", "unknown")].format(
-            start=start
-        ),
+        "not yet in force": coming.format(start=start),
     }.get(str(article["state"]), texts.unknown)
-
-
-def short_state(article: Mapping[str, Any], language: Language) -> str:
-    """The state as a list shows it: a date only where the article does not bind."""
-    if article["state"] == "in force":
-        return STATE_TEXTS[language].in_force
-    return state_sentence(article, language)
 
 
 def _day_after(value: object, language: Language) -> str:
@@ -228,43 +175,22 @@ def shown_lines(
         notes: of several that overlap, the first stands.
         run_on: whether the points of a list within a line stay on it, to save room.
     """
-    kept = _without_overlaps(notes)
+    bounds = [0, *chain.from_iterable(spans or ()), len(text)]
+    hidden = () if spans is None else tuple(zip(bounds[::2], bounds[1::2], strict=True))
+    kept = _without_overlaps([*(Note(Span(*each), "gap") for each in hidden), *notes])
     shown: list[ShownLine] = []
-    for provision in provisions_of(text):
-        gap = None  # whether the last line shown of this provision ends in one
-        lines = provision.lines
-        for line in lines if run_on else chain(*(points_of(text, each) for each in lines)):
-            parts = _parts_of(line, spans)
-            if not parts:
-                if gap is False:
+    for provision in excerpts.provisions_of(text):
+        first, lines = len(shown), provision.lines
+        for line in lines if run_on else chain(*(excerpts.points_of(text, each) for each in lines)):
+            segments = list(_segments(text, Span(line.body, line.span.end), kept))
+            if spans is not None and all(each.kind == "gap" for each in segments):
+                if len(shown) > first and shown[-1].segments[-1].kind != "gap":
                     shown[-1].segments.append(Segment("gap"))
-                    gap = True
                 continue
-            segments: list[Segment] = []
-            place = line.body
-            for part in parts:
-                between = text[place : part.start]
-                if between.strip():
-                    segments.append(Segment("gap"))
-                elif between:
-                    segments.append(Segment("text", between))
-                segments += _segments(text, part, kept)
-                place = part.end
-            gap = bool(text[place : line.span.end].strip())
-            if gap:
-                segments.append(Segment("gap"))
             above = "" if line.kind == "numbered" else provision.number
-            anchor = anchor_of(above + line.label) if line.label else ""
+            anchor = excerpts.anchor_of(above + line.label) if line.label else ""
             shown.append(ShownLine(line.kind, line.marker, anchor, segments))
     return shown
-
-
-def _parts_of(line: Line, spans: Sequence[Span] | None) -> list[Span]:
-    """What is shown of a line; all of it, which may be empty, where nothing is cut."""
-    if spans is None:
-        return [Span(line.body, line.span.end)]
-    cut = (Span(max(start, line.body), min(end, line.span.end)) for start, end in spans)
-    return [span for span in cut if span.start < span.end]
 
 
 def _without_overlaps(notes: Iterable[Note]) -> list[Note]:
@@ -276,17 +202,22 @@ def _without_overlaps(notes: Iterable[Note]) -> list[Note]:
     return sorted(kept, key=lambda each: each.span)
 
 
-def _segments(text: str, part: Span, notes: Sequence[Note]) -> Iterator[Segment]:
-    place = part.start
+def _segments(text: str, line: Span, notes: Sequence[Note]) -> Iterator[Segment]:
+    place = line.start
     for span, kind, value in notes:
-        if span.start < place or span.end > part.end:
+        start, end = max(span.start, line.start), min(span.end, line.end)
+        # Only a gap goes on in the next line.
+        if start >= end or (kind != "gap" and (start, end) != span):
             continue
-        if span.start > place:
-            yield Segment("text", text[place : span.start])
-        yield Segment(kind, text[span.start : span.end], value)
-        place = span.end
-    if place < part.end:
-        yield Segment("text", text[place : part.end])
+        if start > place:
+            yield Segment("text", text[place:start])
+        if text[start:end].strip():
+            yield Segment(kind, "" if kind == "gap" else text[start:end], value)
+        elif end < line.end:
+            yield Segment("text", text[start:end])
+        place = end
+    if place < line.end:
+        yield Segment("text", text[place : line.end])
 
 
 # Words that a law defines.
@@ -295,8 +226,7 @@ def _segments(text: str, part: Span, notes: Sequence[Note]) -> Iterator[Segment]
 @cache
 def _patterns() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
     """By language, what is found in its texts: "defining", "deadline", "body" and "form"."""
-    with files("ui").joinpath("steps.yaml").open(encoding="utf-8") as file:
-        written = yaml.safe_load(file)
+    written = yaml.safe_load(files("ui").joinpath("steps.yaml").read_text("utf-8"))
     count = written.pop("count")
     return {
         language: {name: re.compile(each.replace("COUNT", count)) for name, each in known.items()}
@@ -352,9 +282,14 @@ class Glossary:
                     notes.setdefault(definition.term, Note(span, "term", definition))
         return list(notes.values())
 
-    def meaning(self, name: str, law: str) -> Definition | None:
-        """The definition of a word in a law."""
-        return self._defined.get(law, {}).get(name.casefold())
+    def full_name(self, name: str, law: str) -> str:
+        """The full name of a body, where a law defines a short one; else the name."""
+        definition = self._defined.get(law, {}).get(name.casefold())
+        if definition is None:
+            return name
+        after = _MEANS.split(definition.sentence, maxsplit=1)[-1]
+        found = (each["body"].search(after) for each in _patterns().values())
+        return next((match[0].removeprefix("the ") for match in found if match), name)
 
 
 NO_GLOSSARY = Glossary({})
@@ -418,15 +353,15 @@ def steps_in(
     for article, spans in read:
         text = str(article["content"])
         patterns = _patterns().get(known_language(article.get("language")) or "", {})
-        numbered = [line for line in lines_of(text) if line.kind == "numbered"]
+        numbered = [line for line in excerpts.lines_of(text) if line.kind == "numbered"]
         for kind in _MOST_STEPS if patterns else ():
             matches = (patterns[kind].finditer(text, start, end) for start, end in spans)
             for match in chain.from_iterable(matches):
-                name, (start, end) = match[0], sentence_around(text, match.start())
+                name, (start, end) = match[0], excerpts.sentence_around(text, match.start())
                 if kind == "body":
-                    name = _full_name(_LEADING_ARTICLE.sub("", name), article["law"], glossary)
+                    name = glossary.full_name(_LEADING_ARTICLE.sub("", name), article["law"])
                 before = [line.label for line in numbered if line.span.start <= match.start()]
-                anchor, sentence = anchor_of(before[-1]) if before else "", text[start:end]
+                anchor, sentence = excerpts.anchor_of(before[-1]) if before else "", text[start:end]
                 key = kind, (sentence if kind == "deadline" else name).casefold()
                 steps.setdefault(key, Step(kind, name, sentence, article, anchor))
     bodies = [step.name for step in steps.values() if step.kind == "body"]
@@ -439,19 +374,6 @@ def steps_in(
     of_kind = {kind: [each for each in kept if each.kind == kind] for kind in _MOST_STEPS}
     return [step for kind, most in _MOST_STEPS.items() for step in of_kind[kind][:most]]
 
-
-def _full_name(name: str, law: str, glossary: Glossary) -> str:
-    """The full name of a body, where the law defines a short one; else the name."""
-    definition = glossary.meaning(name, law)
-    if definition is None:
-        return name
-    after = _MEANS.split(definition.sentence, maxsplit=1)[-1]
-    found = (each["body"].search(after) for each in _patterns().values())
-    return next((match[0].removeprefix("the ") for match in found if match), name)
-
-
-# An article taken away: its fields, its state, a note on both, and its address.
-_Entry = tuple[Mapping[str, Any], str, str, str | None]
 
 Kind = Literal["json", "ris", "csl", "txt", "docx"]
 
@@ -494,10 +416,9 @@ def export(
         question: what they were found for.
         site: scheme and host of the page, for the address of an article that has no official one.
     """
-    texts = TAKEAWAY_TEXTS[language]
-    disclaimer = plain_notice(collection, language)
+    texts, disclaimer = TEXTS[language].takeaway, plain_notice(collection, language)
     foot = f"{texts.retrieved.format(day=day(today, language))} {disclaimer}"
-    entries: list[_Entry] = []
+    entries = []
     for article in articles:
         state = state_sentence(article, language)
         note = f"{foot} {texts.state.format(day=day(on, language), state=state)}"
@@ -533,7 +454,7 @@ def export(
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _word(entries: Sequence[_Entry], question: str | None, foot: str) -> bytes:
+def _word(entries: Iterable[Any], question: str | None, foot: str) -> bytes:
     from docx import Document
 
     def written(text: str) -> str:
@@ -598,17 +519,5 @@ def web_address(url: object) -> str | None:
     return str(url) if known else None
 
 
-TEMPLATES.globals |= {
-    each.__name__: each
-    for each in (
-        article_title,
-        citation,
-        cited_as,
-        plain_law,
-        result_title,
-        short_law,
-        web_address,
-    )
-}
-TEMPLATES.tests["language_tag"] = is_language_tag
-in_templates(short_state, span_of, state_sentence, state_word, wording_name)
+in_templates(article_title, citation, cited_as, is_earlier, plain_law, result_title, short_law)
+in_templates(state_sentence, web_address)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import parse_qs, urlencode
 
 import gradio as gr
 from gradio.components import Component
 from markupsafe import Markup
 
-from components.statutes.question import QuestionError, clean_question
+from components.retrievers.validity import ANY, not_in_force_on
+from components.statutes.citations.laws import LawNames
+from components.statutes.languages import folded
+from components.stores.database import StoreError
 from ui import results
 from ui.article import (
     BINARY,
@@ -30,35 +33,102 @@ from ui.article import (
     plain_law,
     short_law,
 )
-from ui.frame import MOST_LISTED_LAWS, Collection, beyond, full_title, notice, render
+from ui.frame import Collection, beyond, full_title, notice, render
 from ui.guard import log_failure
-from ui.language import ABOUT_TEXTS, ASK_TEXTS, STAGE_TEXTS, Language, counted, day
-from ui.law import near_names
-from ui.serving import (
-    AT_ONCE,
-    DEFAULT,
-    WHICH,
-    Narrowing,
-    NarrowingError,
-    Recipient,
-    checked_day,
-    law_names,
-    named_law,
-)
+from ui.language import TEXTS, Language, counted, day
+from ui.results import MessageError
 
-Ask = Callable[[str, Narrowing], Iterable[Mapping[str, Any]]]
+Which = Literal["in force", "all", "not in force"]
+WHICH: tuple[Which, ...] = get_args(Which)
+DEFAULT: Which = "in force"
 
-# A link has a question and some laws; a longer one was not made here.
-_LONGEST_LINK = 60_000
+Recipient = Literal["engine", "generator"]
+
+# Questions answered at the same time, in all languages. More than the number of cores does not
+# help.
+AT_ONCE = 2
+
+_LONGEST_NAME = 200  # characters that are looked at
 
 # In a link to a search for the words as they were typed.
 _SPELLING, _AS_TYPED = "spelling", "typed"
 
-# Laws that a message suggests, and that it lists where it says what the collection has.
+# Laws that the page names, and that it lists where it says what the collection has.
 _NAMED_LAWS = 3
 _LISTED_LAWS = 8
 
 _logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What a search is narrowed to.
+
+    Attributes:
+        laws: names of the laws; none for all.
+        named: words that all of these names hold, where that is how they were chosen.
+        which: those in force on the day, all, or those not in force on it. An article without dates
+            may be in force.
+        day: None for today.
+        as_typed: whether words are searched as they are written, not in the law's spelling.
+    """
+
+    laws: tuple[str, ...] = ()
+    which: Which = DEFAULT
+    day: date | None = None
+    named: str = ""
+    as_typed: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether the reader narrowed it: to laws, or to other articles than today's or all."""
+        day_chosen = self.which == "in force" and self.day is not None
+        return bool(self.laws) or self.which == "not in force" or day_chosen
+
+    @property
+    def as_of(self) -> date | str | None:
+        """As `pipelines.asking.ask` takes it; None where the pipeline searches the law of today."""
+        return self.day if self.which == "in force" else ANY
+
+    @property
+    def filters(self) -> dict[str, Any] | None:
+        """As Haystack's filters, without those that `as_of` stands for."""
+        of_laws = {"field": "meta.law", "operator": "in", "value": list(self.laws)}
+        filters = of_laws if self.laws else None
+        excluding = self.which == "not in force"
+        return not_in_force_on(self.day or date.today(), filters) if excluding else filters
+
+    def as_arguments(self) -> dict[str, Any]:
+        """As arguments of `pipelines.asking.ask`."""
+        given = {"filters": self.filters, "as_of": self.as_of, "states_on": self.day}
+        return {**given, "correct": not self.as_typed}
+
+
+Ask = Callable[[str, Narrowing], Iterable[Mapping[str, Any]]]
+
+
+_LAW_AND_NUMBER = re.compile(
+    r"(?P<before>\d[\w.-]*)?[\s,]*(?P<name>[^\d].*?)[\s,]*(?P<after>\d[\w.-]*)?"
+)
+_SMALL_WORDS = {"the", "le", "la", "du", "des"}
+
+
+@lru_cache(maxsize=4)
+def _law_names(collection: Collection) -> LawNames:
+    return LawNames(collection.laws, collection.names)
+
+
+def named_law(question: str, collection: Collection) -> tuple[str, str | None] | None:
+    """The law of a question such as "Housing Code" or "work code 37", and the number in it.
+
+    None for any other question.
+    """
+    match = _LAW_AND_NUMBER.fullmatch(question.strip().rstrip("?."))
+    laws = _law_names(collection).anywhere(match["name"]) if match else ()
+    if match is None or (match["before"] and match["after"]) or len(laws) != 1:
+        return None
+    texts = (folded(each.casefold()) for each in (match["name"], *laws))
+    named, known = (set(re.findall(r"[^\W_]+", each)) for each in texts)
+    return (min(laws), match["before"] or match["after"]) if named <= known | _SMALL_WORDS else None
 
 
 class Shown(NamedTuple):
@@ -93,10 +163,9 @@ class Desk:
 
     Args:
         ask: from a clean question and what narrows it to its answer as it grows, as
-            `ui.serving.Serving.answers` gives it.
+            `ui.server.Serving.answers` gives it.
         searched: describes what is searched now.
         language: of the interface.
-        by_list: whether laws are chosen from a list.
         glossary: gives the words that the laws define.
     """
 
@@ -105,16 +174,15 @@ class Desk:
         ask: Ask,
         searched: Callable[[], Collection],
         language: Language,
-        *,
-        by_list: bool = True,
         glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
     ) -> None:
         self._ask = ask
-        self._by_list = by_list
+        # Whether laws are chosen from a list, or by words of a name.
+        self._by_list = searched().lists_laws
         self._collection = searched
         self._glossary = glossary
         self._language: Language = language
-        self._texts = ASK_TEXTS[language]
+        self._texts = TEXTS[language].ask
 
     def search(
         self,
@@ -126,52 +194,75 @@ class Desk:
         as_typed: bool = False,
     ) -> Iterator[Shown]:
         """What is found for a question, as its answer grows, or a message in its place."""
-        texts = self._texts
-        if message := results.too_long(question, self._language):
-            yield self._message(message)
-            return
         try:
-            asked = clean_question(question)
-            narrowing = Narrowing.checked(laws, which, on, self._collection().laws)
-            yield from self._found(asked, replace(narrowing, as_typed=as_typed))
-        except QuestionError:
-            yield self._message(texts.empty)
-        except NarrowingError as error:
-            is_law = error.reason == "no_law"
-            message = self._no_law(error.words) if is_law else getattr(texts, error.reason)
-            yield self._message(message)
+            asked = results.asked_question(question, self._texts.empty, self._language)
+            narrowing = replace(self._narrowing(laws, which, on), as_typed=as_typed)
+            yield from self._found(asked, narrowing)
+        except MessageError as error:
+            yield Shown(results.status([error.args[0]]))
         except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
             log_failure(_logger, "A search", error)
-            yield self._message(texts.failed, "failure")
+            yield Shown(results.status([self._texts.failed], kind="failure"))
+
+    def _narrowing(self, laws: object, which: Any, on: object) -> Narrowing:
+        """What narrows a search: a list of names, or words of a name; one of `WHICH`; and a day.
+
+        Raises:
+            MessageError: one of them is invalid, or no law's name holds the words.
+        """
+        known, named = self._collection().laws, ""
+        if isinstance(laws, str):
+            named = " ".join(laws.split())[:_LONGEST_NAME]
+            laws = self._laws_named(named, known) if named else []
+        chosen: Any = [] if laws is None else laws
+        is_list = isinstance(chosen, list) and all(isinstance(law, str) for law in chosen)
+        if which not in WHICH or not is_list or not {*known}.issuperset(chosen):
+            raise MessageError(self._texts.no_choice)
+        return Narrowing(tuple(dict.fromkeys(chosen)), which, self._day(on), named)
+
+    def _laws_named(self, words: str, laws: Sequence[str]) -> list[str]:
+        """The laws whose names hold every one of some words; capitals and accents do not count.
+
+        A whole name stands for its law alone, though others hold its words too.
+        """
+        parts = folded(words.casefold()).split()
+        names = {law: folded(law.casefold()) for law in laws}
+        found = [law for law, name in names.items() if name.split() == parts]
+        found = found or [law for law, name in names.items() if all(each in name for each in parts)]
+        if not found:
+            raise MessageError((self._texts.no_law.format(law=words), ""))
+        return found
+
+    def _day(self, given: object) -> date | None:
+        try:
+            return None if given in (None, "") else date.fromisoformat(str(given).strip())
+        except ValueError:
+            raise MessageError(self._texts.no_day) from None
 
     def _found(self, asked: str, narrowing: Narrowing) -> Iterator[Shown]:
-        named = named_law(asked, law_names(self._collection()))
-        if named is not None and named.number is None:
-            law = results.law_found(named.law, self._language)
-            yield Shown(results.status([], self._texts.law_found), law)
+        law, number = named_law(asked, self._collection()) or ("", None)
+        if law and number is None:
+            found = results.law_found(law, self._language)
+            yield Shown(results.status([], self._texts.law_found), found)
             return
-        question = asked if named is None else f"article {named.number}, {named.law}"
-        for answer in self._ask(question, narrowing):
+        for answer in self._ask(f"article {number}, {law}" if law else asked, narrowing):
             yield self._shown({**answer, "question": asked}, narrowing)
 
     def _shown(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         language, on, asked = self._language, narrowing.day, answer["question"]
         if not answer["documents"]:
             return self._nothing_found(answer, narrowing)
-        if results.is_ambiguous(answer):
+        if choice := results.which_law(answer, language, on):
             announced = counted(len(answer["documents"]), self._texts.announced, language)
-            choice = results.which_law(answer, language, on)
             return Shown(results.status(results.not_given(answer, language), announced), choice)
-        doubtful = bool(answer.get("doubtful"))
         return Shown(
-            results.found(answer, language, doubtful=doubtful),
+            results.found(answer, language),
             results.results(
                 answer,
                 language,
                 self._filters(narrowing),
                 on,
                 self._limit(narrowing),
-                doubtful=doubtful,
                 glossary=self._glossary(),
                 as_typed=_link(asked, replace(narrowing, as_typed=True)),
             ),
@@ -181,10 +272,7 @@ class Desk:
 
     def arrive(self, link: object) -> Arrival:
         """The search of a link, given its fragment, which may be anything."""
-        given: dict[str, list[str]] = {}
-        if isinstance(link, str) and len(link) <= _LONGEST_LINK:
-            with suppress(ValueError):
-                given = parse_qs(link, max_num_fields=MOST_LISTED_LAWS + 4)
+        given = parse_qs(link) if isinstance(link, str) else {}
         defaults = {"q": "", "which": DEFAULT, "day": ""}
         question, which, on = (given.get(name, [each])[0] for name, each in defaults.items())
         listed = given.get("law", [])
@@ -193,20 +281,11 @@ class Desk:
         shown = self.search(question, laws, which, on, as_typed=as_typed)
         # The fields take only what they offer; the message explains the rest.
         if isinstance(laws, list):
-            known = set(self._collection().laws)
-            laws = [law for law in laws if law in known]
+            laws = [law for law in self._collection().laws if law in listed]
         field_day = ""
-        with suppress(NarrowingError):
-            field_day = str(checked_day(on) or "")
+        with suppress(MessageError):
+            field_day = str(self._day(on) or "")
         return Arrival(laws, which if which in WHICH else DEFAULT, field_day, shown)
-
-    def _message(self, message: results.Message, kind: results.MessageKind = "note") -> Shown:
-        return Shown(results.status([message], kind=kind))
-
-    def _no_law(self, words: str) -> results.Message:
-        near = near_names(words, self._collection().laws)[:_NAMED_LAWS]
-        meant = self._texts.near_laws.format(laws="; ".join(map(plain_law, near))) if near else ""
-        return self._texts.no_law.format(law=words), meant
 
     def _nothing_found(self, answer: Mapping[str, Any], narrowing: Narrowing) -> Shown:
         texts, language = self._texts, self._language
@@ -220,7 +299,7 @@ class Desk:
         laws = self._collection().laws
         has = "; ".join(map(short_law, laws))
         if len(laws) > _LISTED_LAWS:
-            has = counted(len(laws), ABOUT_TEXTS[language].laws, language)
+            has = counted(len(laws), TEXTS[language].about.laws, language)
         explanation = explanation.format(laws=has)
         if narrowing:
             explanation = f"{explanation} {texts.nothing_narrowed}"
@@ -230,7 +309,7 @@ class Desk:
         """What narrows the search, in words."""
         filters = [plain_law(law) for law in narrowing.laws]
         if narrowing.named and len(filters) > _NAMED_LAWS:
-            laws = counted(len(filters), ABOUT_TEXTS[self._language].laws, self._language)
+            laws = counted(len(filters), TEXTS[self._language].about.laws, self._language)
             filters = [self._texts.laws_named.format(laws=laws, words=narrowing.named)]
         on = day(narrowing.day or date.today(), self._language)
         if narrowing.which == "not in force":
@@ -273,8 +352,17 @@ def _link(question: str, narrowing: Narrowing) -> str:
     return urlencode(link)
 
 
+# How many questions may wait; the next one gets the message that the page is busy.
+_QUEUE = 64
+
+# Gradio remembers what each open page shows, which we never use.
+_REMEMBERED_PAGES = 128
+
+
 class Following(gr.Blocks):
     """A view that Gradio draws, some of whose parts describe what is searched.
+
+    What its readers may ask at once, and what is kept of them, is bounded.
 
     Gradio puts into each document what the parts held when the view was mounted; `refresh` brings
     them up to date before the next document is made.
@@ -282,35 +370,34 @@ class Following(gr.Blocks):
     Args:
         title: of the tab.
         searched: describes what is searched now.
+
+    Attributes:
+        shown: what the parts describe.
     """
 
     def __init__(self, title: str, searched: Callable[[], Collection]) -> None:
         super().__init__(title=title, analytics_enabled=False, fill_width=True)
+        self.state_session_capacity = _REMEMBERED_PAGES
+        self.queue(max_size=_QUEUE, default_concurrency_limit=AT_ONCE, api_open=False)
         self._searched = searched
-        self._shown = searched()
+        self.shown = searched()
         self._parts: list[tuple[Component, str, Callable[[Collection], Any]]] = []
-        self._refreshing = threading.Lock()
-
-    @property
-    def shown(self) -> Collection:
-        """What the parts describe."""
-        return self._shown
 
     def follow(self, part: Component, name: str, describe: Callable[[Collection], Any]) -> None:
         """Set a part's attribute from the collection, now and at each refresh."""
-        setattr(part, name, describe(self._shown))
+        setattr(part, name, describe(self.shown))
         self._parts.append((part, name, describe))
 
     def refresh(self) -> None:
         """Describe what is searched now to the next reader."""
-        with self._refreshing:
+        # Answering from the store reports that it cannot be read.
+        with suppress(StoreError):
             now = self._searched()
-            if now == self._shown:
-                return
-            self._shown = now
-            for part, name, describe in self._parts:
-                setattr(part, name, describe(now))
-            self.config = self.get_config_file()
+            if now != self.shown:
+                self.shown = now
+                for part, name, describe in self._parts:
+                    setattr(part, name, describe(now))
+                self.config = self.get_config_file()
 
 
 def about(
@@ -328,14 +415,9 @@ def about(
         language: of the interface.
         sent_to: who else gets the question.
     """
-    return render(
-        "about.html",
-        language,
-        texts=ABOUT_TEXTS[language],
-        collection=collection,
-        stages=[each for stage, each in STAGE_TEXTS[language].items() if stage in stages],
-        sent_to=sent_to,
-    )
+    known = vars(TEXTS[language].stages)
+    named = [each for name, each in known.items() if name in stages]
+    return render("about.html", language, collection=collection, stages=named, sent_to=sent_to)
 
 
 # About the demo law; offered only if that law is searched.
@@ -348,19 +430,12 @@ EXAMPLES = (
     "art. 12 Housing Code",
 )
 
-# How many questions may wait; the next one gets the message that the page is busy.
-_QUEUE = 64
-
-# Gradio remembers what each open page shows, which we never use.
-_REMEMBERED_PAGES = 128
-
 
 def build_page(
     ask: Ask,
     searched: Callable[[], Collection],
     stages: Sequence[str],
     language: Language = "en",
-    *,
     sent_to: Set[Recipient] = frozenset(),
     glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
 ) -> Following:
@@ -375,24 +450,20 @@ def build_page(
         sent_to: who else gets a question; the page says so.
         glossary: gives the words that the laws define.
     """
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
     page = Following(full_title(), searched)
-    by_list = page.shown.lists_laws
-    desk = Desk(ask, searched, language, by_list=by_list, glossary=glossary)
+    desk = Desk(ask, searched, language, glossary)
     with page, gr.Column(elem_id="reading"):
         page.follow(html("", "notice"), "value", partial(notice, language=language))
         with gr.Column(elem_id="asking"):
             with gr.Row(elem_id="ask-line"):
                 example = texts.cited_example if page.shown.is_aldermere else texts.cited_plainly
+                hint = texts.placeholder.format(example=example)
                 question = gr.Textbox(
-                    label=texts.question,
-                    placeholder=texts.placeholder.format(example=example),
-                    lines=1,
-                    max_lines=8,
-                    elem_id="question",
+                    label=texts.question, placeholder=hint, lines=1, max_lines=8, elem_id="question"
                 )
                 search = gr.Button(texts.search, variant="primary", elem_id="search")
-            filters, narrowed = _narrowing(page, texts, language, by_list=by_list)
+            filters, narrowed = _narrowing(page, texts, language)
         status, answer = html("", "status"), html("", "written")
         shown = [status, html("", "results"), _unseen_box("taken"), answer]
         if page.shown.is_aldermere:
@@ -419,7 +490,6 @@ def build_page(
             # By itself Gradio drops what is asked while a question is still searched.
             trigger_mode="always_last",
         )
-    bound(page)
     return page
 
 
@@ -428,43 +498,33 @@ def html(markup: str, name: str) -> gr.Markdown:
     return gr.Markdown(markup, elem_id=name, latex_delimiters=[])
 
 
-def bound(page: gr.Blocks) -> None:
-    """Bound what a page's readers may ask of the machine at once, and what is kept of them."""
-    page.state_session_capacity = _REMEMBERED_PAGES
-    page.queue(max_size=_QUEUE, default_concurrency_limit=AT_ONCE, api_open=False)
-
-
 def _narrowing(
-    page: Following, texts: SimpleNamespace, language: Language, *, by_list: bool
+    page: Following, texts: SimpleNamespace, language: Language
 ) -> tuple[gr.Accordion, list[Any]]:
     """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
+
+    def law_info(now: Collection) -> str:
+        n_laws = counted(len(now.laws), TEXTS[language].about.laws, language)
+        return str(texts.law_info.format(laws=n_laws))
+
     with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
         laws: gr.CheckboxGroup | gr.Textbox
-        if by_list:
+        if page.shown.lists_laws:
             laws = gr.CheckboxGroup(label=texts.laws, info=texts.laws_info, elem_id="laws")
             page.follow(laws, "choices", lambda now: [(plain_law(law), law) for law in now.laws])
         else:
             laws = gr.Textbox(label=texts.law, max_lines=1, elem_id="law")
-            nouns, info = ABOUT_TEXTS[language].laws, texts.law_info
-            page.follow(
-                laws,
-                "info",
-                lambda now: info.format(laws=counted(len(now.laws), nouns, language)),
-            )
-        choices = (texts.in_force, texts.all_articles, texts.not_in_force)
-        which = gr.Radio(
-            list(zip(choices, WHICH, strict=True)),
-            value=DEFAULT,
-            label=texts.which,
-            elem_id="which",
-        )
+            page.follow(laws, "info", law_info)
+        names = (texts.in_force, texts.all_articles, texts.not_in_force)
+        choices = list(zip(names, WHICH, strict=True))
+        which = gr.Radio(choices, value=DEFAULT, label=texts.which, elem_id="which")
         on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
     return fold, [laws, which, on]
 
 
 def examples(questions: Sequence[str], language: Language) -> None:
     """Questions to try: the page's script asks one that is pressed."""
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
     with gr.Column(elem_id="examples"):
         note = "" if language == "en" else texts.examples_note
         heading = render("heading.html", tag="h2", title=texts.examples, text=note)

@@ -1,23 +1,22 @@
-"""The view "Compare": a Gradio Blocks around a `ComparingDesk`."""
+"""The view "Compare": a Gradio Blocks around `compared_html`."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import cast
 
 import gradio as gr
 from haystack import Pipeline
 from markupsafe import Markup
 
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.retrievers.resident import ReadableStore
 from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
-from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError, pipeline_names
@@ -25,11 +24,11 @@ from pipelines.evaluation import SHOWN, Comparison, compare, find
 from pipelines.loading import load_pipeline
 from pipelines.stages import time_components
 from ui.ask import EXAMPLES as ASK_EXAMPLES
-from ui.ask import Following, bound, examples, html
+from ui.ask import Following, examples, html
 from ui.frame import Collection, full_title, notice, render, shortened
 from ui.guard import log_failure
-from ui.language import ASK_TEXTS, COMPARE_TEXTS, FRAME_TEXTS, Language
-from ui.results import QUESTION_SHOWN, status, too_long
+from ui.language import TEXTS, Language
+from ui.results import QUESTION_SHOWN, MessageError, asked_question, status
 
 
 def comparison(
@@ -43,23 +42,20 @@ def comparison(
         language: of the interface.
         right_ids: of the articles that answer, where the question is a known one.
     """
-    sides = [
-        (side, {time.name: time.ms for time in side.times})
-        for side in (compared.left, compared.right)
-    ]
-    (_, lefts), (_, rights) = sides
+    sides = compared.left, compared.right
+    lefts, rights = ({time.name: time.ms for time in side.times} for side in sides)
     longer, shorter = sorted((lefts, rights), key=len, reverse=True)
+    rest = [side.rest_ms for side in sides]
     return render(
         "comparison.html",
         language,
-        texts=COMPARE_TEXTS[language],
         asked=shortened(question, QUESTION_SHOWN),
         in_common=_in_common(compared, language),
         compared=compared,
         most=SHOWN,
         right_ids=right_ids,
         times=[(name, lefts.get(name), rights.get(name)) for name in {**longer, **shorter}],
-        longest=max(0.001, *(max([side.rest_ms, *each.values()]) for side, each in sides)),
+        longest=max(0.001, *rest, *lefts.values(), *rights.values()),
     )
 
 
@@ -76,7 +72,7 @@ def demo_answers() -> Mapping[str, frozenset[str]]:
 def _in_common(compared: Comparison, language: Language) -> str:
     most = max(len(side.articles[:SHOWN]) for side in (compared.left, compared.right))
     shared = compared.count("same", "up", "down")
-    return COMPARE_TEXTS[language].in_common.format(shared=shared, most=most)
+    return TEXTS[language].compare.in_common.format(shared=shared, most=most)
 
 
 # Those that retrieve; the articles of the others come from one of these.
@@ -88,7 +84,7 @@ _FIRST_QUESTION = "law"
 
 
 class Compared:
-    """Asks pipelines by name; each is loaded once, at its first question.
+    """Asks pipelines by name; each is made ready at its first question.
 
     They share models and indexes with each other and the rest of the process.
 
@@ -105,17 +101,23 @@ class Compared:
     def __init__(
         self, store: ReadableStore, model: str | None = None, own: str | None = None
     ) -> None:
-        self._store = store
-        self._model = model
         files = {name: name for name in _RETRIEVING}
         if own is not None and own not in pipeline_names():
             # With its suffix, so that no file has the name of one of ours.
             files[f"{Path(own).stem}.yaml"] = own
+        self._pipelines: dict[str, Pipeline] = {}
+        # An engine has no file that other pipelines could read.
+        path = str(store.database.path) if isinstance(store, StatuteDocumentStore) else ""
+        for name, file in files.items() if path else ():
+            with suppress(LoadingError, ModelError, StoreError):
+                pipeline = load_pipeline(file, path, model)
+                pipeline.metadata["name"] = name
+                if "answers" not in pipeline.metadata.get("outputs", {}):
+                    self._pipelines[name] = pipeline
         # One thread: the times are shown, and two comparisons at once would slow each other down.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compare")
-        self._ready: dict[str, Pipeline] = {}
-        self._files = {name: file for name, file in files.items() if self._can_serve(file)}
-        self.names = tuple(self._files)
+        self._ready: set[str] = set()
+        self.names = tuple(self._pipelines)
 
     @property
     def defaults(self) -> tuple[str, str] | None:
@@ -130,36 +132,17 @@ class Compared:
 
         Raises:
             KeyError: a name is not in `names`.
-            LoadingError, StoreError, ModelError: one cannot be loaded, or the store not be read.
+            StoreError, ModelError: the store cannot be read, or a model not be loaded.
         """
         return self._thread.submit(self._compared, question, left, right).result()
 
     def _compared(self, question: str, left: str, right: str) -> Comparison:
-        pipelines = [self._loaded(name) for name in (left, right)]
-        return compare(*(find(each, question) for each in pipelines))
-
-    def _loaded(self, name: str) -> Pipeline:
-        if name not in self._ready:
-            pipeline = self._load(self._files[name])
-            pipeline.metadata["name"] = name
-            pipeline.warm_up()
-            time_components(pipeline)
-            find(pipeline, _FIRST_QUESTION)
-            self._ready[name] = pipeline
-        return self._ready[name]
-
-    def _can_serve(self, file: str) -> bool:
-        # An engine has no file that other pipelines could read.
-        if not isinstance(self._store, StatuteDocumentStore):
-            return False
-        try:
-            return "answers" not in self._load(file).metadata.get("outputs", {})
-        except (LoadingError, ModelError, StoreError):
-            return False
-
-    def _load(self, file: str) -> Pipeline:
-        store = cast("StatuteDocumentStore", self._store)
-        return load_pipeline(file, str(store.database.path), self._model)
+        for name in {left, right} - self._ready:
+            self._pipelines[name].warm_up()
+            time_components(self._pipelines[name])
+            find(self._pipelines[name], _FIRST_QUESTION)
+            self._ready.add(name)
+        return compare(*(find(self._pipelines[name], question) for name in (left, right)))
 
 
 Compare = Callable[[str, str, str], Comparison]
@@ -167,55 +150,47 @@ Compare = Callable[[str, str, str], Comparison]
 _logger = logging.getLogger(__name__)
 
 
-class ComparingDesk:
-    """Compares two pipelines for the page, whatever an HTTP client sends as question and names.
+def compared_html(
+    compare: Compare,
+    names: Container[str],
+    language: Language,
+    answers: Callable[[], Mapping[str, frozenset[str]]],
+    question: object,
+    left: object,
+    right: object,
+) -> tuple[str, str]:
+    """HTML of the status line and of the comparison, which is empty under a message.
 
     Args:
         compare: from a clean question and two names to the comparison.
         names: of the pipelines that can be compared.
         language: of the interface.
         answers: the ids of the articles that answer questions that are known, by their texts.
+        question: whatever an HTTP client sent.
+        left: likewise, for a name.
+        right: likewise.
     """
-
-    def __init__(
-        self,
-        compare: Compare,
-        names: Container[str],
-        language: Language,
-        answers: Callable[[], Mapping[str, frozenset[str]]] = dict,
-    ) -> None:
-        self._answers = answers
-        self._compare = compare
-        self._names = names
-        self._language: Language = language
-
-    def compare(self, question: object, left: object, right: object) -> tuple[str, str]:
-        """HTML of the status line and of the comparison, which is empty under a message."""
-        asks, texts = ASK_TEXTS[self._language], COMPARE_TEXTS[self._language]
-        if message := too_long(question, self._language):
-            return status([message]), ""
-        try:
-            asked = clean_question(question)
-        except QuestionError:
-            return status([(asks.empty[0], texts.empty_explained)]), ""
-        if not all(isinstance(name, str) and name in self._names for name in (left, right)):
-            return status([asks.no_choice]), ""
+    asks, texts = TEXTS[language].ask, TEXTS[language].compare
+    try:
+        asked = asked_question(question, (asks.empty[0], texts.empty_explained), language)
+        if not all(isinstance(name, str) and name in names for name in (left, right)):
+            raise MessageError(asks.no_choice)
         if left == right:
-            return status([texts.twice]), ""
-        try:
-            found = self._compare(asked, str(left), str(right))
-            # Both sides search the same law.
-            missing = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
-            messages = [(asks.missing.format(articles=missing), "")] if missing else []
-            if not found.moved:
-                return status([*messages, (texts.found_nothing, "")]), ""
-            announcement = _in_common(found, self._language)
-            right_ids = self._answers().get(normalised(asked), frozenset())
-            markup = comparison(asked, found, self._language, right_ids)
-            return status(messages, announcement), markup
-        except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
-            log_failure(_logger, "A comparison", error)
-            return status([asks.failed], kind="failure"), ""
+            raise MessageError(texts.twice)
+        found = compare(asked, str(left), str(right))
+        # Both sides search the same law.
+        missing = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
+        messages = [(asks.missing.format(articles=missing), "")] if missing else []
+        if not found.moved:
+            return status([*messages, (texts.found_nothing, "")]), ""
+        right_ids = answers().get(normalised(asked), frozenset())
+        markup = comparison(asked, found, language, right_ids)
+        return status(messages, _in_common(found, language)), markup
+    except MessageError as error:
+        return status([error.args[0]]), ""
+    except Exception as error:  # noqa: BLE001 - whatever failed, the reader gets a page
+        log_failure(_logger, "A comparison", error)
+        return status([asks.failed], kind="failure"), ""
 
 
 # Of the first three, words and meaning lead to different articles; the last is a citation, which
@@ -234,10 +209,9 @@ def build_compare(
             there are examples.
         language: of the interface.
     """
-    texts = COMPARE_TEXTS[language]
+    texts, asks = TEXTS[language].compare, TEXTS[language].ask
     # Gradio's script names the tab by this, in place of what the document was served with.
-    title = full_title(FRAME_TEXTS[language].compare)
-    page = Following(title, searched)
+    page = Following(full_title(TEXTS[language].frame.compare), searched)
     with page, gr.Column(elem_id="comparing"):
         heading = render("heading.html", tag="h1", title=texts.title, text=texts.lead)
         html(heading, "comparing-head")
@@ -245,44 +219,34 @@ def build_compare(
             page.follow(html("", "notice"), "value", partial(notice, language=language))
             html(status([texts.only_one]), "status")
             html("", "results")
-        else:
-            _form(compared, compared.defaults, page, language)
-    bound(page)
+            return page
+        with gr.Column(elem_id="asking"):
+            question = gr.Textbox(label=asks.question, lines=1, max_lines=8, elem_id="question")
+            with gr.Row(elem_id="choices"):
+                choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
+                left, right = (gr.Radio(choices, value=each) for each in compared.defaults)
+                left.label, right.label = texts.left, texts.right
+            search = gr.Button(texts.compare, variant="primary", elem_id="search")
+        answers: Callable[[], Mapping[str, frozenset[str]]] = dict
+        if page.shown.is_aldermere:
+            examples(EXAMPLES, language)
+            answers = demo_answers
+        page.follow(html("", "notice"), "value", partial(notice, language=language))
+        outputs = [html("", "status"), html("", "results")]
+        gr.on(
+            [search.click, question.submit],
+            partial(compared_html, compared.compare, compared.names, language, answers),
+            inputs=[question, left, right],
+            outputs=outputs,
+            api_name="compare",
+            api_visibility="private",
+            show_progress="minimal",
+            show_progress_on=outputs[1],
+            preprocess=False,  # `compared_html` checks all fields
+            # By itself Gradio drops what is asked while a question is still compared.
+            trigger_mode="always_last",
+            # One comparison at a time; see `Compared`.
+            concurrency_limit=1,
+            concurrency_id="compare",
+        )
     return page
-
-
-def _form(
-    compared: Compared, defaults: tuple[str, str], page: Following, language: Language
-) -> None:
-    texts, asks = COMPARE_TEXTS[language], ASK_TEXTS[language]
-    answers = demo_answers if page.shown.is_aldermere else dict
-    desk = ComparingDesk(compared.compare, compared.names, language, answers)
-    with gr.Column(elem_id="asking"):
-        question = gr.Textbox(label=asks.question, lines=1, max_lines=8, elem_id="question")
-        with gr.Row(elem_id="choices"):
-            choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
-            sides = [
-                gr.Radio(choices, value=value, label=label)
-                for value, label in zip(defaults, (texts.left, texts.right), strict=True)
-            ]
-        search = gr.Button(texts.compare, variant="primary", elem_id="search")
-    if page.shown.is_aldermere:
-        examples(EXAMPLES, language)
-    page.follow(html("", "notice"), "value", partial(notice, language=language))
-    outputs = [html("", "status"), html("", "results")]
-    gr.on(
-        [search.click, question.submit],
-        desk.compare,
-        inputs=[question, *sides],
-        outputs=outputs,
-        api_name="compare",
-        api_visibility="private",
-        show_progress="minimal",
-        show_progress_on=outputs[1],
-        preprocess=False,  # the desk checks all fields
-        # By itself Gradio drops what is asked while a question is still compared.
-        trigger_mode="always_last",
-        # One comparison at a time; see `Compared`.
-        concurrency_limit=1,
-        concurrency_id="compare",
-    )

@@ -10,20 +10,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from inspect import signature
 from typing import Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from components.retrievers.resident import ReadableStore
-from components.statutes.identity import names_of_laws
-from components.stores.sqlite import StatuteDocumentStore
 from ui.language import (
-    FRAME_TEXTS,
-    GUARD_TEXTS,
-    LANGUAGES,
+    TEXTS,
     Language,
     address,
     article_link,
@@ -61,27 +57,10 @@ class Collection:
     indexed: str | None = None
     names: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
-    @classmethod
-    def of(cls, store: ReadableStore) -> Collection:
-        """Describe the content of a store.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
-        found = [law for _, law, _ in store.entries()]
-        # A blank name names no law.
-        laws = tuple(law for law in dict.fromkeys(found) if law.strip())
-        return cls(len(found), laws, *recorded_days(store), names_of_laws(store.laws()))
-
     @property
     def lists_laws(self) -> bool:
         """Whether the laws are few enough to be chosen from a list."""
         return len(self.laws) <= MOST_LISTED_LAWS
-
-    @property
-    def invented(self) -> bool:
-        """Whether any of the laws is invented."""
-        return any(INVENTED in law for law in self.laws)
 
     @property
     def is_aldermere(self) -> bool:
@@ -91,26 +70,15 @@ class Collection:
         )
 
 
-def recorded_days(store: ReadableStore) -> tuple[str | None, str | None]:
-    """ISO days of the law's text and of its indexing; None if unknown.
-
-    Raises:
-        StoreError: they cannot be read.
-    """
-    if isinstance(store, StatuteDocumentStore):
-        return store.publisher.recorded_days()
-    return None, None
-
-
 def notice(collection: Collection, language: Language) -> Markup:
     """HTML of what the reader must know before relying on a result."""
     about = _about_the_law(collection, language)
-    return render("notice.html", language, texts=FRAME_TEXTS[language], about=about)
+    return render("notice.html", language, about=about)
 
 
 def plain_notice(collection: Collection, language: Language) -> str:
     """The notice as text, for exported files."""
-    return " ".join([FRAME_TEXTS[language].not_advice, *_about_the_law(collection, language)])
+    return " ".join([TEXTS[language].frame.not_advice, *_about_the_law(collection, language)])
 
 
 def beyond(collection: Collection, on: date | None, language: Language) -> str:
@@ -127,17 +95,17 @@ def beyond(collection: Collection, on: date | None, language: Language) -> str:
     known = collection.snapshot or collection.indexed
     if on is None or known is None or on.isoformat() <= known:
         return ""
-    texts = FRAME_TEXTS[language]
+    texts = TEXTS[language].frame
     template = texts.beyond if collection.snapshot else texts.beyond_indexed
     return template.format(day=day(known, language), on=day(on, language))
 
 
 def _about_the_law(collection: Collection, language: Language) -> list[str]:
-    texts = FRAME_TEXTS[language]
+    texts = TEXTS[language].frame
     sentences = []
     if collection.is_aldermere:
         sentences.append(texts.aldermere)
-    elif collection.invented:
+    elif any(INVENTED in law for law in collection.laws):
         sentences.append(texts.some_invented)
     if collection.snapshot:
         sentences.append(texts.snapshot.format(day=day(collection.snapshot, language)))
@@ -145,11 +113,6 @@ def _about_the_law(collection: Collection, language: Language) -> list[str]:
         sentences.append(texts.indexed.format(day=day(collection.indexed, language)))
     return sentences
 
-
-try:
-    _VERSION = version("lexarbor")
-except PackageNotFoundError:  # run from its sources
-    _VERSION = ""
 
 View = Literal["ask", "law", "compare"]
 
@@ -185,9 +148,10 @@ def filled(text: str, **values: object) -> Markup:
 
 
 def in_templates(*functions: Callable[..., object]) -> None:
-    """Let templates call functions, which get the page's language as `language`."""
+    """Let templates call functions; a `language` is that of the page."""
     for function in functions:
-        TEMPLATES.globals[function.__name__] = _with_language(function)
+        takes = "language" in signature(function).parameters
+        TEMPLATES.globals[function.__name__] = _with_language(function) if takes else function
 
 
 def _with_language(function: Callable[..., object]) -> Callable[..., object]:
@@ -198,9 +162,8 @@ def _with_language(function: Callable[..., object]) -> Callable[..., object]:
     return call
 
 
-TEMPLATES.globals["filled"] = filled
 in_templates(address, article_link, counted, day, decimal, division_link, number, picture_link)
-in_templates(stage_texts)
+in_templates(filled, stage_texts)
 
 
 def shortened(value: str, most: int = 80) -> str:
@@ -214,7 +177,8 @@ def render(template: str, language: Language | None = None, **values: object) ->
     The result is one line, because Gradio's Markdown changes HTML of several. Line breaks and
     indentation of the template itself add no space.
     """
-    page = TEMPLATES.get_template(template).render(language=language, **values)
+    texts = TEXTS[language] if language else None
+    page = TEMPLATES.get_template(template).render(language=language, texts=texts, **values)
     return Markup("".join(line.strip() for line in page.split("\n")))  # noqa: S704 - escaped above
 
 
@@ -228,36 +192,23 @@ def document(view: View | None, language: Language, title: str, main: Markup, he
         main: the content, with an `<h1>`.
         here: the page's address in English, with its query, for the links to other languages.
     """
-    return render(
-        "document.html",
-        language,
-        head=head(language, title),
-        top=top(view, language, here),
-        main=main,
-        footer=footer(language),
-    )
+    return render("document.html", language, main=main, **frame(view, language, title, here))
 
 
-def footer(language: Language) -> Markup:
-    """The foot of every page: about the site, and its version."""
-    return render("footer.html", language, texts=FRAME_TEXTS[language], version=_VERSION)
-
-
-def head(language: Language, title: str = "") -> Markup:
-    """What a document's head holds: its title, our styles and our scripts.
+def refusal(
+    view: View | None, language: Language, title: str, reason: str, here: str = "/"
+) -> Markup:
+    """A whole HTML document about what could not be shown: why, and where to go from there.
 
     Args:
+        view: where it belongs; None for nowhere.
         language: of the interface.
-        title: what comes before the name of the site.
+        title: what happened.
+        reason: why, in a sentence or two.
+        here: the page's address in English, with its query.
     """
-    return render(
-        "head.html",
-        language,
-        title=full_title(title),
-        description=FRAME_TEXTS[language].description,
-        styles=STYLES,
-        scripts=SCRIPTS,
-    )
+    main = render("refusal.html", language, title=title, reason=reason)
+    return document(view, language, title, main, here)
 
 
 def full_title(title: str = "") -> str:
@@ -269,29 +220,30 @@ def full_title(title: str = "") -> str:
     return f"{title} · Lexarbor" if title else "Lexarbor"
 
 
-def top(view: View | None, language: Language, here: str, gradio_path: str = "") -> Markup:
-    """The head of the page: its name, the other views, the other languages.
+def frame(
+    view: View | None, language: Language, title: str, here: str, gradio_path: str = ""
+) -> dict[str, Markup]:
+    """What surrounds a view: "head", what a document's head holds, "top" and "footer".
 
     Args:
         view: the one that is shown; None for none of them.
         language: of the interface.
+        title: what comes before the name of the site.
         here: the page's address in English, with its query.
         gradio_path: the document's own path if Gradio draws it, which needs JavaScript, and whose
             base address makes a bare `#main` another page.
     """
-    texts = FRAME_TEXTS[language]
-    return render(
-        "top.html",
-        language,
-        texts=texts,
-        gradio_path=gradio_path,
+    guard = TEXTS[language].guard
+    values = {
+        "view": view,
+        "title": full_title(title),
+        "gradio_path": gradio_path,
+        "styles": STYLES,
+        "scripts": SCRIPTS,
+        "addresses": VIEWS,
         # The texts of the queue's refusals, which the script recognizes.
-        refusals=json.dumps([GUARD_TEXTS[language].busy, GUARD_TEXTS[language].no_question]),
-        # What readers come for, and what shows how it works.
-        views=[("", ("ask", "law")), (texts.developers, ("compare",))],
-        addresses=VIEWS,
-        view=view,
-        languages=[(each, FRAME_TEXTS[each].language, address(here, each)) for each in LANGUAGES],
-        # On the view Ask the site's name is the heading.
-        name_tag="h1" if view == "ask" else "p",
-    )
+        "refusals": json.dumps([guard.busy, guard.no_question]),
+        "languages": [(each, TEXTS[each].frame.language, address(here, each)) for each in TEXTS],
+        "version": version("lexarbor"),
+    }
+    return {part: render(f"{part}.html", language, **values) for part in ("head", "top", "footer")}

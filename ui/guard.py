@@ -19,9 +19,10 @@ import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cachetools import LRUCache, TTLCache
+from gradio import Blocks
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
@@ -38,12 +39,8 @@ from pipelines.serving.limits import (
     read_body,
     replaying,
 )
-from ui.frame import document
-from ui.language import GUARD_TEXTS, Language, language_of
-from ui.law import refusal_main
-
-if TYPE_CHECKING:
-    import gradio as gr
+from ui.frame import refusal
+from ui.language import TEXTS, Language, language_of
 
 NONCE = "lexarbor.nonce"
 
@@ -94,39 +91,30 @@ def log_failure(logger: logging.Logger, what: str, error: Exception) -> None:
     logger.error("%s failed with %s:\n%s", what, type(error).__name__, place)
 
 
-class PasswordError(LoadingError):
-    """The password file is refused."""
-
-
 def read_passwords(path: Path) -> list[str]:
     """Read a file of `name:password` lines; blank lines are skipped.
 
     Raises:
-        PasswordError: the file cannot be read, others may read it, or a line is wrong.
+        LoadingError: the file cannot be read, others may read it, or a line is wrong.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:
             # The mode of the open file: the path could lead to another file a moment later.
             mode = os.fstat(file.fileno()).st_mode
-            lines = file.read().splitlines()
+            passwords = [line for line in file.read().splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise PasswordError(f"cannot read the password file {path}: {error}") from None
+        raise LoadingError(f"cannot read the password file {path}: {error}") from None
     if os.name == "posix" and mode & 0o077:
-        raise PasswordError(f"{path} is open to other users; run: chmod 600 {path}")
-    passwords: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        name, _, password = line.partition(":")
-        if line.strip() and (not name or name in passwords or len(password) < _MIN_PASSWORD_CHARS):
-            # The line is not quoted: it may be a password alone.
-            raise PasswordError(
-                f"{path}:{number}: write name:password, each name once, with "
-                f"{_MIN_PASSWORD_CHARS} characters or more in the password"
-            )
-        if line.strip():
-            passwords[name] = line
-    if not passwords:
-        raise PasswordError(f"{path} is empty; write name:password into it")
-    return list(passwords.values())
+        raise LoadingError(f"{path} is open to other users; run: chmod 600 {path}")
+    pairs = {name: password for name, _, password in (each.partition(":") for each in passwords)}
+    shortest = min(map(len, pairs.values()), default=0)
+    if len(pairs) < len(passwords) or "" in pairs or shortest < _MIN_PASSWORD_CHARS:
+        # No line is quoted: it may be a password alone.
+        raise LoadingError(
+            f"{path}: write name:password on each line, each name once, with "
+            f"{_MIN_PASSWORD_CHARS} characters or more in each password"
+        )
+    return passwords
 
 
 class Guard:
@@ -156,7 +144,7 @@ class Guard:
     def __init__(
         self,
         app: ASGIApp,
-        pages: Mapping[str, gr.Blocks],
+        pages: Mapping[str, Blocks],
         read: Collection[str],
         passwords: Collection[str] = (),
         names: Collection[str] | None = None,
@@ -191,34 +179,28 @@ class Guard:
             await send(message)
 
         language = language_of(scope["path"])
+        texts = TEXTS[language].guard
         try:
-            await self._answer(scope, GUARD_TEXTS[language], receive, send_guarded)
-            return
+            await self._answer(scope, texts, receive, send_guarded)
         except ClientDisconnect:
             return
-        except HTTPException as error:
-            refusal = error
         except Exception as error:  # noqa: BLE001 - the reader gets an answer whatever failed
-            if started and isinstance(error.__cause__, HTTPException):
-                # Gradio has told the page why it ends the stream: the session was forgotten.
-                await send({"type": "http.response.body"})
-                return
-            log_failure(_logger, "An answer", error)
-            refusal = HTTPException(500, GUARD_TEXTS[language].failed)
-        if not started:
-            response = self._response(refusal, scope, language)
-            await response(scope, receive, send_guarded)
+            if not isinstance(error, HTTPException):
+                log_failure(_logger, "An answer", error)
+                error = HTTPException(500, texts.failed)
+            if not started:
+                response = self._refusal(error, scope, language)
+                await response(scope, receive, send_guarded)
 
-    def _response(self, refusal: HTTPException, scope: Scope, language: Language) -> Response:
-        status, text = refusal.status_code, refusal.detail
-        headers = {"Cache-Control": "no-store", **(refusal.headers or {})}
+    def _refusal(self, error: HTTPException, scope: Scope, language: Language) -> Response:
+        status, text = error.status_code, error.detail
+        headers = {"Cache-Control": "no-store", **(error.headers or {})}
         if scope["path"] in self._queues:  # Gradio's script shows the detail
             return JSONResponse({"detail": text}, status, headers)
-        accepts = Headers(scope=scope).get("accept", "")
-        if status == 404 and scope["method"] in ("GET", "HEAD") and "text/html" in accepts:
-            title, why = text.rstrip("."), GUARD_TEXTS[language].not_found_why
-            main = refusal_main(title, why, (), language)
-            return HTMLResponse(document(None, language, title, main, "/"), status, headers)
+        if status == 404 and "text/html" in Headers(scope=scope).get("accept", ""):
+            why = TEXTS[language].guard.not_found_why
+            page = refusal(None, language, text.rstrip("."), why)
+            return HTMLResponse(page, status, headers)
         return PlainTextResponse(f"{text}\n", status, headers)
 
     async def _answer(
@@ -240,10 +222,6 @@ class Guard:
         if self._passwords:
             self._check_password(headers.get("authorization"), _client(scope), texts)
         if not self._serves(method, path):
-            target, query = path.rstrip("/"), scope["query_string"].decode("latin-1")
-            if method in ("GET", "HEAD") and target in self._read:
-                target += f"?{query}" if query else ""
-                raise HTTPException(308, headers={"Location": target})
             raise HTTPException(404, texts.not_found)
         if path in self._answers:
             # Gradio would begin an answer and break it off with an exception of many lines.
@@ -258,25 +236,21 @@ class Guard:
         await self._app({**scope, "headers": kept}, replaying(body, receive), send)
 
     def _check_password(self, given: str | None, client: bytes, texts: SimpleNamespace) -> None:
-        if given is not None:
-            # The right password waits as well: an answer to it would tell that it is right.
-            if self._wrong.get(client, 0) >= _WRONG_PASSWORDS:
-                retry = {"Retry-After": str(_BLOCKED_SECONDS)}
-                raise HTTPException(429, texts.too_many_tries, retry)
-            if self._admits(given):
-                return
-            self._wrong[client] = self._wrong.get(client, 0) + 1
-        raise HTTPException(401, texts.password_needed, _CHALLENGE)
-
-    def _admits(self, authorization: str) -> bool:
-        scheme, _, encoded = authorization.partition(" ")
+        if given is None:
+            raise HTTPException(401, texts.password_needed, _CHALLENGE)
+        # The right password waits as well: an answer to it would tell that it is right.
+        if self._wrong.get(client, 0) >= _WRONG_PASSWORDS:
+            raise HTTPException(429, texts.too_many_tries, {"Retry-After": str(_BLOCKED_SECONDS)})
+        scheme, _, encoded = given.partition(" ")
         try:
-            given = _credentials(base64.b64decode(encoded, validate=True).decode())
+            sent = _credentials(base64.b64decode(encoded, validate=True).decode())
         except ValueError:
-            return False
+            sent = b""
         # Compare with every password, so that the time does not depend on which one is right.
-        matches = [secrets.compare_digest(given, each) for each in self._passwords]
-        return scheme.lower() == "basic" and any(matches)
+        matches = [secrets.compare_digest(sent, each) for each in self._passwords]
+        if scheme.lower() != "basic" or not any(matches):
+            self._wrong[client] = self._wrong.get(client, 0) + 1
+            raise HTTPException(401, texts.password_needed, _CHALLENGE)
 
     def _serves(self, method: str, path: str) -> bool:
         if _UNSAFE_PATH.search(path):
@@ -299,15 +273,15 @@ class _Call(BaseModel):
     trigger_id: int | None = None
 
 
-def _checked_call(page: gr.Blocks, body: bytes, texts: SimpleNamespace) -> bytes:
+def _checked_call(page: Blocks, body: bytes, texts: SimpleNamespace) -> bytes:
     """The body with nothing but a page's call in it."""
     try:
         call = _Call.model_validate_json(body)
-    except ValidationError:
+        function, queue = page.fns[call.fn_index], page._queue
+        if len(call.data) != len(function.inputs):
+            raise KeyError
+    except (ValidationError, KeyError):
         raise HTTPException(400, texts.no_question) from None
-    function, queue = page.fns.get(call.fn_index), page._queue
-    if function is None or len(call.data) != len(function.inputs):
-        raise HTTPException(400, texts.no_question)
     unfetched = queue.pending_event_ids_session.get(call.session_hash, ())
     if len(queue) >= (queue.max_size or math.inf) or len(unfetched) >= _UNFETCHED_ANSWERS:
         # Gradio itself answers 503, for which its script has a text of its own.
@@ -316,13 +290,15 @@ def _checked_call(page: gr.Blocks, body: bytes, texts: SimpleNamespace) -> bytes
 
 
 def limit_sessions(queue: Any) -> None:
-    """Bound what a view's queue remembers of its sessions.
+    """Bound what a view's queue remembers of its sessions and calls.
 
     Gradio keeps the unfetched answers of 2,000 sessions and the names of all. It forgets the oldest
     session even while its question waits, and the missing entry then stops the queue for everybody.
     """
     queue.pending_messages_per_session = _Sessions(asyncio.Queue)
     queue.pending_event_ids_session = _Sessions(set)
+    # Otherwise it sums up the times of 10,000 calls again and again.
+    queue.ANALYTICS_MAX_EVENTS = 1
 
 
 class _Sessions(LRUCache[str, Any]):
@@ -348,6 +324,5 @@ def _client(scope: Scope) -> bytes:
         address = ipaddress.ip_address(host)
     except ValueError:
         return host.encode()
-    if address.version == 6 and not address.ipv4_mapped:
-        return address.packed[:8]
-    return address.packed
+    own_network = address.version == 6 and not address.ipv4_mapped
+    return address.packed[:8] if own_network else address.packed

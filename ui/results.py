@@ -12,21 +12,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
+from babel import Locale
 from markupsafe import Markup
 
-from components.statutes.excerpts import (
-    Span,
-    best_provision,
-    excerpt,
-    matched_words,
-    provision_at,
-    word_count,
-)
+from components.statutes import excerpts
+from components.statutes.excerpts import Span
 from components.statutes.languages import known_language
-from components.statutes.lexical import analyzer
-from components.statutes.spelling import corrected
+from components.statutes.lexical import analyzer, corrected
+from components.statutes.question import QuestionError, clean_question
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import (
@@ -49,16 +44,12 @@ from ui.article import (
 )
 from ui.frame import TEMPLATES, filled, render, shortened
 from ui.language import (
-    ABOUT_TEXTS,
-    ANSWER_TEXTS,
-    ASK_TEXTS,
-    STAGE_TEXTS,
+    TEXTS,
     Language,
     article_link,
     counted,
     day,
     division_link,
-    language_name,
     number,
 )
 
@@ -73,7 +64,7 @@ def written_answer(answer: Mapping[str, Any], language: Language, on: date | Non
         language: of the interface.
         on: the day on which the articles that it links to are shown; None for today.
     """
-    texts = ANSWER_TEXTS[language]
+    texts = TEXTS[language].answer
     statements = answer["statements"]
     sources = {source["id"]: source for source in answer["sources"]}
     cited = {
@@ -82,7 +73,6 @@ def written_answer(answer: Mapping[str, Any], language: Language, on: date | Non
     return render(
         "answer.html",
         language,
-        texts=texts,
         on=on,
         signs={"verified": VERIFIED, "doubt": DOUBT},
         statements=[_parts(each, texts) for each in statements],
@@ -95,8 +85,7 @@ def being_written(answer: Mapping[str, Any], language: Language) -> Markup:
     """What a language model has written so far; empty if it is not writing."""
     if "writing" not in answer:
         return Markup()
-    lines = _LINE_ENDS.split(answer["writing"])
-    return render("writing.html", texts=ANSWER_TEXTS[language], lines=lines)
+    return render("writing.html", language, lines=_LINE_ENDS.split(answer["writing"]))
 
 
 def _notice(notice: Mapping[str, Any], texts: SimpleNamespace, language: Language) -> str:
@@ -112,7 +101,7 @@ def _notice(notice: Mapping[str, Any], texts: SimpleNamespace, language: Languag
 
 def _translated(english: str, table: Mapping[str, str], texts: SimpleNamespace) -> str:
     """English words in the page's language if a table has them, without what is in brackets."""
-    if texts is ANSWER_TEXTS["en"]:
+    if texts is TEXTS["en"].answer:
         return english
     for known in (english, english.partition(" (")[0]):
         if known in table:
@@ -166,7 +155,7 @@ def _verdict(check: Mapping[str, Any], texts: SimpleNamespace) -> str:
 
 def _why(english: str, texts: SimpleNamespace) -> str:
     """What speaks against a citation or quotation, with the names in it unchanged."""
-    if texts is not ANSWER_TEXTS["en"] and english not in texts.whys:
+    if texts is not TEXTS["en"].answer and english not in texts.whys:
         for pattern, translation in texts.named_whys.items():
             if named := re.fullmatch(pattern, english, re.DOTALL):
                 parts = named.groupdict()
@@ -185,50 +174,58 @@ QUESTION_SHOWN = 300
 # The title and the explanation of a message, in words or HTML; the latter may be empty.
 Message = tuple[str, str]
 
-# A note goes with results; the others are the page's states but that of an answer.
-MessageKind = Literal["note", "doubt", "nothing", "failure"]
+
+class MessageError(Exception):
+    """What was asked gets a message in place of results, the only argument."""
 
 
-def too_long(question: object, language: Language) -> Message | None:
-    """The message for a question that is longer than is read; None for any other."""
+def asked_question(question: object, empty: Message, language: Language) -> str:
+    """A question, cleaned.
+
+    Args:
+        question: what an HTTP client sent.
+        empty: the message for one without words.
+        language: of the interface.
+
+    Raises:
+        MessageError: it is empty or longer than is read.
+    """
     length = len(question.strip()) if isinstance(question, str) else 0
-    if length <= MAX_QUESTION_CHARS:
-        return None
-    title, explanation = ASK_TEXTS[language].too_long
-    over = counted(length - MAX_QUESTION_CHARS, ASK_TEXTS[language].characters, language)
-    return title, explanation.format(over=over, most=number(MAX_QUESTION_CHARS, language))
+    if length > MAX_QUESTION_CHARS:
+        title, explanation = TEXTS[language].ask.too_long
+        over = counted(length - MAX_QUESTION_CHARS, TEXTS[language].ask.characters, language)
+        most = number(MAX_QUESTION_CHARS, language)
+        raise MessageError((title, explanation.format(over=over, most=most)))
+    try:
+        return clean_question(question)
+    except QuestionError:
+        raise MessageError(empty) from None
 
 
-def status(
-    messages: Sequence[Message], announcement: str = "", kind: MessageKind = "note"
-) -> Markup:
+def status(messages: Sequence[Message], announcement: str = "", kind: str = "note") -> Markup:
     """HTML of the status line.
 
     Args:
         messages: in place of results or above them.
         announcement: only for screen readers.
-        kind: of the last message, which gives it its look; the others are notes.
+        kind: of the last message, which gives it its look: "note", which goes with results,
+            "doubt", "nothing" or "failure". The others are notes.
     """
-    token = secrets.token_hex(4)
-    kinds = ["note"] * (len(messages) - 1) + [kind]
-    return render(
-        "status.html",
-        messages=[(*message, each) for message, each in zip(messages, kinds, strict=False)],
-        announcement=announcement,
-        token=token,
-    )
+    values = {"messages": messages, "announcement": announcement, "kind": kind}
+    return render("status.html", None, token=secrets.token_hex(4), **values)
 
 
-def found(answer: Mapping[str, Any], language: Language, *, doubtful: bool = False) -> Markup:
+def found(answer: Mapping[str, Any], language: Language) -> Markup:
     """The status line of results: their number, and the reasons to doubt them."""
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
     messages = not_given(answer, language)
-    kind: MessageKind = "note"
+    kind = "note"
     if "languages" in answer:
         languages = dict.fromkeys(known_language(tag) for tag in answer["languages"])
-        names = ", ".join(language_name(tag, language) for tag in languages if tag)
+        known = Locale(language).languages
+        names = ", ".join(known.get(tag, tag) for tag in languages if tag)
         messages.append(tuple(text.format(languages=names) for text in texts.foreign))
-    elif doubtful:
+    elif answer.get("doubtful"):
         messages.append(texts.doubtful)
         kind = "doubt"
     announced = counted(len(answer["documents"]), texts.announced, language)
@@ -237,7 +234,7 @@ def found(answer: Mapping[str, Any], language: Language, *, doubtful: bool = Fal
 
 def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
     """Messages about what the question names and the results lack."""
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
     follows = bool(answer["documents"])
     messages = []
     if "missing" in answer:
@@ -255,11 +252,11 @@ def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
 
 def _left_out(articles: Sequence[Mapping[str, Any]], language: Language) -> list[Message]:
     """Why articles that the question names are not shown, with links to them."""
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
 
     def link(article: Mapping[str, Any]) -> Markup:
         address = article_link(article["id"], language)
-        return render("link.html", language, address=address, name=citation(article))
+        return Markup('<a href="{}" dir="auto">{}</a>').format(address, citation(article))
 
     messages: list[Message] = []
     hidden = []
@@ -275,30 +272,24 @@ def _left_out(articles: Sequence[Mapping[str, Any]], language: Language) -> list
         else:
             hidden.append(link(each))
     if hidden:
-        title = filled(texts.left_out, articles=Markup("; ").join(hidden))
-        messages.append((title, texts.widen))
+        articles_ = Markup("; ").join(hidden)
+        messages.append((filled(texts.left_out, articles=articles_), texts.widen))
     return messages
 
 
-def is_ambiguous(answer: Mapping[str, Any]) -> bool:
-    """Whether a question is the number of an article that several laws have."""
-    documents = answer["documents"]
-    return (
-        len({each["law"] for each in documents}) > 1
-        and len({each["number"] for each in documents}) == 1
-        and all(each["ranks"].keys() == {"citation"} for each in documents)
-    )
-
-
 def which_law(answer: Mapping[str, Any], language: Language, on: date | None = None) -> Markup:
-    """Asks which law is meant, where `is_ambiguous`."""
-    documents, texts = answer["documents"], ASK_TEXTS[language]
+    """Asks which law is meant by the number of an article that several have; else empty."""
+    documents, texts = answer["documents"], TEXTS[language].ask
+    of_laws, numbers = ({each[name] for each in documents} for name in ("law", "number"))
+    cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
+    if len(of_laws) == 1 or len(numbers) > 1 or not cited_only:
+        return Markup()
     title = article_title(documents[0]["number"])
-    laws = counted(len(documents), ABOUT_TEXTS[language].laws, language)
+    laws = counted(len(documents), TEXTS[language].about.laws, language)
     choices = []
     for each in documents:
         # The paragraph that the question names.
-        provision = provision_at(str(each["content"]), each.get("passage"))
+        provision = excerpts.provision_at(str(each["content"]), each.get("passage"))
         fragment = f"#{provision.anchor}" if provision and provision.anchor else ""
         name = f"{short_law(each['law'])}, {citation({**each, 'law': ''})}"
         link = article_link(each["id"], language, on) + fragment
@@ -314,7 +305,7 @@ def which_law(answer: Mapping[str, Any], language: Language, on: date | None = N
 
 def law_found(law: str, language: Language) -> Markup:
     """A link to a law that was named."""
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
     choices = [(plain_law(law), division_link(law, [], language), "", None)]
     return render(
         "choice.html", language, title=texts.law_found, text=texts.law_found_text, choices=choices
@@ -328,7 +319,6 @@ def results(
     on: date | None = None,
     limit: str = "",
     *,
-    doubtful: bool = False,
     glossary: Glossary = NO_GLOSSARY,
     as_typed: str = "",
 ) -> Markup:
@@ -340,19 +330,16 @@ def results(
         narrowed: what the search was narrowed to, in words.
         on: the day that was chosen: links lead to the articles as they were then.
         limit: what that day leaves open.
-        doubtful: whether the articles may not answer: the passages are then called the closest.
         glossary: the words that the laws define.
         as_typed: the fragment of a link to the search without corrections.
     """
-    texts = ASK_TEXTS[language]
     question, documents = answer["question"], answer["documents"]
     corrections = answer.get("corrections", {})
     cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
     searched = corrected(question, corrections)
     read = [_FoundArticle(document, searched, glossary) for document in documents]
-    quoted = []
-    if not (cited_only or "writing" in answer):
-        quoted = _quoted(read, answer.get("nearness", {}))
+    is_quoted = not cited_only and "writing" not in answer
+    quoted = _quoted(read, answer.get("nearness", {})) if is_quoted else []
     written = answer.get("answer", {"state": "", "notices": []})
     panel = written_answer(written, language, on) if written["state"] == "generated" else ""
     passages = [] if panel else _passages(quoted, glossary)
@@ -360,24 +347,20 @@ def results(
     return render(
         "results.html",
         language,
-        texts=texts,
-        doubtful=doubtful,
+        answer=answer,
         asked=shortened(question, QUESTION_SHOWN),
         not_binding=not all(each.binds for each in read),
-        corrections=corrections,
         as_typed=as_typed,
         narrowed=narrowed,
         on=on,
         today=date.today(),
         limit=limit,
-        ranking=answer.get("ranking"),
         panel=panel,
         passages=passages,
-        notices=[_notice(each, ANSWER_TEXTS[language], language) for each in written["notices"]],
-        is_growing="writing" in answer,
+        notices=[_notice(each, TEXTS[language].answer, language) for each in written["notices"]],
         # What to do next by law that may not be about the question would mislead.
-        steps=[] if doubtful else _steps(quoted, glossary),
-        stages=list(STAGE_TEXTS[language]),
+        steps=[] if answer.get("doubtful") else _steps(quoted, glossary),
+        stages=list(vars(TEXTS[language].stages)),
         is_open=cited_only,
         articles=[
             each.shown(places.get(each.document["id"], 0), is_open=cited_only) for each in read
@@ -411,9 +394,9 @@ class _FoundArticle:
         self.text = text = str(document["content"] or "")
         self._language = language = document.get("language")
         self._terms = terms = frozenset(analyzer(language)(question))
-        passage = provision_at(text, document.get("passage"))
-        self.passage = passage or best_provision(text, terms, language)
-        matched = matched_words(text, [Span(0, len(text))], terms, language)
+        passage = excerpts.provision_at(text, document.get("passage"))
+        self.passage = passage or excerpts.best_provision(text, terms, language)
+        matched = excerpts.matched_words(text, [Span(0, len(text))], terms, language)
         self.marks = [Note(span, "mark") for span in matched]
         self.defined = glossary.notes(text, document["law"], document["id"])
         self.binds = document["state"] in ("in force", "unknown")
@@ -422,7 +405,7 @@ class _FoundArticle:
         """The passage with what limits it; see `excerpts.excerpt`."""
         if self.passage is None:
             return ()
-        return excerpt(self.text, self.passage, self._language, self._terms, words)
+        return excerpts.excerpt(self.text, self.passage, self._language, self._terms, words)
 
     def shown(self, quoted: int, *, is_open: bool) -> dict[str, Any]:
         """What a result shows.
@@ -500,4 +483,4 @@ def bar_width(rank: int) -> str:
     return f"{max(0.0, 1.0 - math.log(max(rank, 1)) / math.log(_DEPTH)):.0%}"
 
 
-TEMPLATES.filters |= {"bar_width": bar_width, "word_count": word_count}
+TEMPLATES.filters |= {"bar_width": bar_width, "word_count": excerpts.word_count}

@@ -1,51 +1,353 @@
-"""The site on a port: its views in FastAPI, behind the guard."""
+"""The site on a port: the pipeline that answers, and its views in FastAPI behind the guard."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from importlib.resources import files
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 import gradio as gr
-import uvicorn
-from fastapi import FastAPI, Response
+import torch
+from cachetools import LRUCache
+from fastapi import FastAPI
+from haystack import Pipeline
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import FileResponse, HTMLResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipelines.serving.limits import prompt_server
-from ui.ask import Following, build_page
+from components.embedders.text import StatuteTextEmbedder
+from components.models.biencoder import BiEncoder
+from components.rankers.cross_encoder import StatuteRanker
+from components.rankers.gate import AnswerThreshold
+from components.retrievers.citation import CitationRetriever
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.hybrid import StatuteHybridRetriever
+from components.retrievers.resident import readable, state_of
+from components.statutes.article import indexed_text
+from components.statutes.excerpts import best_provision, provisions_of, word_count
+from components.statutes.lexical import analyzer, corrected
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.asking import ask, found_article, stream
+from pipelines.loading import load_pipeline, threshold_by_meaning
+from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
+from ui.ask import AT_ONCE, Following, Narrowing, Recipient, build_page
 from ui.compare import Compared, build_compare
 from ui.frame import (
     SCRIPTS,
     STYLES,
     VIEWS,
-    Collection,
-    document,
-    footer,
-    head,
-    notice,
-    render,
-    top,
+    frame,
 )
 from ui.guard import NONCE, Guard, limit_sessions
-from ui.language import FRAME_TEXTS, LANGUAGES, address, language_of
-from ui.law import Places, law_routes
-from ui.serving import Serving
+from ui.language import LANGUAGES, TEXTS, address, language_of
+from ui.law import Places, begin, law_routes
 
-# How long a page that is still open may hold up the end, in seconds.
-_GRACE = 2
+logger = logging.getLogger(__name__)
 
-_POLL_SECONDS = 0.02
 
-_FILES = {
-    **dict.fromkeys(STYLES, "text/css"),
-    **dict.fromkeys(SCRIPTS, "text/javascript"),
-    "favicon.svg": "image/svg+xml",
-}
+def _given(pipeline: Pipeline, name: str) -> list[Any]:
+    """What components have in an attribute."""
+    values = (getattr(part, name, None) for _, part in pipeline.walk())
+    return [value for value in values if value]
+
+
+def recipients(pipeline: Pipeline) -> frozenset[Recipient]:
+    """Who else gets a question, by the command line or the pipeline's file."""
+    stores, found = _given(pipeline, "document_store"), set[Recipient]()
+    if not all(isinstance(store, StatuteDocumentStore) for store in stores):
+        found.add("engine")
+    if _given(pipeline, "chat_generator"):
+        found.add("generator")
+    return frozenset(found)
+
+
+_Part = TypeVar("_Part")
+
+OF_TODAY = Narrowing()
+
+# Articles whose provisions' vectors are kept: of five provisions each, 30 MB.
+_KEPT_ARTICLES = 4_000
+# How many of the first articles are read while a reader waits.
+_READ = 3
+# A law of more articles is not read before it is asked; seconds between two articles.
+_MOST_PREPARED = 2_000
+_PAUSE = 0.05
+
+# Seconds between two updates of a text that is being written.
+_BETWEEN_LOOKS = 0.2
+
+# A reader is waiting: articles that a ranker has not read by then keep their order below the
+# others.
+_RANKING_MS = 1200.0
+
+
+class Serving:
+    """Answers questions with a pipeline.
+
+    Args:
+        pipeline: name or file.
+        store: what is searched.
+        model: in place of the one that the store records; None for that one.
+        overrides: as for `load_pipeline`.
+
+    Attributes:
+        name: name or file of the pipeline, as given.
+        model: as given.
+        pipeline: the one that answers.
+        stages: names of the stages that find articles, as `pipelines.stages` has them.
+        store: what the pipeline searches.
+        sent_to: who else gets a question.
+
+    Raises:
+        LoadingError: the pipeline is refused, or store and model do not fit.
+        StoreError: the store cannot be read.
+        ModelError: the model cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        pipeline: str,
+        store: str | Path,
+        model: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.model = pipeline, model
+        # Own threads: memory that a model frees is kept for its thread, and the web server has
+        # forty. A thread that starts while another reads a question would see one core, and keep
+        # to it, unless the number of torch's threads is set.
+        cores = (torch.get_num_threads(),)
+        self._threads = ThreadPoolExecutor(AT_ONCE, "answer", torch.set_num_threads, cores)
+        # Vectors of articles' provisions, by model and text.
+        self._kept: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_ARTICLES)
+        self._keeping = threading.Lock()
+        self.pipeline = load_pipeline(pipeline, store, model, overrides)
+        # Models and indexes are loaded now, so that the first reader does not wait for them.
+        self.pipeline.warm_up()
+        for _, part in self.pipeline.walk():
+            if isinstance(part, StatuteRanker) and part.time_budget_ms is None:
+                part.time_budget_ms = _RANKING_MS
+        self.stages = [stage.name for stage in stages_of(self.pipeline)]
+        self.store = readable(_given(self.pipeline, "document_store")[0])
+        self.sent_to = recipients(self.pipeline)
+        self._embedder = self._part(StatuteTextEmbedder)
+        # What finds articles by meaning.
+        hybrid = self._part(StatuteHybridRetriever)
+        self._retriever = hybrid or self._part(StatuteEmbeddingRetriever)
+        self._threshold = self._calibrated()
+
+    def _part(self, kind: type[_Part]) -> _Part | None:
+        return next((part for part in parts_of(self.pipeline) if isinstance(part, kind)), None)
+
+    def answers(self, question: str, narrowing: Narrowing = OF_TODAY) -> Iterator[dict[str, Any]]:
+        """Ask the pipeline, in turn.
+
+        A question that is nothing but citations gets the articles that it names at once, and no
+        model runs. If a generator writes the answer, it is given as it grows: articles, then words,
+        then verdicts.
+        To what `pipelines.asking.ask` returns, this adds what only the page needs to know:
+
+        - `doubtful`: whether its articles may not answer the question.
+        - `nearness`: of articles, by their ids, the cosine of their nearest provision to the
+          question.
+        - `writing`: what a generator has written so far; absent once `answer` is there.
+
+        An article of which the bi-encoder read only the beginning has `words_read`, roughly how
+        many words that is. Where vectors went through a graph network, the rank among them is that
+        of `graph`.
+        """
+        if named := self._named(question, narrowing):
+            yield named
+            return
+        grown: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+
+        def grow() -> None:
+            try:
+                if "generator" in self.sent_to:
+                    asyncio.run(self._grow(question, narrowing, grown.put))
+                else:
+                    found = ask(self.pipeline, question, **narrowing.as_arguments())
+                    grown.put(self._completed({**found}))
+            finally:
+                grown.put(None)
+
+        growing = self._threads.submit(grow)
+        while (answer := grown.get()) is not None:
+            yield answer
+        growing.result()
+
+    async def _grow(
+        self, question: str, narrowing: Narrowing, show: Callable[[dict[str, Any]], object]
+    ) -> None:
+        looked, written = 0.0, ""
+        found: dict[str, Any] = {}
+        async for part, content in stream(self.pipeline, question, **narrowing.as_arguments()):
+            if part == "articles":
+                found = self._completed(content)
+            elif part == "answer":
+                found["answer"] = content
+                break
+            else:
+                written += content["text"]
+            # Whether nothing was found, or nothing near enough, is told at the end.
+            if found["documents"] and time.monotonic() - looked > _BETWEEN_LOOKS:
+                looked = time.monotonic()
+                show({**found, "writing": written})
+        show(found)
+
+    def _completed(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """What was found, with all that the page shows of it.
+
+        Each article gets its best passage, unless a ranker has found one. The first articles are
+        read by meaning, the others too where their vectors are known.
+        `doubtful` stands where a threshold was calibrated for the store
+        (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
+        or that of the answered questions, is below it; a question that names an article is not
+        doubted.
+        """
+        documents = answer["documents"]
+        question = corrected(answer["question"], answer.get("corrections", {}))
+        nearness: dict[str, float] = {}
+        answer["nearness"] = nearness
+        encoder = self._encoder()
+        vector = None if encoder is None else encoder.question_vector(question)
+        shares = [1.0] * len(documents)
+        if self._embedder and documents:
+            parts = [(each["headings"], each["content"]) for each in documents]
+            shares = self._embedder.shares_read(parts)
+        for place, (article, share) in enumerate(zip(documents, shares, strict=True)):
+            text, language = str(article["content"]), article.get("language")
+            if share < 1:
+                article["words_read"] = round(word_count(text) * share)
+            near = None
+            if vector is not None and encoder is not None and "passage" not in article:
+                vectors = self._provision_vectors(encoder, article, only_known=place >= _READ)
+                if vectors is not None:
+                    near = (vectors @ vector).tolist()
+                    nearness[article["id"]] = max(near)
+            best = best_provision(text, analyzer(language)(question), language, near)
+            if best is not None:
+                article.setdefault("passage", best.span._asdict())
+        named = any("citation" in each["ranks"] for each in documents)
+        if vector is not None and documents and not named and self._threshold is not None:
+            score = self._nearness(question, vector)
+            answer["doubtful"] = score < self._threshold.threshold
+        for each in documents if GRAPH in self.stages else ():
+            ranks = each["ranks"].items()
+            each["ranks"] = {GRAPH if stage == DENSE else stage: rank for stage, rank in ranks}
+        return answer
+
+    def _provision_vectors(
+        self, encoder: BiEncoder, article: Mapping[str, Any], *, only_known: bool = False
+    ) -> torch.Tensor | None:
+        """`[n_provisions, dim]`; None where they are not known and not to be encoded, or none."""
+        text = str(article["content"])
+        key = (encoder.digest, text)
+        with self._keeping:
+            vectors = self._kept.get(key)
+        spans = [each.span for each in provisions_of(text)]
+        if vectors is None and spans and not only_known:
+            heading = article["headings"][-1:]
+            vectors = encoder.encode_articles([indexed_text(heading, text[a:b]) for a, b in spans])
+            with self._keeping:
+                self._kept[key] = vectors
+        return vectors
+
+    def calibrate(self, choose: Callable[[], object]) -> None:
+        """Choose the store's threshold in the background, and doubt by it from then on.
+
+        Args:
+            choose: prepares the store and writes its threshold, unless it has them.
+        """
+
+        def calibrated(_: threading.Event) -> None:
+            try:
+                choose()
+                self._threshold = self._calibrated()
+            except Exception:
+                # Answers are then given without a word of doubt.
+                logger.exception("The demo's questions or threshold could not be prepared.")
+
+        begin(calibrated, "calibration")
+
+    def prepare(self) -> None:
+        """Read the passages of a small law in the background, so that no reader waits for it."""
+        encoder, store = self._encoder(), self.store
+        keys = store.keys_matching(None)
+        if encoder is None or len(keys) > _MOST_PREPARED:
+            return
+
+        def read(stop: threading.Event) -> None:
+            for key in keys:
+                for found in () if stop.is_set() else store.fetch([key]):
+                    self._provision_vectors(encoder, found_article(found, date.today()))
+                    # Questions come first.
+                    time.sleep(_PAUSE)
+
+        begin(read, "passages")
+
+    def _named(self, question: str, narrowing: Narrowing) -> dict[str, Any] | None:
+        """The answer to a question of only citations, if all the articles may be shown."""
+        retriever, start = self._part(CitationRetriever), time.perf_counter()
+        if retriever is None or not retriever.is_citation(question):
+            return None
+        day = narrowing.as_of
+        as_of = day.isoformat() if isinstance(day, date) else day
+        found = retriever.run(question, filters=narrowing.filters, as_of=as_of)
+        # The pipeline reports what the filters leave out.
+        if not found["pinned"] or found["left_out"]:
+            return None
+        on = narrowing.day or date.today()
+        ranked = enumerate(found["pinned"], start=1)
+        kept = {name: found[name] for name in ("missing", "not_followed") if found[name]}
+        return {
+            "question": question,
+            "pipeline": str(self.pipeline.metadata.get("name", "")),
+            "took_ms": round((time.perf_counter() - start) * 1000, 1),
+            "documents": [
+                {**found_article(each, on), "ranks": {"citation": n}} for n, each in ranked
+            ],
+            **kept,
+        }
+
+    def _encoder(self) -> BiEncoder | None:
+        """The bi-encoder that embeds the pipeline's questions; None where there is none."""
+        embedder = self._embedder
+        return embedder.loaded() if embedder is not None and embedder.model is not None else None
+
+    def _calibrated(self) -> AnswerThreshold | None:
+        """The threshold from which on a question counts as answered; None where there is none."""
+        retriever = self._retriever if self._encoder() is not None else None
+        return None if retriever is None else threshold_by_meaning(retriever)
+
+    def _nearness(self, question: str, vector: torch.Tensor) -> float:
+        """The score of all of the law that the threshold is about."""
+        retriever = self._retriever
+        assert retriever is not None and self._threshold is not None
+        if isinstance(retriever, StatuteHybridRetriever):
+            if self._threshold.stage == "answered":
+                answered = retriever.answered_questions()
+                # Another model may have indexed the store since, without them.
+                if answered is None:
+                    return math.inf
+                return max(answered.search(question, vector.numpy(), lambda _: True).values())
+            retriever = retriever.dense
+        state = state_of(readable(retriever.document_store))
+        _, scores = retriever.current_index(state).search(vector.numpy(), 1, None)
+        return float(scores[0]) if len(scores) else -1.0
+
+
+# The site.
 
 
 def build_server(
@@ -63,52 +365,38 @@ def build_server(
         names: host names under which it may be asked for; None for any.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    for name, media_type in _FILES.items():
-        app.add_api_route(f"/{name}", _file(name, media_type), methods=["GET", "HEAD"])
+    files = (*STYLES, *SCRIPTS, "favicon.svg")
+    routes = [*routes, *(Route(f"/{name}", _send_file, methods=["GET"]) for name in files)]
     app.router.routes.extend(routes)
+    # System fonts only: a named web font would be fetched from another host.
+    sans = ["system-ui", "'Segoe UI'", "'Noto Sans'", "'Liberation Sans'", "sans-serif"]
+    theme = gr.themes.Base(font=sans, font_mono=["ui-monospace", "monospace"])
     # Below "/" lies everything else, so that it comes last.
     for path in sorted(pages, key=len, reverse=True):
         gr.mount_gradio_app(
             app,
             pages[path],
             path=path,
-            theme=_theme(),
+            theme=theme,
             footer_links=[],
             run_history=False,
             show_error=False,
             ssr_mode=False,
-            enable_monitoring=False,
-            mcp_server=False,
-            pwa=False,
         )
         queue = pages[path]._queue
         # Gradio's own interval is a millisecond.
-        queue.sleep_when_free = _POLL_SECONDS
+        queue.sleep_when_free = 0.02
         limit_sessions(queue)
     app.add_middleware(Shell, pages=dict(pages))
-    read = [*(f"/{name}" for name in _FILES), "/favicon.ico", *(each.path for each in routes)]
+    read = ["/favicon.ico", *(each.path for each in routes)]
     app.add_middleware(Guard, pages=dict(pages), read=read, passwords=passwords, names=names)
     return app
 
 
-def make_server(app: FastAPI) -> uvicorn.Server:
-    """A web server for the application; nothing about questions is logged."""
-    return prompt_server(app, _GRACE, log_level="warning")
-
-
-def _file(name: str, media_type: str) -> Callable[[], Response]:
-    content = files("ui").joinpath(name).read_bytes()
-
-    def send_file() -> Response:
-        return Response(content, media_type=media_type, headers={"Cache-Control": "no-cache"})
-
-    return send_file
-
-
-def _theme() -> gr.themes.Base:
-    # System fonts only: a named web font would be fetched from another host.
-    sans = ["system-ui", "'Segoe UI'", "'Noto Sans'", "'Liberation Sans'", "sans-serif"]
-    return gr.themes.Base(font=sans, font_mono=["ui-monospace", "monospace"])
+def _send_file(request: Request) -> FileResponse:
+    return FileResponse(
+        Path(__file__).with_name(request.url.path[1:]), headers={"Cache-Control": "no-cache"}
+    )
 
 
 # Cards for social networks, with pictures on other hosts, and a manifest for phones.
@@ -150,68 +438,32 @@ class Shell:
             # Compressed bytes could not be completed.
             "headers": [(k, v) for k, v in scope["headers"] if k != b"accept-encoding"],
         }
-        start: Message = {}
-        body = b""
+        sent: list[Message] = []
 
-        async def completing_send(message: Message) -> None:
-            nonlocal start, body
-            if message["type"] == "http.response.start":
-                start = message
-                return
-            if message["type"] != "http.response.body":
-                await send(message)
-                return
-            body += message.get("body", b"")
-            if message.get("more_body", False):
-                return
-            if "text/html" in Headers(raw=start["headers"]).get("content-type", ""):
-                body = _complete(body.decode(), path, scope[NONCE]).encode()
-                headers = MutableHeaders(scope=start)
-                headers["Content-Length"] = str(len(body))
-                headers["Cache-Control"] = "no-store"
-            await send(start)
-            await send({"type": "http.response.body", "body": body})
+        async def keep(message: Message) -> None:
+            sent.append(message)
 
-        await self._app(inner, receive, completing_send)
+        await self._app(inner, receive, keep)
+        body = b"".join(message.get("body", b"") for message in sent)
+        complete = _complete(body.decode(), path, scope[NONCE])
+        response = HTMLResponse(complete, headers={"Cache-Control": "no-store"})
+        await response(scope, receive, send)
 
 
 def _complete(document: str, path: str, nonce: str) -> str:
     language = language_of(path)
     view = next(view for view, each in VIEWS.items() if address(each, language) == path)
-    title = "" if view == "ask" else str(getattr(FRAME_TEXTS[language], view))
-    around = top(view, language, VIEWS[view], path)
+    title = "" if view == "ask" else str(getattr(TEXTS[language].frame, view))
+    around = frame(view, language, title, VIEWS[view], path)
     document = _LANG.sub(rf'<html\1 lang="{language}"', _FOREIGN.sub("", document), count=1)
-    for place, more in (
-        ("</head>", head(language, title)),
-        ("<gradio-app", around),
-        ("</body>", footer(language)),
-    ):
-        document = document.replace(place, f"{more}{place}", 1)
+    for part, place in {"head": "</head>", "top": "<gradio-app", "footer": "</body>"}.items():
+        document = document.replace(place, f"{around[part]}{place}", 1)
     return _SCRIPT.sub(f'<script nonce="{nonce}"', document)
-
-
-ABOUT = "/about"
-
-
-def about_routes(searched: Callable[[], Collection]) -> list[Route]:
-    """`/about`: what the site is, its accessibility and its licence, in every language."""
-
-    def show(request: Request) -> HTMLResponse:
-        language = language_of(request.url.path)
-        texts = FRAME_TEXTS[language]
-        notes = notice(searched(), language)
-        main = render("about_site.html", language, texts=texts, notice=notes)
-        return HTMLResponse(document(None, language, texts.about, main, ABOUT))
-
-    return [Route(address(ABOUT, each), show, methods=["GET"]) for each in LANGUAGES]
-
-
-# The site: every view in every language, joined over what is served.
 
 
 def build_site(
     serving: Serving,
-    searched: Callable[[], Collection],
+    places: Places,
     *,
     passwords: Sequence[str] = (),
     names: frozenset[str] | None = None,
@@ -220,24 +472,18 @@ def build_site(
 
     Args:
         serving: what answers.
-        searched: describes what is searched now.
+        places: the law that is shown.
         passwords: `name:password` of each reader; empty: everybody may read.
-        names: host names under which the site may be asked for; None for any.
+        names: host names under which it may be asked for; None for any.
     """
-    places = Places(serving.store)
-    places.law(patience=0)
+    places.law()
     serving.prepare()
     compared = Compared(serving.store, serving.model, serving.name)
+    searched = places.collection
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
-            serving.answers,
-            searched,
-            serving.stages,
-            language,
-            sent_to=serving.sent_to,
-            glossary=places.glossary,
+            serving.answers, searched, serving.stages, language, serving.sent_to, places.glossary
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
-    routes = [*law_routes(places, searched), *about_routes(searched)]
-    return build_server(pages, routes, passwords, names)
+    return build_server(pages, law_routes(places), passwords, names)

@@ -10,25 +10,14 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import article_of
 from components.models.lexical_index import LexicalIndex
+from components.retrievers import resident
 from components.retrievers.bm25 import lexical_index
 from components.retrievers.citation import by_wording, citation_index
-from components.retrievers.resident import (
-    IndexReader,
-    ReadableStore,
-    ResidentIndex,
-    state_of,
-    validity_of,
-)
 from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import Article, indexed_text
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.lexical import coverage, in_another_language, question_terms
-from components.statutes.replies.auditing import (
-    AuditedCitation,
-    LawCollection,
-    audit,
-    verdict_counts,
-)
+from components.statutes.replies import auditing
 
 # A statement has another article's words where that one has most of its terms and many more of them
 # than the article cited, and twice its BM25 score. tests/benchmarks/audit.py measures the rule.
@@ -41,20 +30,20 @@ _SHARE = 0.5
 class _Articles(dict[str, Article]):
     """The articles of a store, each read at its first use."""
 
-    def __init__(self, store: ReadableStore) -> None:
+    def __init__(self, store: resident.ReadableStore) -> None:
         super().__init__()
-        self._store = store
+        self.store = store
         self.documents: dict[str, Document] = {}
 
     def __missing__(self, id_: str) -> Article:
-        for document in self._store.fetch(self._store.keys_of([id_])):
+        for document in self.store.fetch(self.store.keys_of([id_])):
             self.documents[id_] = document
         self[id_] = article_of(self.documents[id_])
         return self[id_]
 
 
 @component
-class CitationAuditor(IndexReader[CitationResolver]):
+class CitationAuditor(resident.IndexReader[CitationResolver]):
     """Gives each citation of a text a verdict: whether the law has it, on the day, on the subject.
 
     ```python
@@ -94,10 +83,10 @@ class CitationAuditor(IndexReader[CitationResolver]):
         self.document_store = document_store
         self.as_of = checked_as_of("CitationAuditor", as_of)
         self._read_from(document_store, refresh_seconds)
-        self._words: ResidentIndex[LexicalIndex] | None = None
+        self._words: resident.ResidentIndex[LexicalIndex] | None = None
 
     @component.output_types(
-        citations=list[AuditedCitation], counts=dict[str, int], documents=list[Document]
+        citations=list[auditing.AuditedCitation], counts=dict[str, int], documents=list[Document]
     )
     def run(
         self, text: str, documents: list[Document] | None = None, as_of: str | None = None
@@ -119,22 +108,22 @@ class CitationAuditor(IndexReader[CitationResolver]):
             StoreError: the store cannot be read.
         """
         day = asked_day("CitationAuditor", self.as_of if as_of is None else as_of)
-        state = state_of(self._store)
+        state = resident.state_of(self._store)
         resolver = self.current_index(state)
-        validity = validity_of(self._store, state)
+        validity = resident.validity_of(self._store, state)
         articles = _Articles(self._store)
         words = self._by_words().current(self._store, state)
-        subjects = _Subjects(self._store, words, articles, validity.on(day))
+        nearer = partial(_nearer, words=words, articles=articles, allowed=validity.on(day))
         of_the_day = partial(_one_wording, validity=validity, day=day or date.today())
         given = None if documents is None else {document.id for document in documents}
-        laws = LawCollection(resolver, articles, of_the_day, subjects.nearer)
-        citations = audit(text, laws, day, given)
+        laws = auditing.LawCollection(resolver, articles, of_the_day, nearer)
+        citations = auditing.audit(text, laws, day, given)
         cited = dict.fromkeys(id_ for each in citations for id_ in each.ids)
         for id_ in cited:
             articles[id_]
         return {
             "citations": citations,
-            "counts": verdict_counts(citations),
+            "counts": auditing.verdict_counts(citations),
             "documents": [articles.documents[id_] for id_ in cited],
         }
 
@@ -146,14 +135,14 @@ class CitationAuditor(IndexReader[CitationResolver]):
         """
         if not self._is_warm:
             self._by_words().current(self._store)
-        IndexReader.warm_up(self)
+        resident.IndexReader.warm_up(self)
 
-    def _by_words(self) -> ResidentIndex[LexicalIndex]:
+    def _by_words(self) -> resident.ResidentIndex[LexicalIndex]:
         if self._words is None:
             self._words = lexical_index(self._store)
         return self._words
 
-    def _shared_index(self) -> ResidentIndex[CitationResolver]:
+    def _shared_index(self) -> resident.ResidentIndex[CitationResolver]:
         return citation_index(self._store)
 
 
@@ -166,40 +155,40 @@ def _one_wording(resolved: ResolvedCitation, validity: Validity, day: date) -> R
     return replace(found, ids=found.ids[:1], certain=True) if one else found
 
 
-class _Subjects:
-    """Compares statements with articles by their words."""
+def _nearer(
+    statement: str,
+    id_: str,
+    n_articles: int,
+    words: LexicalIndex,
+    articles: _Articles,
+    allowed: InForce,
+) -> Article | None:
+    """The article in force whose words a statement has rather than those of one, if any.
 
-    def __init__(
-        self, store: ReadableStore, words: LexicalIndex, articles: _Articles, allowed: InForce
-    ) -> None:
-        self._store, self._words, self._articles = store, words, articles
-        self._allowed = allowed
-
-    def nearer(self, statement: str, id_: str, n_articles: int) -> Article | None:
-        """The article in force whose words a statement has rather than those of one, if any.
-
-        Args:
-            statement: what is said, without its citations.
-            id_: the article cited for it.
-            n_articles: how many articles are cited for it together.
-        """
-        language = self._articles[id_].language
-        few = len(question_terms(statement, [language])) < _FEWEST_TERMS
-        if few or in_another_language(statement, [language]):
-            return None
-        keys, scores = self._words.search(statement, len(self._words.keys), self._allowed.keys)
-        (own,) = self._store.keys_of([id_])
-        score = float(scores[keys == own].sum())
-        if not len(keys) or own == keys[0] or score >= _SHARE / n_articles * float(scores[0]):
-            return None
-        best = self._store.fetch(keys[:1])
-        if not best:
-            return None
-        article = article_of(best[0])
-        covered = self._covered(statement, article)
-        more = covered - self._covered(statement, self._articles[id_])
-        return article if covered >= _COVERED and more >= _MORE_COVERED else None
-
-    def _covered(self, statement: str, article: Article) -> float:
-        text = indexed_text(article.headings, article.text)
-        return coverage(statement, text, article.language)
+    Args:
+        statement: what is said, without its citations.
+        id_: the article cited for it.
+        n_articles: how many articles are cited for it together.
+        words: the index of the store's articles.
+        articles: the store's articles.
+        allowed: those in force.
+    """
+    language = articles[id_].language
+    few = len(question_terms(statement, [language])) < _FEWEST_TERMS
+    if few or in_another_language(statement, [language]):
+        return None
+    keys, scores = words.search(statement, len(words.keys), allowed.keys)
+    (own,) = articles.store.keys_of([id_])
+    score = float(scores[keys == own].sum())
+    if not len(keys) or own == keys[0] or score >= _SHARE / n_articles * float(scores[0]):
+        return None
+    best = articles.store.fetch(keys[:1])
+    if not best:
+        return None
+    article = article_of(best[0])
+    covered, own_covered = (
+        coverage(statement, indexed_text(each.headings, each.text), each.language)
+        for each in (article, articles[id_])
+    )
+    more = covered - own_covered
+    return article if covered >= _COVERED and more >= _MORE_COVERED else None

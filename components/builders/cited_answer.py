@@ -43,23 +43,15 @@ def verbatim_reply(
     statements = []
     for label, document in enumerate(documents, start=1):
         for excerpt in _excerpts(question, document, document.id in whole):
-            start = len(text) + len("\n\n") * bool(text)
+            text += "\n\n" * bool(text)
             words = _BLANK_LINES.sub("\n", excerpt.text)  # one would end the quotation
-            quoted = f"“{words}”"
-            mark = f"[{label}]"
-            end = start + len(quoted)
-            quotation = CheckedQuotation(
-                start, end, words, "verified", document.id, (excerpt.start, excerpt.end)
-            )
-            citation = CheckedCitation(
-                end + 1, end + 1 + len(mark), mark, "verified", (document.id,)
-            )
-            text += "\n\n" * bool(text) + f"{quoted} {mark}"
-            statements.append(
-                CheckedStatement(
-                    start, len(text), text[start:], True, False, (citation,), (quotation,)
-                )
-            )
+            start, end, mark = len(text), len(text) + len(words) + 2, f"[{label}]"
+            text += f"“{words}” {mark}"
+            passage = (excerpt.start, excerpt.end)
+            quoted = CheckedQuotation(start, end, words, "verified", document.id, passage)
+            cited = CheckedCitation(end + 1, len(text), mark, "verified", (document.id,))
+            statement = (start, len(text), text[start:], True, False, (cited,), (quoted,))
+            statements.append(CheckedStatement(*statement))
     return CheckedReply(text, tuple(statements))
 
 
@@ -77,17 +69,9 @@ def _excerpts(question: str, document: Document, whole: bool) -> list[Excerpt]:
 # In capitals, as instructed, whatever follows; in small letters only as a sentence of its own.
 _NOTHING = re.compile(rf"\W*(?:{NO_ANSWER}\b|(?i:{NO_ANSWER})\W*(?:[.!:;\n]|\Z))")
 _NOT_BINDING = ("repealed", "not yet in force")
-_OF_A_SOURCE = (
-    "law",
-    "number",
-    "headings",
-    "language",
-    "valid_from",
-    "valid_to",
-    "source_url",
-    "relation",
-    "related_to",
-    "shown_chars",
+_OF_A_SOURCE = re.findall(
+    r"\w+",
+    "law number headings language valid_from valid_to source_url relation related_to shown_chars",
 )
 
 
@@ -171,16 +155,14 @@ class CitedAnswerBuilder(StatuteComponent):
         on = asked_day("CitedAnswerBuilder", as_of or TODAY) or date.today()
         notices = []
         if failure:
-            notices.append(
-                _notice("generator_failed", f"No answer was written: {failure}.", failure=failure)
-            )
+            text = f"No answer was written: {failure}."
+            notices.append(_notice("generator_failed", text, failure=failure))
         reply = checked[0] if checked else None
         # In small letters the words may begin an answer: "Nothing found in these articles forbids".
         if reply is not None and _NOTHING.match(reply.text):
             # The articles may still answer it, so they are quoted.
-            notices.append(
-                _notice("not_answered", "The generator found no answer in these articles.")
-            )
+            text = "The generator found no answer in these articles."
+            notices.append(_notice("not_answered", text))
             reply = None
         if not documents:
             state, sources, reply = "nothing found", [], CheckedReply("", ())
@@ -194,16 +176,14 @@ class CitedAnswerBuilder(StatuteComponent):
         else:
             state = "generated"
             sources = documents if shown is None else shown
-            notices += [*_doubts(reply), *_cuts(sources)]
+            notices += _doubts(reply, sources)
         sources = [replace(each, embedding=None) for each in sources]
         notices += _not_in_force(reply, sources, on)
         notices += _left_out(left_out or [], on, by_day=as_of != ANY)
         meta = {
             "state": state,
             "statements": reply.to_dict()["statements"],
-            "sources": [
-                _source(label, document, on) for label, document in enumerate(sources, start=1)
-            ],
+            "sources": [_source(label, each, on) for label, each in enumerate(sources, start=1)],
             "closest": closest or None,
             "notices": notices,
         }
@@ -220,7 +200,7 @@ def _counted(code: str, count: int, one: str, many: str) -> list[dict[str, Any]]
     return [_notice(code, text, count=count)] if count else []
 
 
-def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
+def _doubts(reply: CheckedReply, sources: list[Document]) -> list[dict[str, Any]]:
     """Notices about the reply as a whole, from its check."""
     # A word between quotation marks is rarely a quotation.
     quotations = [each.state for each in reply.quotations if each.why != TOO_SHORT]
@@ -229,27 +209,21 @@ def _doubts(reply: CheckedReply) -> list[dict[str, Any]]:
     failed, unsure = states.count("not found"), states.count("not checked")
     unchecked = "could not be checked"
     uncited = sum(each.uncited for each in reply.statements)
+    cut = sum(type(each.meta.get("shown_chars")) is int for each in sources)
+    longer = "longer than what the generator was given of it"
     return [
         *_counted("not_found", failed, f"{one} was not found", f"{many} were not found"),
         *_counted("not_checked", unsure, f"{one} {unchecked}", f"{many} {unchecked}"),
         *_counted("uncited", uncited, "sentence names no article", "sentences name no article"),
+        *_counted("cut", cut, f"article was {longer}", f"articles were {longer}"),
     ]
-
-
-def _cuts(documents: list[Document]) -> list[dict[str, Any]]:
-    cut = sum(type(each.meta.get("shown_chars")) is int for each in documents)
-    longer = "longer than what the generator was given of it"
-    return _counted("cut", cut, f"article was {longer}", f"articles were {longer}")
 
 
 def _not_in_force(reply: CheckedReply, sources: list[Document], on: date) -> list[dict[str, Any]]:
     """Which of the cited articles are not binding on the day."""
     cited = {id_ for citation in reply.citations for id_ in citation.ids}
-    articles = [
-        _named(each, on)
-        for each in sources
-        if each.id in cited and state_on(on, each) in _NOT_BINDING
-    ]
+    articles = [_named(each, on) for each in sources if each.id in cited]
+    articles = [each for each in articles if each["state"] in _NOT_BINDING]
     named = "; ".join(f"{each['law']}, {each['number']} is {each['state']}" for each in articles)
     return [_notice("not_in_force", f"{named}.", articles=articles)] if articles else []
 
@@ -261,9 +235,8 @@ def _left_out(documents: list[Document], on: date, *, by_day: bool) -> list[dict
     for document, each in zip(documents, articles, strict=True):
         why, article = "by the filters", article_of(document)
         if by_day and each["state"] == "repealed":
-            why = "repealed"
-            if article.valid_to is not None:
-                why += f"; its last day in force was {article.valid_to}"
+            last = f"; its last day in force was {article.valid_to}" if article.valid_to else ""
+            why = f"repealed{last}"
         elif by_day and each["state"] == "not yet in force":
             why = f"this wording is not yet in force; its first day is {article.valid_from}"
         reasons.append(f"{each['law']}, {each['number']} ({why})")

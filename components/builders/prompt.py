@@ -123,18 +123,18 @@ class StatutePromptBuilder(StatuteComponent):
         left = self.max_chars
         kept = []
         for place, article in enumerate(articles):
-            if "shown_chars" in article.meta:  # an earlier prompt's, or another writer's
-                meta = {key: each for key, each in article.meta.items() if key != "shown_chars"}
-                article = replace(article, meta=meta)
+            # An earlier prompt's, or another writer's.
+            meta = {name: each for name, each in article.meta.items() if name != "shown_chars"}
+            article = replace(article, meta=meta, embedding=None)
             length = len(article.content or "") + len(_place_of(article))
             share = left // (n_found - place) if place < n_found else left
             if length > share:
                 if place >= n_found:
                     continue
                 shown = max(share - len(_place_of(article)), _FEWEST_CHARS)
-                article = replace(article, meta={**article.meta, "shown_chars": shown})
+                article = replace(article, meta={**meta, "shown_chars": shown})
                 length = share
-            kept.append(replace(article, embedding=None))
+            kept.append(article)
             left -= length
         return kept
 
@@ -143,12 +143,8 @@ def _neighbours(articles: list[Document]) -> Iterator[Document]:
     """The neighbours of articles as documents, those of the best article first."""
     for article in articles:
         for neighbour in neighbours_of(article.meta):
-            meta = {key: value for key, value in neighbour.items() if key not in ("id", "content")}
-            yield Document(
-                id=neighbour["id"],
-                content=neighbour["content"],
-                meta={**meta, "related_to": article.id},
-            )
+            meta = {**neighbour, "related_to": article.id}
+            yield Document(id=meta.pop("id"), content=meta.pop("content"), meta=meta)
 
 
 def _place_of(article: Document) -> str:

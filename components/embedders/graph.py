@@ -199,18 +199,13 @@ def _check_whole(
                 stored.setdefault(law, set()).add(id_)
     given = {document.id for documents in laws.values() for document in documents}
     for law, documents in laws.items():
+        missing = stored.get(law, set()) - given
         sizes = {document.meta.get(LAW_ARTICLES) for document in documents}
-        if missing := stored.get(law, set()) - given:
-            reason = f"the store has {len(missing)} more of its articles, such as {min(missing)!r}"
-        elif sizes == {None} and law not in stored:
-            reason = "neither meta.law_articles nor a store says how many articles it has"
-        elif len(sizes) > 1:
-            reason = "its documents do not agree on meta.law_articles"
-        elif sizes not in ({None}, {len(documents)}):
-            reason = f"{len(documents):,} of its {sizes.pop():,} articles are given"
-        else:
-            continue
-        raise ValueError(
-            f"the law {law!r} is not known to be whole: {reason}. Give all articles of a law in "
-            "one call."
-        )
+        is_counted = sizes == {len(documents)} or (sizes == {None} and law in stored)
+        if missing or not is_counted:
+            counts = ", ".join(sorted(map(str, sizes)))
+            raise ValueError(
+                f"the law {law!r} is not known to be whole: {len(documents):,} articles are given, "
+                f"meta.law_articles says {counts}, and the store has {len(missing)} more "
+                f"{sorted(missing)[:1]}. Give all articles of a law in one call."
+            )

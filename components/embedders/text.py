@@ -7,7 +7,7 @@ from haystack.utils import ComponentDevice
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.models.registry import shared_model
 from components.parameters import AsyncWarmUp, StatuteComponent, checked_device
 from components.statutes.question import clean_question

@@ -1,6 +1,5 @@
 """RetrievalEvaluator: measures how well ranked articles answer questions."""
 
-from collections.abc import Collection
 from typing import Any
 
 from haystack import Document, component
@@ -72,7 +71,6 @@ class RetrievalEvaluator(StatuteComponent):
             for each question. `score` and `individual_scores`: the same of the first metric.
 
         Raises:
-            TypeError: a question has one id or one document in place of a list.
             ValueError: the two lists differ in length or are empty, a question has no relevant
                 article (no metric is defined for it), a metric is deeper than `depth`, or an
                 article was retrieved twice for a question.
@@ -82,19 +80,11 @@ class RetrievalEvaluator(StatuteComponent):
                 "RetrievalEvaluator needs one list of ids and one of documents for each question, "
                 f"got {len(ground_truth_ids)} and {len(retrieved_documents)}."
             )
-        for name, lists in (
-            ("ground_truth_ids", ground_truth_ids),
-            ("retrieved_documents", retrieved_documents),
-        ):
-            for place, given in enumerate(lists):
-                # A text would be taken for the list of its letters.
-                if isinstance(given, str) or not isinstance(given, Collection):
-                    raise TypeError(f"RetrievalEvaluator: {name}[{place}] must be a list.")
-                if name == "ground_truth_ids" and not given:
-                    raise ValueError(
-                        f"RetrievalEvaluator: {name}[{place}] is empty. Leave out questions that "
-                        "no article answers: no ranking metric is defined for them."
-                    )
+        if not all(isinstance(each, list) and each for each in ground_truth_ids):
+            raise ValueError(
+                "RetrievalEvaluator.ground_truth_ids: a question needs a list of ids. Leave out "
+                "those that no article answers: no ranking metric is defined for them."
+            )
         names = [str(place) for place in range(len(ground_truth_ids))]
         values = evaluate(
             {

@@ -91,7 +91,7 @@ class StatuteRankFuser(StatuteComponent):
         )
         for stage in self._stages:
             component.set_input_type(self, stage, list[Document], default=[])
-            component.set_input_type(self, _factor(stage), float, default=1.0)
+            component.set_input_type(self, f"{stage}_weight", float, default=1.0)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -126,13 +126,13 @@ class StatuteRankFuser(StatuteComponent):
         top_k = self.top_k if top_k is None else top_k
         checked_top_k("StatuteRankFuser", top_k, at_least=0)
         top_k = 0 if unanswerable else top_k
-        factors = {stage: lists.pop(_factor(stage), 1.0) for stage in self._stages}
+        factors = {stage: lists.pop(f"{stage}_weight", 1.0) for stage in self._stages}
         listed = cast("dict[str, list[Document]]", lists)
         if unknown := sorted(listed.keys() - set(self._stages)):
             raise ValueError(f"StatuteRankFuser.stages does not name {unknown[0]!r}.")
         weights = self._weights_for(query, listed)
         for stage, factor in factors.items():
-            name = f"StatuteRankFuser.{_factor(stage)}"
+            name = f"StatuteRankFuser.{stage}_weight"
             check_number(name, factor, lambda factor: 0 <= factor < math.inf, "0 or more")
             weights[stage] *= cast(float, factor)
         # The question's citations are one list: first the pinned ones, then those in doubt.
@@ -154,17 +154,12 @@ class StatuteRankFuser(StatuteComponent):
         highest = sum(weight / (self.k + 1) for weight in weights.values()) or 1.0
         scores = {id_: score / highest for id_, score in fused.items() if id_ not in above}
         ordered = [*above, *scores][:top_k]
-        return {
-            "documents": [
-                replace(
-                    documents[id_],
-                    meta={**documents[id_].meta, "ranks": ranks[id_]},
-                    score=scores.get(id_, 1.0),
-                    embedding=None,
-                )
-                for id_ in ordered
-            ]
-        }
+        ranked = []
+        for id_ in ordered:
+            meta = {**documents[id_].meta, "ranks": ranks[id_]}
+            document = replace(documents[id_], meta=meta, embedding=None)
+            ranked.append(replace(document, score=scores.get(id_, 1.0)))
+        return {"documents": ranked}
 
     def _weights_for(self, query: str | None, lists: dict[str, list[Document]]) -> dict[str, float]:
         """The stages' weights for a question."""
@@ -178,11 +173,6 @@ class StatuteRankFuser(StatuteComponent):
                 covered = coverage(query, text, language_of(found[0].meta))
             weights[stage] *= trust(covered, full)
         return weights
-
-
-def _factor(stage: str) -> str:
-    """The input that weighs a stage."""
-    return f"{stage}_weight"
 
 
 def _checked_stages(stages: list[str] | None) -> list[str]:

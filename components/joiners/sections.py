@@ -1,8 +1,7 @@
 """StatuteSectionMerger: found sub-articles as the section that they are parts of."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 from haystack import Document, component
@@ -10,14 +9,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import number_of
 from components.parameters import check_count
-from components.retrievers.resident import (
-    IndexReader,
-    ReadableStore,
-    ResidentIndex,
-    resident_index,
-    state_of,
-    validity_of,
-)
+from components.retrievers import resident
 from components.retrievers.validity import TODAY, asked_day, checked_as_of
 from components.statutes.citations.patterns import parse_number
 
@@ -25,7 +17,7 @@ from components.statutes.citations.patterns import parse_number
 class _Sections:
     """The articles of each section that stands in the store as several, in the law's order."""
 
-    def __init__(self, store: ReadableStore) -> None:
+    def __init__(self, store: resident.ReadableStore) -> None:
         parts: dict[Hashable, list[str]] = {}
         divided: set[Hashable] = set()
         for id_, law, printed in store.entries():
@@ -44,7 +36,7 @@ class _Sections:
 
 
 @component
-class StatuteSectionMerger(IndexReader[_Sections]):
+class StatuteSectionMerger(resident.IndexReader[_Sections]):
     """Puts a section in the place of its sub-articles where several of them are found.
 
     Some laws stand in a store by sub-article: 17(1), 17(2), 17(3). Where a question finds several,
@@ -105,38 +97,32 @@ class StatuteSectionMerger(IndexReader[_Sections]):
             StoreError: the store cannot be read.
         """
         day = asked_day("StatuteSectionMerger", self.as_of if as_of is None else as_of)
-        state = state_of(self._store)
+        state = resident.state_of(self._store)
         sections = self._index().current(self._store, state)
         found: dict[str, int] = {}
         for each in documents:
             first = sections.of.get(each.id, [each.id])[0]
             found[first] = found.get(first, 0) + 1
+        left_out = resident.validity_of(self._store, state).on(day).left_out
         merged: dict[str, Document] = {}
         for each in documents:
             parts = sections.of.get(each.id, [each.id])
             if found[parts[0]] < self.at_least:
                 merged[each.id] = replace(each, embedding=None)
             elif parts[0] not in merged:
-                merged[parts[0]] = self._merged(each, self._in_force(parts, state, day))
+                keys = self._store.keys_of(id_ for id_ in parts if id_ not in left_out)
+                merged[parts[0]] = _merged(each, self._store.fetch(keys))
         return {"documents": list(merged.values())}
 
-    def _in_force(self, ids: list[str], state: Hashable, day: date | None) -> list[Document]:
-        left_out = validity_of(self._store, state).on(day).left_out
-        return self._store.fetch(self._store.keys_of(id_ for id_ in ids if id_ not in left_out))
+    def _shared_index(self) -> resident.ResidentIndex[_Sections]:
+        return resident.resident_index(self._store, "sections", _Sections)
 
-    def _merged(self, best: Document, parts: Iterable[Document]) -> Document:
-        parts = list(parts)
-        number = number_of(best.meta)
-        text = "\n".join(f"{number_of(each.meta)} {each.content or ''}" for each in parts)
-        meta = {
-            **best.meta,
-            "number": number.partition("(")[0].strip(),
-            "merged": [each.id for each in parts],
-        }
-        # A ranker's passages are characters of the part, not of the whole.
-        passages = ("passage", "passages_read")
-        meta = {key: value for key, value in meta.items() if key not in passages}
-        return replace(best, content=text, meta=meta, embedding=None)
 
-    def _shared_index(self) -> ResidentIndex[_Sections]:
-        return resident_index(self._store, "sections", _Sections)
+def _merged(best: Document, parts: list[Document]) -> Document:
+    number = number_of(best.meta)
+    text = "\n".join(f"{number_of(each.meta)} {each.content or ''}" for each in parts)
+    # A ranker's passages are characters of the part, not of the whole.
+    meta = {key: best.meta[key] for key in best.meta if key not in ("passage", "passages_read")}
+    meta["number"] = number.partition("(")[0].strip()
+    meta["merged"] = [each.id for each in parts]
+    return replace(best, content=text, meta=meta, embedding=None)

@@ -9,31 +9,23 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from components.models import encoding
 from components.models.devices import DtypeName, resolve_device, resolve_dtype, single_thread
-from components.models.encoding import (
-    EncodingReport,
-    HierarchicalArticleHead,
-    TextEncoder,
-    Tower,
-    checked_segmentation,
-    encode,
-    open_tower,
-)
-from components.models.errors import ModelError
 from components.models.folder import (
     HEAD_PART,
     MANIFEST_FILE,
     PASSAGE_PART,
     QUERY_PART,
     Manifest,
+    ModelError,
     PartWriter,
+    Similarity,
     find_model,
     manifest_digest,
     manifest_of,
     model_digest,
     write_model_folder,
 )
-from components.models.similarity import Similarity
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
 
@@ -82,9 +74,9 @@ class BiEncoder(nn.Module):
 
     def __init__(
         self,
-        query: Tower,
-        passage: Tower | None = None,
-        head: HierarchicalArticleHead | None = None,
+        query: encoding.Tower,
+        passage: encoding.Tower | None = None,
+        head: encoding.HierarchicalArticleHead | None = None,
         *,
         prompts: Mapping[str, str] | None = None,
         text_rule: TextRule = "headings_text",
@@ -117,7 +109,7 @@ class BiEncoder(nn.Module):
             names = {"query": self.prompts["query"], "document": self.prompts["passage"]}
             tower.encoder.prompts |= names
         self.text_rule: TextRule = text_rule
-        self.segmentation = checked_segmentation(segmentation)
+        self.segmentation = encoding.checked_segmentation(segmentation)
         self.similarity: Similarity = similarity
         self.dtype: DtypeName = dtype
         self.name = name
@@ -160,20 +152,24 @@ class BiEncoder(nn.Module):
         return self._digest
 
     @property
-    def query_encoder(self) -> TextEncoder:
+    def query_encoder(self) -> encoding.TextEncoder:
         """How questions are encoded; trainers tokenise and embed with it."""
         return self._encoder(self.query, self.query.max_tokens, "query", None)
 
     @property
-    def article_encoder(self) -> TextEncoder:
+    def article_encoder(self) -> encoding.TextEncoder:
         """How articles are encoded; trainers tokenise and embed with it."""
         return self._encoder(self.passage, self.passage_tokens, "passage", self.head)
 
     def _encoder(
-        self, tower: Tower, tokens: int, side: str, head: HierarchicalArticleHead | None
-    ) -> TextEncoder:
+        self,
+        tower: encoding.Tower,
+        tokens: int,
+        side: str,
+        head: encoding.HierarchicalArticleHead | None,
+    ) -> encoding.TextEncoder:
         prompt = self.prompts[side]
-        return TextEncoder(tower, tokens, prompt, head, self.segmentation, self.similarity)
+        return encoding.TextEncoder(tower, tokens, prompt, head, self.segmentation, self.similarity)
 
     def encode_queries(self, texts: Sequence[str]) -> Tensor:
         """Vectors of questions.
@@ -217,15 +213,15 @@ class BiEncoder(nn.Module):
 
     def encode_articles_report(
         self, texts: Sequence[str], *, progress: Progress | None = None
-    ) -> tuple[Tensor, EncodingReport]:
+    ) -> tuple[Tensor, encoding.EncodingReport]:
         """As `encode_articles`, with a report of how much text was cut off."""
         return self._encode(self.article_encoder, texts, progress)
 
     def _encode(
-        self, encoder: TextEncoder, texts: Sequence[str], progress: Progress | None = None
-    ) -> tuple[Tensor, EncodingReport]:
+        self, encoder: encoding.TextEncoder, texts: Sequence[str], progress: Progress | None = None
+    ) -> tuple[Tensor, encoding.EncodingReport]:
         dtype = resolve_dtype(self.dtype, self.device)
-        vectors, report = encode(encoder, texts, dtype=dtype, progress=progress)
+        vectors, report = encoding.encode(encoder, texts, dtype=dtype, progress=progress)
         return vectors.cpu(), report
 
     @classmethod
@@ -250,7 +246,7 @@ class BiEncoder(nn.Module):
         if manifest is not None:
             model = cls._from_model_folder(folder, manifest)
         else:
-            model = cls(open_tower(folder))
+            model = cls(encoding.open_tower(folder))
             model._digest = model_digest(folder)
         model.name = str(name_or_path)
         model.dtype = dtype
@@ -265,9 +261,9 @@ class BiEncoder(nn.Module):
         query, passage = manifest.towers["query"], manifest.towers["passage"]
         headed = HEAD_PART in manifest.parts
         model = cls(
-            open_tower(folder / query),
-            None if passage == query else open_tower(folder / passage),
-            HierarchicalArticleHead.load(folder / HEAD_PART) if headed else None,
+            encoding.open_tower(folder / query),
+            None if passage == query else encoding.open_tower(folder / passage),
+            encoding.HierarchicalArticleHead.load(folder / HEAD_PART) if headed else None,
             prompts=manifest.prompts,
             text_rule=manifest.text_rule,
             segmentation=manifest.segmentation,

@@ -23,21 +23,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
 
+from components.models import encoding
 from components.models.biencoder import BiEncoder
-from components.models.dense_index import ranked, rescored
+from components.models.dense_index import queries_to_multiply, ranked, rescored, rows_to_multiply
 from components.models.devices import DtypeName, inference, resolve_device, resolve_dtype
-from components.models.encoding import (
-    PassageTokenizer,
-    TokenBudget,
-    checked_segmentation,
-    in_batches,
-    place_of,
-    text_reader,
-    token_limit,
+from components.models.folder import (
+    RANKER_PART,
+    Manifest,
+    ModelError,
+    find_model,
+    manifest_of,
+    model_digest,
+    parsed_record,
 )
-from components.models.errors import ModelError, parsed_record
-from components.models.folder import RANKER_PART, Manifest, find_model, manifest_of, model_digest
-from components.models.similarity import queries_to_multiply, rows_to_multiply
 from components.models.weights import OPENED_SAFELY, check_finite, check_loaded, opening
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation, words_joined
@@ -138,12 +136,12 @@ class PairTokenizer:
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> None:
-        self._texts = PassageTokenizer(tokenizer)
+        self._texts = encoding.PassageTokenizer(tokenizer)
         first, second = (tokenizer.encode(probe, add_special_tokens=False) for probe in _PROBES)
         encoded = tokenizer(*_PROBES)
         whole = list(encoded["input_ids"])
-        start = place_of(first, whole)
-        then = place_of(second, whole, start + len(first))
+        start = encoding.place_of(first, whole)
+        then = encoding.place_of(second, whole, start + len(first))
         # Before the question, between the two, and after the passage.
         special = whole[:start], whole[start + len(first) : then], whole[then + len(second) :]
         self._opening, self._between, self._closing = (np.array(ids, np.int32) for ids in special)
@@ -214,8 +212,8 @@ class PairTokenizer:
     def _pieces(self, text: str) -> Iterator[_Piece]:
         """The tokens of a text and their positions."""
         if self._texts.fast is not None:
-            encoding = self._texts.fast.encode(text, add_special_tokens=False)
-            for (start, end), word in zip(encoding.offsets, encoding.word_ids, strict=True):
+            encoded = self._texts.fast.encode(text, add_special_tokens=False)
+            for (start, end), word in zip(encoded.offsets, encoded.word_ids, strict=True):
                 yield _Piece(start, end, word)
             return
         # A tokenizer in Python does not give the positions of its tokens, so we count words.
@@ -241,8 +239,6 @@ def _between_words(pieces: Sequence[_Piece], first: int, last: int) -> int:
 
 
 SETTINGS_FILE = "ranker.json"
-# Fields that older releases wrote.
-_NO_LONGER_READ = {"calibration", "learned_order"}
 
 
 @dataclass(frozen=True)
@@ -257,7 +253,7 @@ class RankerSettings:
             None for texts as they are, and in older folders.
     """
 
-    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
+    __pydantic_config__: ClassVar = {"strict": True}
 
     passages: Annotated[int, Field(ge=1)] = 2
     passage_tokens: Annotated[int, Field(ge=1)] = 128
@@ -271,17 +267,14 @@ class RankerSettings:
 
     @classmethod
     def load(cls, folder: Path) -> RankerSettings:
-        """Read `ranker.json` of the part's folder; what older releases wrote besides is ignored.
+        """Read `ranker.json` of the part's folder; other fields, of other releases, are ignored.
 
         Raises:
-            ModelError: It is missing, not JSON, or a field is unknown, ill-typed or out of range.
+            ModelError: It is missing, not JSON, or a field is ill-typed or out of range.
         """
         path = folder / SETTINGS_FILE
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(fields, dict):
-                fields = {name: fields[name] for name in fields.keys() - _NO_LONGER_READ}
-            return parsed_record(cls, json.dumps(fields))
+            return parsed_record(cls, path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ModelError(f"{path}: {error}. Train the ranker again.") from error
 
@@ -315,7 +308,7 @@ def ranker_digest(folder: Path) -> str:
 
 def _opened(folder: Path) -> CrossEncoder:
     """Open a sentence-transformers or Hugging Face folder on the CPU, in float32."""
-    with opening(folder, "cross-encoder"):
+    with opening(folder, "cross-encoder") as reports:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         kinds = config.get("architectures") or []
         if kinds and not any(kind.endswith("ForSequenceClassification") for kind in kinds):
@@ -323,19 +316,19 @@ def _opened(folder: Path) -> CrossEncoder:
         encoder: CrossEncoder = CrossEncoder(
             str(folder), activation_fn=nn.Identity(), **OPENED_SAFELY
         )
-        check_loaded(encoder, folder)
+        check_loaded(encoder, reports)
         return encoder
 
 
 def _pair_tokenizer(encoder: CrossEncoder) -> PairTokenizer:
     """The tokenizer of an encoder, after checking that it scores pairs of texts."""
-    reader, tokenizer = text_reader(encoder)
+    reader, tokenizer = encoding.text_reader(encoder)
     if encoder.num_labels != 1:
         raise ModelError(f"it gives {encoder.num_labels} scores per pair. Choose one with one.")
     if encoder.default_prompt_name is not None:
         raise ModelError("it writes a prompt before its texts. Choose a cross-encoder without.")
     check_finite(encoder)
-    return PairTokenizer(tokenizer, token_limit(reader))
+    return PairTokenizer(tokenizer, encoding.token_limit(reader))
 
 
 def _score_in_float32(encoder: CrossEncoder) -> None:
@@ -484,7 +477,7 @@ class CrossEncoderRanker:
         self.tokenizer = _pair_tokenizer(encoder)
         _score_in_float32(encoder)
         self.settings = settings or RankerSettings()
-        checked_segmentation(self.settings.segmentation)
+        encoding.checked_segmentation(self.settings.segmentation)
         self.text_rule: TextRule = text_rule
         self.dtype: DtypeName = dtype
         self.name = name
@@ -573,8 +566,8 @@ class CrossEncoderRanker:
             return scores.float().reshape(len(batch))
 
         with inference([self.encoder], device, resolve_dtype(self.dtype, device)):
-            budget = TokenBudget.for_device(device)
-            return in_batches(score, lengths, budget, device).cpu()
+            budget = encoding.TokenBudget.for_device(device)
+            return encoding.in_batches(score, lengths, budget, device).cpu()
 
     def score_articles(
         self, question: str, texts: Sequence[str], passages: Sequence[list[Span]]

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.models.onednn import LINEAR, FasterWay, fast_linear, gain, pack_weights
 
 DtypeName = Literal["auto", "float32", "bfloat16"]

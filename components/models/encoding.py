@@ -14,30 +14,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 import numpy as np
 import torch
 from numpy import int64
 from numpy.typing import NDArray
+from pydantic import PositiveInt, validate_call
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from components.models import weights
 from components.models.devices import inference
-from components.models.errors import ModelError
-from components.models.similarity import Similarity
-from components.models.weights import (
-    OPENED_SAFELY,
-    SavedModule,
-    check_arguments,
-    check_finite,
-    check_loaded,
-    no_progress_bars,
-    opening,
-)
+from components.models.folder import ModelError, Similarity
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.lexical import Segmentation, words_joined
 
@@ -195,8 +187,8 @@ class PassageTokenizer:
             ModelError: Special tokens and prompt leave no room for a text.
         """
         prompt_ids, pooled_over = self._prompt(prompt)
-        opening = [*self.prefix, *prompt_ids]
-        room = passage_tokens - len(opening) - len(self.suffix)
+        before = [*self.prefix, *prompt_ids]
+        room = passage_tokens - len(before) - len(self.suffix)
         if room < 1:
             raise ModelError(f"passages of {passage_tokens} tokens leave no room for a text.")
         ids: list[int] = []
@@ -206,7 +198,7 @@ class PassageTokenizer:
             body = whole[len(prompt_ids) :] if prompt_ids else whole
             kept = min(len(body), room * max_passages)
             for start in range(0, max(kept, 1), room):
-                ids += opening
+                ids += before
                 ids += body[start : min(start + room, kept)]
                 ids += self.suffix
                 starts.append(len(ids))
@@ -233,9 +225,8 @@ class PassageTokenizer:
         if not prompt:
             return [], 0
         alone, before_text = self.token_ids([prompt, prompt + _PROBE])
-        shared = 0
-        while shared < min(len(alone), len(before_text)) and alone[shared] == before_text[shared]:
-            shared += 1
+        agree = [one == other for one, other in zip(alone, before_text, strict=False)]
+        shared = [*agree, False].index(False)
         return alone[:shared], len(self.prefix) + len(alone)
 
 
@@ -254,11 +245,11 @@ def _bare_copy(tokenizer: Tokenizer) -> Tokenizer:
 def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
     body = tokenizer.encode(_PROBE, add_special_tokens=False)
     encoded = tokenizer(_PROBE, return_token_type_ids=True)
+    if any(encoded.get("token_type_ids", ())):
+        raise ModelError("its tokenizer marks a single text with token types. Choose another.")
     whole = list(encoded["input_ids"])
-    if not any(encoded.get("token_type_ids", ())):
-        start = place_of(body, whole)
-        return whole[:start], whole[start + len(body) :]
-    raise ModelError("its tokenizer marks a single text with token types. Choose another model.")
+    start = place_of(body, whole)
+    return whole[:start], whole[start + len(body) :]
 
 
 def place_of(part: Sequence[int], whole: Sequence[int], start: int = 0) -> int:
@@ -302,7 +293,7 @@ class Tower(nn.Module):
         self.tokenizer = PassageTokenizer(tokenizer)
         self.dim = int(encoder.get_embedding_dimension() or 0)
         self.max_tokens = token_limit(reader)
-        check_finite(self)
+        weights.check_finite(self)
 
     @property
     def attention_heads(self) -> int:
@@ -352,7 +343,7 @@ class Tower(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the tower as a sentence-transformers folder (safetensors and JSON)."""
-        with no_progress_bars():
+        with weights.no_progress_bars():
             self.encoder.save_pretrained(str(folder), create_model_card=False)
 
 
@@ -363,9 +354,9 @@ def open_tower(folder: Path) -> Tower:
         ModelError: The folder holds no model that can be opened without running foreign code, or
             its files do not hold exactly the model's weights.
     """
-    with opening(folder, "model"):
-        encoder = SentenceTransformer(str(folder), **OPENED_SAFELY)
-        check_loaded(encoder, folder)
+    with weights.opening(folder, "model") as reports:
+        encoder = SentenceTransformer(str(folder), **weights.OPENED_SAFELY)
+        weights.check_loaded(encoder, reports)
         return Tower(encoder).eval()
 
 
@@ -519,7 +510,7 @@ Init = Literal["identity", "paper"]
 Pooling = Literal["mean", "max"]
 
 
-class HierarchicalArticleHead(SavedModule):
+class HierarchicalArticleHead(weights.SavedModule):
     """Passage vectors of an article to the article's vector.
 
     h_i = p_i + e_i with position embeddings e, then `layers` Transformer layers over the real
@@ -542,38 +533,34 @@ class HierarchicalArticleHead(SavedModule):
         init: How a fresh head is initialised.
 
     Raises:
-        ModelError: A value is out of its range.
+        ValidationError: A value is out of its range.
+        ModelError: `heads` does not divide `dim`.
     """
 
     description = "article head"
 
+    @validate_call
     def __init__(
         self,
-        dim: int,
-        heads: int,
+        dim: PositiveInt,
+        heads: PositiveInt,
         *,
-        passage_tokens: int = 128,
-        max_passages: int = 8,
-        layers: int = 2,
-        dropout: float = 0.1,
+        passage_tokens: PositiveInt = 128,
+        max_passages: PositiveInt = 8,
+        layers: PositiveInt = 2,
+        dropout: weights.Dropout = 0.1,
         pooling: Pooling = "mean",
         init: Init = "identity",
     ) -> None:
         super().__init__()
-        counts = {
-            "dim": dim,
-            "heads": heads,
-            "passage_tokens": passage_tokens,
-            "max_passages": max_passages,
-            "layers": layers,
-        }
-        choices = {"pooling": (pooling, get_args(Pooling)), "init": (init, get_args(Init))}
-        check_arguments("head", counts, dropout, choices)
+        weights.check_heads("head", heads, dim)
         self.dim = dim
         self.passage_tokens = passage_tokens
         self.max_passages = max_passages
         self.pooling = pooling
-        self.arguments = {**counts, "dropout": dropout, "pooling": pooling, "init": init}
+        tokens = {"passage_tokens": passage_tokens, "max_passages": max_passages}
+        shape = {"dim": dim, "heads": heads, **tokens, "layers": layers, "dropout": dropout}
+        self.arguments = {**shape, "pooling": pooling, "init": init}
         self.positions = nn.Embedding(max_passages, dim)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
@@ -774,13 +761,15 @@ def encode(
     tower = encoder.tower
     budget = TokenBudget.for_device(tower.device)
     vectors = torch.empty(len(distinct), tower.dim, device=tower.device)
+    done = 0
     with inference([tower, encoder.head], tower.device, dtype):
-        for start, passages in _tokenized_blocks(encoder, distinct):
-            block = slice(start, start + len(passages.per_text))
+        for passages in _tokenized_blocks(encoder, distinct):
+            block = slice(done, done + len(passages.per_text))
             vectors[block] = encoder.embed(passages, budget)
             tokens[block], kept[block] = passages.text_tokens, passages.kept_tokens
             if progress is not None:
                 progress(int(repeats[block].sum()))
+            done = block.stop
     cut = tokens - kept
     report = EncodingReport(
         n_texts=len(texts),
@@ -823,18 +812,13 @@ def _texts_a_block(device: torch.device) -> int:
     return _TEXTS_A_BLOCK.get(device.type, _DEFAULT_TEXTS_A_BLOCK)
 
 
-def _tokenized_blocks(encoder: TextEncoder, texts: Sequence[str]) -> Iterator[tuple[int, Passages]]:
+def _tokenized_blocks(encoder: TextEncoder, texts: Sequence[str]) -> Iterator[Passages]:
     """Blocks of texts as passages; the next block is tokenised while the caller uses this one."""
     size = _texts_a_block(encoder.tower.device)
-    blocks = [texts[start : start + size] for start in range(0, len(texts), size)]
-    if len(blocks) == 1:  # one question is not worth a thread
-        yield 0, encoder.tokenize(texts)
-        return
+    passages = encoder.tokenize(texts[:size])
     with ThreadPoolExecutor(1, thread_name_prefix="tokenize") as thread:
-        ahead = [thread.submit(encoder.tokenize, block) for block in blocks[:1]]
-        for number in range(len(blocks)):
-            passages = ahead.pop().result()
-            ahead += [
-                thread.submit(encoder.tokenize, block) for block in blocks[number + 1 : number + 2]
-            ]
-            yield number * size, passages
+        for start in range(size, len(texts), size):
+            ahead = thread.submit(encoder.tokenize, texts[start : start + size])
+            yield passages
+            passages = ahead.result()
+    yield passages

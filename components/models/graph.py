@@ -7,20 +7,20 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import PositiveInt, validate_call
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import dropout, elu, leaky_relu, one_hot
 
 from components.models.encoding import Init, scaled
-from components.models.errors import ModelError
+from components.models.folder import ModelError, Similarity
 from components.models.onednn import fast_linear
-from components.models.similarity import Similarity
-from components.models.weights import SavedModule, check_arguments
+from components.models.weights import Dropout, SavedModule, check_heads
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS, LegislativeGraph
@@ -188,9 +188,7 @@ _PIECE_ON_CPU = 2**19
 _PIECE_ON_GPU = 2**26
 
 
-def pair_scores(
-    sources: Tensor, targets: Tensor, attention: Tensor, kinds: Tensor | None, edges: EdgeBlock
-) -> Tensor:
+class _PairScores(torch.autograd.Function):
     """GATv2's scores e_ij = a^T LeakyReLU(W_t h_i + W_s h_j + W_e edge_ij) (G-DSR, eq. 7).
 
     Args:
@@ -204,38 +202,7 @@ def pair_scores(
     Returns:
         `[n_edges, heads]`.
     """
-    scores: Tensor = _PairScores.apply(sources, targets, attention, kinds, edges)  # type: ignore[no-untyped-call]
-    return scores
 
-
-def segment_softmax(scores: Tensor, edges: EdgeBlock) -> Tensor:
-    """Softmax over the edges into each target, `[n_edges, heads]`."""
-    shares: Tensor = _SegmentSoftmax.apply(scores, edges)  # type: ignore[no-untyped-call]
-    return shares
-
-
-def weighted_sum(states: Tensor, weights: Tensor, edges: EdgeBlock) -> Tensor:
-    """Sum over each target's edges of weight times the source's state, head by head.
-
-    Args:
-        states: `[n_sources, dim]`.
-        weights: `[n_edges, heads]`; head h weighs the h-th part of `dim / heads` columns.
-        edges: From sources to targets.
-
-    Returns:
-        `[n_targets, dim]`.
-    """
-    summed: Tensor = _WeightedSum.apply(states, weights, edges)  # type: ignore[no-untyped-call]
-    return summed
-
-
-def take_rows(states: Tensor, rows: Tensor) -> Tensor:
-    """`states[rows]`, whose gradient is summed in a fixed order where a row is taken twice."""
-    taken: Tensor = _TakeRows.apply(states, rows)  # type: ignore[no-untyped-call]
-    return taken
-
-
-class _PairScores(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
@@ -281,6 +248,8 @@ class _PairScores(torch.autograd.Function):
 
 
 class _SegmentSoftmax(torch.autograd.Function):
+    """Softmax over the edges into each target, `[n_edges, heads]`."""
+
     @staticmethod
     def forward(ctx: Any, scores: Tensor, edges: EdgeBlock) -> Tensor:
         highest = _reduced(scores, "max", edges)
@@ -299,6 +268,17 @@ class _SegmentSoftmax(torch.autograd.Function):
 
 
 class _WeightedSum(torch.autograd.Function):
+    """Sum over each target's edges of weight times the source's state, head by head.
+
+    Args:
+        states: `[n_sources, dim]`.
+        weights: `[n_edges, heads]`; head h weighs the h-th part of `dim / heads` columns.
+        edges: From sources to targets.
+
+    Returns:
+        `[n_targets, dim]`.
+    """
+
     @staticmethod
     def forward(ctx: Any, states: Tensor, weights: Tensor, edges: EdgeBlock) -> Tensor:
         ctx.save_for_backward(states, weights)
@@ -323,6 +303,8 @@ class _WeightedSum(torch.autograd.Function):
 
 
 class _TakeRows(torch.autograd.Function):
+    """`states[rows]`, whose gradient is summed in a fixed order where a row is taken twice."""
+
     @staticmethod
     def forward(ctx: Any, states: Tensor, rows: Tensor) -> Tensor:
         ctx.save_for_backward(rows)
@@ -336,6 +318,13 @@ class _TakeRows(torch.autograd.Function):
         ordered, order = rows.sort(stable=True)
         ends = torch.searchsorted(ordered, torch.arange(ctx.n_rows + 1, device=rows.device))
         return _sum_of_rows(grad.contiguous(), order, ends), None
+
+
+pair_scores: Callable[[Tensor, Tensor, Tensor, Tensor | None, EdgeBlock], Tensor]
+pair_scores = _PairScores.apply
+segment_softmax: Callable[[Tensor, EdgeBlock], Tensor] = _SegmentSoftmax.apply
+weighted_sum: Callable[[Tensor, Tensor, EdgeBlock], Tensor] = _WeightedSum.apply
+take_rows: Callable[[Tensor, Tensor], Tensor] = _TakeRows.apply
 
 
 def _pieces(n_edges: int, states: Tensor) -> Iterator[slice]:
@@ -422,7 +411,6 @@ def _sum_of_rows(states: Tensor, rows: Tensor, ends: Tensor) -> Tensor:
 # The network
 
 GraphKind = Literal["gatv2", "gat", "gcn", "sage", "kgnn", "mlp"]
-GRAPH_KINDS: tuple[GraphKind, ...] = get_args(GraphKind)
 
 
 def graph_layer(
@@ -583,35 +571,31 @@ class LegislativeGraphEncoder(SavedModule):
         similarity: Of the bi-encoder below.
 
     Raises:
-        ModelError: A value is out of its range, or torch_geometric is not installed.
+        ValidationError: A value is out of its range.
+        ModelError: `heads` does not divide a width, `edge_kinds` are unknown or lack "self", or
+            torch_geometric is not installed.
     """
 
     description = "graph network"
 
+    @validate_call
     def __init__(
         self,
-        dim: int,
+        dim: PositiveInt,
         *,
-        hidden: int | None = None,
-        layers: int = 3,
-        heads: int = 4,
+        hidden: PositiveInt | None = None,
+        layers: PositiveInt = 3,
+        heads: PositiveInt = 4,
         kind: GraphKind = "gatv2",
         init: Init = "identity",
         edge_kinds: Sequence[str] = ("self", "down", "up"),
-        dropout: float = 0.0,
+        dropout: Dropout = 0.0,
         similarity: Similarity = "cosine",
     ) -> None:
         super().__init__()
         counts = {"dim": dim, "layers": layers, "heads": heads}
-        choices = {
-            "kind": (kind, GRAPH_KINDS),
-            "init": (init, get_args(Init)),
-            "similarity": (similarity, get_args(Similarity)),
-        }
-        check_arguments("graph", counts, dropout, choices)
         inside = dim if hidden is None else hidden
-        if inside < 1 or inside % heads:
-            raise ModelError(f"graph.hidden is {inside}; graph.heads ({heads}) must divide it.")
+        check_heads("graph", heads, dim, inside)
         kinds = list(edge_kinds)
         if not (len(set(kinds)) == len(kinds) and {"self"} <= set(kinds) <= set(EDGE_KINDS)):
             raise ModelError(

@@ -129,7 +129,8 @@ class LexicalIndex:
         Returns:
             Keys int64 and scores float32, both `[at most k]`, by score, equal scores by row.
         """
-        terms = self._term_rows(question)
+        known = distinct_terms(question, self._analyzers.values())
+        terms = [self._vocabulary[term] for term in known if term in self._vocabulary]
         if not terms or k == 0:
             return _NOTHING
         scores: NDArray[np.float32] = self._bm25.get_scores_from_ids(terms)
@@ -216,7 +217,3 @@ class LexicalIndex:
             # zipfile, NumPy and json each raise errors of their own for invalid bytes.
             raise ValueError(f"no BM25 index can be read from the stored bytes: {error}") from error
         raise ValueError("the parts of the stored BM25 index do not fit together")
-
-    def _term_rows(self, question: str) -> list[int]:
-        terms = distinct_terms(question, self._analyzers.values())
-        return [self._vocabulary[term] for term in terms if term in self._vocabulary]

@@ -10,15 +10,9 @@ from typing import Any, TypeVar, cast
 
 import torch
 
+from components.models import devices
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
-from components.models.devices import (
-    DtypeName,
-    dtype_name,
-    pack_linear_layers,
-    resolve_device,
-    resolve_dtype,
-)
 from components.models.folder import GRAPH_PART, find_model, graph_model_digest, model_digest
 from components.models.graph import LegislativeGraphEncoder
 
@@ -29,7 +23,7 @@ _lock = threading.Lock()
 
 
 def shared_model(
-    name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
+    name_or_path: str | Path, device: str | None = None, dtype: devices.DtypeName = "auto"
 ) -> BiEncoder:
     """The bi-encoder of a model, shared if the same digest, dtype and device are in use.
 
@@ -42,11 +36,11 @@ def shared_model(
     """
 
     def load(folder: Path, target: torch.device) -> BiEncoder:
-        resolved = resolve_dtype(dtype, target)
-        model = BiEncoder.load(folder, device=str(target), dtype=dtype_name(resolved))
+        resolved = devices.resolve_dtype(dtype, target)
+        model = BiEncoder.load(folder, device=str(target), dtype=devices.dtype_name(resolved))
         model.name = str(name_or_path)
         for tower in {model.query, model.passage}:
-            pack_linear_layers(tower, target, resolved)
+            devices.pack_linear_layers(tower, target, resolved)
         return model
 
     return _shared(load, model_digest, name_or_path, device, dtype)
@@ -66,7 +60,7 @@ def shared_graph(name_or_path: str | Path, device: str | None = None) -> Legisla
 
 
 def shared_ranker(
-    name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
+    name_or_path: str | Path, device: str | None = None, dtype: devices.DtypeName = "auto"
 ) -> CrossEncoderRanker:
     """The cross-encoder of a model, as `shared_model` shares the bi-encoder.
 
@@ -75,10 +69,12 @@ def shared_ranker(
     """
 
     def load(folder: Path, target: torch.device) -> CrossEncoderRanker:
-        resolved = resolve_dtype(dtype, target)
-        ranker = CrossEncoderRanker.load(folder, device=str(target), dtype=dtype_name(resolved))
+        resolved = devices.resolve_dtype(dtype, target)
+        ranker = CrossEncoderRanker.load(
+            folder, device=str(target), dtype=devices.dtype_name(resolved)
+        )
         ranker.name = str(name_or_path)
-        pack_linear_layers(ranker.encoder, target, resolved)
+        devices.pack_linear_layers(ranker.encoder, target, resolved)
         return ranker
 
     return _shared(load, ranker_digest, name_or_path, device, dtype)
@@ -93,7 +89,7 @@ def _shared(
 ) -> Model:
     with _lock:
         folder = find_model(name_or_path).resolve()
-        target = resolve_device(device)
+        target = devices.resolve_device(device)
         # The function that computes the digest stands for the kind of model.
         key = (digest, folder, digest(folder), dtype, str(target))
         model = _models.get(key)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import torch
-from safetensors import SafetensorError, safe_open
+from pydantic import Field
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -57,8 +59,6 @@ class SavedModule(nn.Module):
             module = cls(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")))
             module.load_state_dict(load_file(folder / WEIGHTS_FILE))
             check_finite(module)
-        except ModelError as error:
-            raise ModelError(f"{folder}: the {cls.description} cannot be read: {error}") from error
         except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
             reason = " ".join(str(error).split())  # torch lists what does not fit line by line
             raise ModelError(
@@ -67,34 +67,19 @@ class SavedModule(nn.Module):
         return module.eval()
 
 
-def check_arguments(
-    module: str,
-    counts: Mapping[str, int],
-    dropout: float,
-    choices: Mapping[str, tuple[str, Collection[str]]],
-) -> None:
-    """Check the arguments of a head or graph network.
+Dropout = Annotated[float, Field(ge=0, lt=1)]
+"""A probability that is not certain."""
 
-    Args:
-        module: Its name in messages.
-        counts: Whole numbers from 1, "dim" and "heads" among them; heads divide the width.
-        dropout: A probability below 1.
-        choices: The value of each option, and the values it can have.
+
+def check_heads(module: str, heads: int, *widths: int) -> None:
+    """Refuse a number of attention heads that does not divide every width.
 
     Raises:
         ModelError: Names the argument.
     """
-    for name, value in counts.items():
-        if value < 1:
-            raise ModelError(f"{module}.{name} is {value}; it must be at least 1.")
-    if counts["dim"] % counts["heads"]:
-        raise ModelError(f"{module}.heads is {counts['heads']}; it must divide {counts['dim']}.")
-    if not 0 <= dropout < 1:
-        raise ModelError(f"{module}.dropout is {dropout}; it must lie in [0, 1).")
-    for name, (choice, known) in choices.items():
-        if choice not in known:
-            listed = ", ".join(known)
-            raise ModelError(f"{module}.{name} is {choice!r}; it must be one of {listed}.")
+    for width in widths:
+        if width % heads:
+            raise ModelError(f"{module}.heads is {heads}; it must divide {width}.")
 
 
 def check_finite(module: nn.Module) -> None:
@@ -110,7 +95,9 @@ def check_finite(module: nn.Module) -> None:
             raise ModelError(f"its weights {name!r} hold NaN or infinity. Use an earlier copy.")
 
 
-def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = False) -> None:
+def check_loaded(
+    encoder: nn.Sequential, reports: Sequence[Mapping[str, Any]], *, fresh_head: bool = False
+) -> None:
     """Refuse a model unless its files hold exactly its weights.
 
     transformers fills a missing weight with random numbers, ignores an unexpected one, and only
@@ -119,8 +106,8 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
     encoder does not use.
 
     Args:
-        encoder: What sentence-transformers opened from `folder`, with `ignore_mismatched_sizes`.
-        folder: Its folder of safetensors.
+        encoder: What sentence-transformers opened, with `ignore_mismatched_sizes`.
+        reports: What `opening` collected while it did.
         fresh_head: Accept a checkpoint of another architecture without the head that `encoder` has
             on its base model: training starts with a random one.
 
@@ -133,24 +120,7 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
     reader = encoder[0]
     if not isinstance(reader, Transformer):
         return  # which is refused for what it is
-    part = folder
-    if (folder / "modules.json").exists():
-        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-        part = folder / modules[0]["path"]
-    model = reader.model
-    # Opened a second time, because sentence-transformers does not pass the report on: without its
-    # weights, of which names and shapes are enough, and without the random numbers that would
-    # otherwise be drawn for missing ones.
-    with torch.random.fork_rng(devices=[]):
-        opened: Any = type(model).from_pretrained(
-            None,
-            config=model.config,
-            state_dict=_empty_weights(part),
-            dtype=torch.float32,
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-        )
-    report = opened[1]
+    (report,), model = reports, reader.model
     missing = set(report["missing_keys"])
     unexpected = {
         name
@@ -168,40 +138,22 @@ def check_loaded(encoder: nn.Sequential, folder: Path, *, fresh_head: bool = Fal
             pooler_is_read = False  # it is trained along with the head
     if not pooler_is_read:
         missing = _without_pooler(missing)
-    faults = []
-    if missing:
-        first = next(name for name in model.state_dict() if name in missing)
-        faults.append(f"{len(missing)} of its weights are missing from its files (first {first!r})")
-    if unexpected:
-        faults.append(f"{len(unexpected)} in its files are not its own (first {min(unexpected)!r})")
-    if mismatched := report["mismatched_keys"]:
-        faults.append(f"{min(mismatched)[0]!r} has another shape than its configuration says")
-    if faults:
-        raise ModelError(f"{'; '.join(faults)}. Copy the model again.")
-
-
-def _empty_weights(part: Path) -> dict[str, torch.Tensor]:
-    """What a folder's safetensors hold, by name and shape; all zero, in no memory."""
-    index = part / f"{WEIGHTS_FILE}.index.json"
-    whole = (part / WEIGHTS_FILE).exists()
-    weights = {}
-    for file in [WEIGHTS_FILE] if whole else sorted(_files_named_in(index)):
-        with safe_open(part / file, "pt") as stored:
-            for name in stored.keys():  # noqa: SIM118 - it is not a mapping
-                weights[name] = torch.zeros(()).expand(stored.get_slice(name).get_shape())
-    return weights
+    mismatched = {name for name, *_ in report["mismatched_keys"]}
+    for names, fault in (
+        (missing, "of its weights are missing from its files"),
+        (unexpected, "weights in its files are not its own"),
+        (mismatched, "weights have another shape than its configuration says"),
+    ):
+        if names:
+            raise ModelError(f"{len(names)} {fault} (first {min(names)!r}). Copy the model again.")
 
 
 def _of_base_model(names: Collection[str], model: PreTrainedModel) -> set[str]:
     """Weights of a base model, stored at whatever depth, without those of heads on top of it."""
     own = {name.partition(".")[0] for name in model.base_model.state_dict()}
     prefix = f"{model.base_model_prefix}."
-    # Of an encoder-decoder we open the encoder alone.
     return {
-        name
-        for name in names
-        if (name.startswith(prefix) and not name.startswith(f"{prefix}decoder."))
-        or not own.isdisjoint(name.split("."))
+        name for name in names if name.startswith(prefix) or not own.isdisjoint(name.split("."))
     }
 
 
@@ -225,11 +177,13 @@ OPENED_SAFELY: Mapping[str, Any] = {
 
 
 def check_weight_files(folder: Path) -> None:
-    """Refuse a folder whose weights are pickles, or that has none.
+    """Refuse a folder whose weights are pickles or adapters, or that has none.
 
     Raises:
         ModelError: Names the file, or the folder.
     """
+    for adapter in folder.rglob("adapter_config.json"):
+        raise ModelError(f"{adapter}: is of an adapter. Merge it into its model first.")
     for pickled in folder.rglob("pytorch_model*.bin"):
         if not any(pickled.parent.glob("*.safetensors")):
             raise ModelError(
@@ -237,37 +191,39 @@ def check_weight_files(folder: Path) -> None:
                 "Give a copy of the model with model.safetensors."
             )
     for index in folder.rglob("*.safetensors.index.json"):
-        for name in _files_named_in(index):
+        try:
+            names = map(str, json.loads(index.read_bytes())["weight_map"].values())
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ModelError(f"{index}: lists no files of weights ({error!r:.80}).") from error
+        for name in names:
             if not name.endswith(".safetensors") or name != Path(name).name:
-                raise ModelError(
-                    f"{index}: names the file {name!r:.80}, not a *.safetensors file next to it."
-                )
+                raise ModelError(f"{index}: names the file {name!r:.80}, which holds no weights.")
     if not any(folder.rglob("*.safetensors")):
         raise ModelError(f"{folder}: holds no weights (model.safetensors). Copy the model again.")
 
 
-def _files_named_in(index: Path) -> set[str]:
-    try:
-        return {str(name) for name in json.loads(index.read_bytes())["weight_map"].values()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelError(f"{index}: lists no files of weights ({error!r:.80}).") from error
+_loading = threading.RLock()
 
 
 @contextmanager
-def opening(folder: Path, what: str) -> Iterator[None]:
+def opening(folder: Path, what: str) -> Iterator[list[Mapping[str, Any]]]:
     """A block that opens a folder of weights; every error in it becomes a ModelError.
 
     Args:
         folder: It must hold safetensors; every message names it.
         what: What it is opened as.
 
+    Yields:
+        What transformers says of each set of weights that it loads in the block, for
+        `check_loaded`.
+
     Raises:
         ModelError: It holds no such model that can be opened without running foreign code.
     """
     check_weight_files(folder)
     try:
-        with no_progress_bars(), _no_load_report():
-            yield
+        with _loading, no_progress_bars(), _load_reports() as reports:
+            yield reports
     except ModelError as error:
         raise ModelError(f"{folder}: {error}") from error
     except Exception as error:  # each of the libraries below raises errors of its own
@@ -280,18 +236,27 @@ def opening(folder: Path, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _no_load_report() -> Iterator[None]:
-    """A block without the table of weights that transformers logs; `check_loaded` reads it."""
+def _load_reports() -> Iterator[list[Mapping[str, Any]]]:
+    """Collect transformers' reports of what it loads, in place of the table that it logs."""
+    from transformers import PreTrainedModel
+
+    # sentence-transformers does not pass the report on.
+    original: Any = vars(PreTrainedModel)["from_pretrained"]
+    reports: list[Mapping[str, Any]] = []
     logger = logging.getLogger("transformers.modeling_utils")
 
-    def without_report(record: logging.LogRecord) -> bool:
-        return "LOAD REPORT" not in record.getMessage()
+    def from_pretrained(cls: type[PreTrainedModel], *args: Any, **options: Any) -> Any:
+        model, report = original.__func__(cls, *args, output_loading_info=True, **options)
+        reports.append(report)
+        return model
 
-    logger.addFilter(without_report)
+    logger.disabled = True
+    setattr(PreTrainedModel, "from_pretrained", classmethod(from_pretrained))  # noqa: B010
     try:
-        yield
+        yield reports
     finally:
-        logger.removeFilter(without_report)
+        setattr(PreTrainedModel, "from_pretrained", original)  # noqa: B010
+        logger.disabled = False
 
 
 @contextmanager

@@ -21,8 +21,7 @@ from components.models.cross_encoder import (
     ranker_manifest,
 )
 from components.models.devices import DtypeName
-from components.models.errors import ModelError
-from components.models.folder import find_model
+from components.models.folder import ModelError, find_model
 from components.models.registry import shared_model, shared_ranker
 from components.parameters import (
     AsyncWarmUp,
@@ -180,43 +179,6 @@ class Pace:
     def _fits(self, work: int, seconds: float) -> bool:
         """Whether the work fits into the time; False until a speed is known."""
         return bool(self._work) and work * self._seconds / self._work <= seconds
-
-
-# The cross-encoder that a ranker names, and the bi-encoder that chooses its passages.
-
-
-def load_ranker(
-    model: str | None,
-    biencoder: str | None,
-    device: ComponentDevice | None,
-    dtype: DtypeName,
-) -> tuple[CrossEncoderRanker, PassageChooser | None]:
-    """The process's one instance of a ranker on a device, ready to answer at full speed.
-
-    Args:
-        model: folder or name.
-        biencoder: folder or name of the model that chooses passages; None takes the one in the
-            ranker's folder, if any.
-        device: None takes the best available.
-        dtype: number format of both.
-
-    Raises:
-        ModelError: no model is named, or one cannot be loaded.
-    """
-    if model is None:
-        raise ModelError(
-            "StatuteRanker.model is null. Name a folder with a ranker or a cross-encoder."
-        )
-    place = device.to_torch_str() if device else None
-    ranker = shared_ranker(model, place, dtype)
-    # Warm up the device now, so that its first run does not take a question's time.
-    ranker.logits([("law", "law")])
-    if biencoder is None:
-        manifest = ranker_manifest(find_model(model))
-        if manifest is None or "biencoder" not in manifest.kind:
-            return ranker, None
-        biencoder = model
-    return ranker, PassageChooser(shared_model(biencoder, place, dtype))
 
 
 # Scoring as many candidates as there is time for.
@@ -464,14 +426,26 @@ class StatuteRanker(AsyncWarmUp, StatuteComponent):
         return found
 
     def _loaded(self) -> tuple[CrossEncoderRanker, PassageChooser | None]:
+        """The process's one instance of the ranker, and of what chooses its passages."""
         if self._models is None:
-            models = load_ranker(self.model, self.biencoder, self.device, self.dtype)
-            if self.fuse_with_first_stage and models[0].settings.fusion_weight is None:
+            if self.model is None:
+                raise ModelError(
+                    "StatuteRanker.model is null. Name a folder with a ranker or a cross-encoder."
+                )
+            place = self.device.to_torch_str() if self.device else None
+            ranker, biencoder = shared_ranker(self.model, place, self.dtype), self.biencoder
+            if self.fuse_with_first_stage and ranker.settings.fusion_weight is None:
                 raise ModelError(
                     f"StatuteRanker.fuse_with_first_stage is true, and {self.model} has no weight "
                     "for it. Set it to false, or train with questions of the split dev."
                 )
-            self._models = models
+            # Warm up the device now, so that its first run does not take a question's time.
+            ranker.logits([("law", "law")])
+            if biencoder is None:
+                manifest = ranker_manifest(find_model(self.model))
+                biencoder = self.model if manifest and "biencoder" in manifest.kind else None
+            encoder = shared_model(biencoder, place, self.dtype) if biencoder else None
+            self._models = ranker, PassageChooser(encoder) if encoder else None
         return self._models
 
 

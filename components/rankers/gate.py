@@ -117,17 +117,15 @@ def load_threshold(
     if kept is None:
         return None
     threshold: AnswerThreshold | None = None
-    fault = ""
+    fault = "is of another format, stage or model"
     try:
-        threshold = AnswerThreshold(**json.loads(kept[1]))
+        read = AnswerThreshold(**json.loads(kept[1]))
+        if (kept[0], read.stage, read.model_digest) == (_FORMAT, stage, model_digest):
+            threshold = read
+            fault = f"was chosen on {read.date}, and the law has changed since"
     except (TypeError, ValueError, RecursionError) as error:
         fault = f"cannot be read ({error})"
-    else:
-        if (kept[0], threshold.stage, threshold.model_digest) != (_FORMAT, stage, model_digest):
-            threshold, fault = None, "is of another format, stage or model"
-        elif threshold.corpus_sha256 != store.publisher.recorded_corpus():
-            fault = f"was chosen on {threshold.date}, and the law has changed since"
-    if fault:
+    if threshold is None or threshold.corpus_sha256 != store.publisher.recorded_corpus():
         logger.warning(
             "{store}: the threshold of the stage {stage} {fault}. Choose it again with "
             "python -m pipelines.calibrate.",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from components.statutes.article import normalised
-from components.stores.database import StoreError, damaged
+from components.stores.database import damaged
 from components.stores.sqlite import StatuteDocumentStore
 
 # Chosen on training questions of Aldermere that were left out, and on its dev questions. The ranks
@@ -186,7 +186,7 @@ class AnsweredQuestions:
                 return cls(**words, vectors=file["vectors"], weight=float(weight))
         except (TypeError, ValueError) as error:
             what = f"its answered questions cannot be read: {error}"
-            raise StoreError(damaged(store.database.path, what)) from error
+            raise damaged(store.database.path, what) from error
 
 
 def recorded_questions(store: StatuteDocumentStore, model: str | None = None) -> str | None:

@@ -15,7 +15,6 @@ from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
     Retriever,
-    matching_keys,
     resident_index,
     settled,
     validity_of,
@@ -150,7 +149,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         validity = validity_of(self._store, state)
         citations = by_wording(cited, validity, day or date.today())
         keys, left_out = self._keys(citations), validity.on(day).left_out
-        matching = set(matching_keys(self._store, filters).tolist()) if filters and keys else None
+        matching = set(self._store.keys_matching(filters).tolist()) if filters and keys else None
         allowed = {
             id_
             for id_, key in keys.items()
@@ -183,9 +182,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
     def _keys(self, citations: list[ResolvedCitation]) -> dict[str, int]:
         """The key of each cited article that is in the store."""
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
-        keys = self._store.keys_of(ids)
-        if len(keys) == len(ids):
-            return dict(zip(ids, keys, strict=True))
+        # One by one: those that are not there are left out.
         return {id_: key for id_ in ids for key in self._store.keys_of([id_])}
 
     def _replacement(
@@ -203,7 +200,7 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         from_then = {"field": "meta.valid_from", "operator": "==", "value": begins}
         same_law = {"field": "meta.law", "operator": "==", "value": law}
         conditions = [same_law, from_then, *([filters] if filters else [])]
-        keys = matching_keys(self._store, {"operator": "AND", "conditions": conditions})
+        keys = self._store.keys_matching({"operator": "AND", "conditions": conditions})
         for each in self._store.fetch(keys):
             other = parse_number(number_of(each.meta))
             goes_on = other and re.match(rf"{re.escape(number.core)}(?!\d)", other.core)

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from components.models.dense_index import DenseIndex
 from components.models.devices import resolve_device
-from components.models.errors import VectorError
+from components.models.folder import Similarity, VectorError
 from components.models.lexical_index import RowMask
-from components.models.similarity import Similarity
 from components.parameters import checked_device
 from components.retrievers.resident import (
     IndexReader,
@@ -68,28 +67,21 @@ class DenseVectors:
             keys, matrix = store.vectors()
         except ValueError as error:
             raise VectorError(str(error)) from error
-        if not len(keys) and len(store.keys_matching(None)):
-            own = (
-                "index it with --model"
-                if isinstance(store, StatuteDocumentStore)
-                else "embed its documents, and let it return them (return_embedding=True)"
-            )
+        total = len(store.keys_matching(None))
+        if total and not len(keys):
             raise StoreError(
-                "StatuteEmbeddingRetriever.document_store holds text alone: nothing can be found "
-                f"by meaning. Ask by words, or {own}."
+                "StatuteEmbeddingRetriever.document_store holds, or returns, text without "
+                "embeddings. Index it with --model, or embed its documents."
             )
-        record = None
-        if isinstance(store, StatuteDocumentStore):  # a snapshot tells of its own documents
-            record = store.model
-            if len(keys) < (total := store.count_documents()):
-                logger.warning(
-                    "{without} of {total} articles of {store} have no vector and are not found by "
-                    "meaning. Index them with --store {store} --model {model}.",
-                    without=total - len(keys),
-                    total=total,
-                    store=store.path,
-                    model=record.path if record else "NAME|FOLDER",
-                )
+        if len(keys) < total:
+            logger.warning(
+                "{without} of {total} articles have no vector and are not found by meaning. Embed "
+                "them, or index them with --model.",
+                without=total - len(keys),
+                total=total,
+            )
+        # A snapshot tells of its own documents.
+        record = store.model if isinstance(store, StatuteDocumentStore) else None
         if record is None:
             return cls(keys, matrix, device)
         return cls(keys, matrix, device, record.biencoder_digest, record.similarity)
@@ -114,9 +106,8 @@ class DenseVectors:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if len(query) != self._index.dim:
             raise VectorError(
-                f"StatuteEmbeddingRetriever.query_embedding has {len(query)} numbers, the store's "
-                f"vectors have {self._index.dim}. Embed the question with the model that the store "
-                "was indexed with."
+                f"StatuteEmbeddingRetriever.query_embedding has {len(query)} numbers, not the "
+                f"{self._index.dim} of the store's model. Embed the question with that one."
             )
         scores, rows = self._index.search(query[None, :], k, allowed=self._mask.of(allowed))
         return self._keys[rows[0]], scores[0]
@@ -145,7 +136,7 @@ def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
     except ValueError:
         weight = math.nan
     if not 0 <= weight < math.inf:
-        raise StoreError(damaged(store.database.path, "its weight of the vectors is not a number"))
+        raise damaged(store.database.path, "its weight of the vectors is not a number")
     return weight
 
 
@@ -229,7 +220,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         Returns:
             `documents`: by similarity, equal scores in the order of the law. `weight`: of this list
             in a fusion where words have 1: what training chose by questions, or else, 0 to 1, what
-            indexing measured (`pipelines.weights`); 1 where there is neither.
+            indexing measured (`pipelines.indexing`); 1 where there is neither.
 
         Raises:
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or
@@ -270,9 +261,8 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
             self._model = vectors.model
         elif vectors.model is not None and vectors.model != self._model:
             raise VectorError(
-                "StatuteEmbeddingRetriever.document_store now holds the vectors of another model "
-                f"(digest {vectors.model[:12]}) than questions are embedded with (digest "
-                f"{self._model[:12]}): another file was put in its place. Load the pipeline again."
+                "StatuteEmbeddingRetriever.document_store now holds the vectors of another model: "
+                "another file was put in its place. Load the pipeline again."
             )
         return vectors
 

@@ -1,13 +1,13 @@
-"""The retrievers over Qdrant and Milvus: by citation, by meaning and by words."""
+"""The retrievers over Qdrant: by citation, by meaning and by words."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from haystack import Document, component
 from haystack.dataclasses import SparseEmbedding
-from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import identity_of
 from components.retrievers.citation import CITED, by_wording, outputs, scores_of
@@ -25,44 +25,15 @@ from components.statutes.citations.resolver import (
 from components.statutes.identity import names_of_laws
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
-from components.stores.engines import (
-    ASKING,
+from components.stores.qdrant import (
     LAW,
-    ArticleEngine,
     Condition,
+    QdrantEngine,
     both,
     by_score,
     compared,
     engine_filters,
 )
-
-
-def engine_of(document_store: DocumentStore, pauses: Sequence[float] = ASKING) -> ArticleEngine:
-    """The engine under one of Haystack's document stores; nothing is connected yet.
-
-    Args:
-        document_store: a QdrantDocumentStore or a MilvusDocumentStore.
-        pauses: seconds between tries.
-
-    Raises:
-        TypeError: it is another store.
-    """
-    package = type(document_store).__module__
-    store: Any = document_store
-    if package.startswith("haystack_integrations.document_stores.qdrant"):
-        # Imported here: each needs its own client library.
-        from components.stores.qdrant import QdrantEngine
-
-        return QdrantEngine(store, pauses)
-    if package.startswith("milvus_haystack"):
-        from components.stores.milvus import MilvusEngine
-
-        return MilvusEngine(store, pauses)
-    raise TypeError(
-        "document_store must be a QdrantDocumentStore or a MilvusDocumentStore, got "
-        f"{type(document_store).__name__}."
-    )
-
 
 _MOST_FITTING = 10_000  # articles with one number, if the question names no law
 _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one
@@ -74,11 +45,11 @@ class EngineRetriever(Retriever):
 
     The collection is one that `python -m pipelines.index --engine` made; by meaning, any other can
     be searched too, whose documents come with their own metadata. Filters have Haystack's
-    meaning in both engines, and an engine that does not answer is asked again before it is an
-    error. The connection closes with the last of the components that share it.
+    meaning, and an engine that does not answer is asked again before it is an error. The
+    connection closes with the last of the components that share it.
     """
 
-    _engine: ArticleEngine | None = None
+    _engine: QdrantEngine | None = None
 
     def close(self) -> None:
         """Close the connection; the next question opens it again."""
@@ -95,14 +66,14 @@ class EngineRetriever(Retriever):
             self._engine.close()
         self._engine = None
 
-    def _opened(self) -> ArticleEngine:
+    def _opened(self) -> QdrantEngine:
         if self._engine is None:
-            self._engine = engine_of(self.document_store)
+            self._engine = QdrantEngine(self.document_store)
         return self._engine
 
     def _search(
         self,
-        search: Callable[[ArticleEngine, int, Condition | None], list[Document]],
+        search: Callable[[QdrantEngine, int, Condition | None], list[Document]],
         filters: dict[str, Any] | None,
         top_k: int | None,
         as_of: str | None,
@@ -167,7 +138,10 @@ class EngineCitationRetriever(EngineRetriever):
         validity = Validity((row, each.id, each.meta) for row, each in enumerate(found))
         citations = by_wording(resolved, validity, day or date.today())
         ids = list(dict.fromkeys(id_ for each in citations for id_ in each.ids))
-        allowed = frozenset(_matching(engine, ids, condition)) - validity.on(day).left_out
+        matching: Iterable[str] = ids
+        if ids and condition is not True:
+            matching = _entries(engine, both(compared("id", "in", ids), condition), len(ids))
+        allowed = frozenset(matching) - validity.on(day).left_out
         scores = scores_of(question, citations, ids, allowed)
         fetched = [validity.with_wordings(_fetched(engine, each, k)) for each in scores]
         return outputs(question, citations, unread, fetched, k)
@@ -187,7 +161,7 @@ class EngineCitationRetriever(EngineRetriever):
         return only_cites(question, citations)
 
     def _resolved(
-        self, engine: ArticleEngine, question: str, cited: list[Citation]
+        self, engine: QdrantEngine, question: str, cited: list[Citation]
     ) -> tuple[ResolvedQuestion, list[Document]]:
         """The citations, and the articles of the cited numbers in the order of the law."""
         laws, names = self._named_laws(engine)
@@ -211,15 +185,14 @@ class EngineCitationRetriever(EngineRetriever):
         entries += [(each.id, each.meta["law"], each.meta["number"]) for each in ordered]
         return CitationResolver(entries, names).resolve_question(question), ordered
 
-    def _named_laws(self, engine: ArticleEngine) -> tuple[list[str], LawNames]:
+    def _named_laws(self, engine: QdrantEngine) -> tuple[list[str], LawNames]:
         if time.monotonic() >= self._laws_end:
             states = engine.states(LAW)
             laws = sorted(states)
             if not laws:
                 raise StoreError(
-                    f"{engine.where} has no laws on record, so nobody can tell what a citation "
-                    "names. Index the law into it with python -m pipelines.index --engine ..., or "
-                    "search it by meaning alone (EngineEmbeddingRetriever)."
+                    f"{engine.where} has no laws on record, which a citation could name. Index the "
+                    "law into it with python -m pipelines.index --engine ..."
                 )
             known = (identity_of({**state, "law": law}) for law, state in states.items())
             self._laws = (laws, LawNames(laws, names_of_laws(known)))
@@ -227,8 +200,9 @@ class EngineCitationRetriever(EngineRetriever):
         return self._laws
 
 
-def _entries(engine: ArticleEngine, condition: Condition | bool, limit: int) -> dict[str, Document]:
-    assert isinstance(condition, dict)
+def _entries(engine: QdrantEngine, condition: Condition | bool, limit: int) -> dict[str, Document]:
+    if not isinstance(condition, dict):
+        return {}
     return {document.id: document for document in engine.matching(condition, limit)}
 
 
@@ -242,28 +216,15 @@ def _ranges(cited: list[Citation], found: dict[str, Document]) -> list[tuple[str
     return [(law, min(each), max(each)) for law, each in positions.items() if len(each) > 1]
 
 
-def _matching(engine: ArticleEngine, ids: list[str], condition: Condition | bool) -> Iterable[str]:
-    """Those of the articles that match; asks the engine only if the answer is not obvious."""
-    if not ids or condition is True:
-        return ids
-    if condition is False:
-        return []
-    return _entries(engine, both(compared("id", "in", ids), condition), len(ids))
-
-
-def _fetched(engine: ArticleEngine, scores: dict[str, float], k: int) -> list[Document]:
+def _fetched(engine: QdrantEngine, scores: dict[str, float], k: int) -> list[Document]:
     ids = list(scores)[:k]
     found = {document.id: document for document in engine.fetch(ids)} if ids else {}
-    return [
-        Document(id=id_, content=found[id_].content, meta=found[id_].meta, score=scores[id_])
-        for id_ in ids
-        if id_ in found
-    ]
+    return [replace(found[id_], score=scores[id_]) for id_ in ids if id_ in found]
 
 
 @component
 class EngineEmbeddingRetriever(EngineRetriever):
-    """Finds the articles whose vectors are nearest to the question's, in Qdrant or Milvus.
+    """Finds the articles whose vectors are nearest to the question's, in Qdrant.
 
     ```python
     from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -313,7 +274,7 @@ class EngineEmbeddingRetriever(EngineRetriever):
 
 @component
 class EngineLexicalRetriever(EngineRetriever):
-    """Finds articles by their words (BM25), in Qdrant or Milvus.
+    """Finds articles by their words (BM25), in Qdrant.
 
     ```python
     from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -326,8 +287,8 @@ class EngineLexicalRetriever(EngineRetriever):
     EngineLexicalRetriever(store, top_k=5).run(terms["sparse_embedding"])["documents"]
     ```
 
-    The formula is that of `StatuteBM25Retriever` (Milvus's scores are k1 + 1 times as high, which
-    changes no rank); the engine counts how often a term occurs in the corpus.
+    The formula is that of `StatuteBM25Retriever`; the engine counts how often a term occurs in the
+    corpus.
     """
 
     @component.output_types(documents=list[Document])

@@ -16,18 +16,7 @@ from numpy.typing import NDArray
 from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.devices import DtypeName
-from components.models.learned_fusion import (
-    BM25,
-    DENSE,
-    DIVISION,
-    FULL_COVERAGE,
-    FUSED_FROM,
-    LearnedFusion,
-    RankedList,
-    fused_by_rank,
-    learned_fusion_of,
-    weights_for,
-)
+from components.models.learned_fusion import LearnedFusion, learned_fusion_of
 from components.parameters import (
     AsyncWarmUp,
     check_count,
@@ -61,10 +50,19 @@ from components.retrievers.resident import (
     validity_of,
 )
 from components.retrievers.validity import TODAY
-from components.statutes.fusion import FUSION_K
-from components.statutes.lexical import K1, B
+from components.statutes.fusion import (
+    BM25,
+    DENSE,
+    DIVISION,
+    FULL_COVERAGE,
+    FUSED_FROM,
+    FUSION_K,
+    RankedList,
+    fused_by_rank,
+    weights_for,
+)
+from components.statutes.lexical import K1, B, corrected
 from components.statutes.question import clean_question
-from components.statutes.spelling import corrected
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -94,7 +92,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     The score is the fused one divided by its maximum: 1 is first in every list.
     Articles that the question cites without doubt stand above all others. The list by meaning
     counts with the weight that its training chose by questions, or else with the one that was
-    measured at indexing (`pipelines.weights`). If a question uses
+    measured at indexing (`pipelines.indexing`). If a question uses
     other words than the law, its list by words is chance, and at full weight it costs the list by
     meaning its first places: so words count in full where their first article holds the share
     `full_coverage` of the question's terms, and less in proportion.
@@ -112,7 +110,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     whether the law has an answer: it is in the evidence.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
-    law that is nearest to it (`components.statutes.spelling`), and reported.
+    law that is nearest to it (`components.statutes.lexical`), and reported.
 
     Over a store without vectors it searches by citations and words alone, and logs that.
 

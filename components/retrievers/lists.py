@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, law_of
-from components.models.learned_fusion import (
+from components.models.lexical_index import LexicalIndex, RowMask
+from components.retrievers.answered import ANSWERED, AnsweredQuestions
+from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
+from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.resident import ReadableStore
+from components.statutes.fusion import (
     BM25,
     DENSE,
     DIVISION,
@@ -20,13 +25,7 @@ from components.models.learned_fusion import (
     RankedList,
     division_texts,
 )
-from components.models.lexical_index import LexicalIndex, RowMask
-from components.retrievers.answered import ANSWERED, AnsweredQuestions
-from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
-from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.retrievers.resident import ReadableStore
-from components.statutes.lexical import analysis_version
-from components.statutes.spelling import Spelling
+from components.statutes.lexical import Spelling, analysis_version
 
 CITATION = "citation"
 

@@ -19,17 +19,16 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from haystack import Document, logging
 from haystack.document_stores.types import DocumentStore
-from haystack.errors import FilterError
 from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, identity_of, language_of, number_of
-from components.models.errors import VectorError
+from components.models.folder import VectorError
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
 from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
 from components.stores.database import embedding_blob, position_of
-from components.stores.filters import check_filters, matches, plain_filters
+from components.stores.filters import matches, plain_filters
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
@@ -119,7 +118,7 @@ def state_of(store: ReadableStore) -> Hashable:
     """
     version = store.content_version()
     if isinstance(store, StatuteDocumentStore):
-        return version, store.database.identity, store.database.text_fact("aliases")
+        return version, store.database.identity, store.database.fact("aliases", str)
     return version, None
 
 
@@ -208,12 +207,6 @@ class StoreSnapshot:
         with self._lock:
             if isinstance(self._matrix, ValueError):
                 raise self._matrix
-            if left_out := len(self._documents) - len(self._rows):
-                logger.warning(
-                    "{n} of {total} documents have no embedding and cannot be found by meaning.",
-                    n=left_out,
-                    total=len(self._documents),
-                )
             keys = np.array(self._rows, dtype=np.int64) + self._first_key
             return keys, self._matrix.copy()
 
@@ -399,23 +392,10 @@ def allowed_keys(
     """
     if not filters:
         return in_force.keys
-    matching = matching_keys(store, filters)
+    matching = store.keys_matching(filters)
     if in_force.keys is None:
         return matching
     return np.intersect1d(matching, in_force.keys, assume_unique=True)
-
-
-def matching_keys(store: ReadableStore, filters: dict[str, Any]) -> NDArray[np.int64]:
-    """Keys of the documents that match.
-
-    Raises:
-        FilterError: the filters are malformed, or compare a day with what is not one.
-    """
-    check_filters(filters)
-    try:
-        return store.keys_matching(plain_filters(filters))
-    except OverflowError as error:  # of dateutil, for some numbers
-        raise FilterError(f"A value cannot be compared by {filters}: {error}.") from error
 
 
 def checked_query(

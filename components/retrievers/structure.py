@@ -15,7 +15,6 @@ from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
     ResidentIndex,
-    matching_keys,
     resident_index,
     settled,
     validity_of,
@@ -121,7 +120,7 @@ class StructureExpander(IndexReader[_Places]):
             related = [self._related(each, state, validity, day) for each in documents]
             keys = self._store.keys_of({id_ for each in related for id_ in each})
             if filters:
-                allowed = set(matching_keys(self._store, filters).tolist())
+                allowed = set(self._store.keys_matching(filters).tolist())
                 keys = [key for key in keys if key in allowed]
             found = {each.id: each for each in self._store.fetch(keys)}
             expanded = []

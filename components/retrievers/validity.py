@@ -113,11 +113,7 @@ class Wording:
 
     def to_meta(self) -> dict[str, str | None]:
         """The wording as a document's metadata hold it."""
-        return {
-            "id": self.id,
-            "valid_from": _iso(self.first),
-            "valid_to": _iso(self.last),
-        }
+        return {"id": self.id, "valid_from": _iso(self.first), "valid_to": _iso(self.last)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +144,16 @@ class Validity:
     def __init__(self, metas: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Reads `(key, id, meta)` of every article, in the law's order."""
         keys, ids, first, last, stubs = [], [], [], [], []
-        faulty: dict[str, str] = {}
+        faulty: list[str] = []
         # By law and the digits of the number, which all spellings of it have in common.
         alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
         for row, (key, id_, meta) in enumerate(metas):
             begins, ends = _span(meta)
-            for field in DAY_FIELDS:
-                if meta.get(field) is not None and day_of(meta[field]) is None:
-                    faulty.setdefault(id_, f"{field} {meta[field]!r}")
+            faulty += [
+                f"{id_}: {field} {meta[field]!r}"
+                for field in DAY_FIELDS
+                if meta.get(field) is not None and day_of(meta[field]) is None
+            ]
             keys.append(key)
             ids.append(id_)
             first.append(begins)
@@ -167,10 +165,9 @@ class Validity:
                 alike.setdefault((law, digits), []).append((number, row))
         if faulty:
             logger.warning(
-                "{n} articles have a date that is not a day ({faults}): whether they were in force "
-                "is unknown. Write their dates as YYYY-MM-DD.",
+                "{n} articles have a date that is not a day ({first}). Write them as YYYY-MM-DD.",
                 n=len(faulty),
-                faults=": ".join(next(iter(faulty.items()))),
+                first=faulty[0],
             )
         self._groups: dict[str, list[Wording]] = {}
         self._keys = np.array(keys, dtype=np.int64)
@@ -197,12 +194,13 @@ class Validity:
             if number is not None:
                 inside = (self._first <= number) & (number <= self._last)
             listed = inside & ~self._stubs
-            found = _EVERYTHING
-            if not listed.all():
-                found = InForce(self._keys[listed], self._named(~inside), self._named(~listed))
             if len(self._in_force) >= _DAYS_KEPT:
                 self._in_force = {}
-            self._in_force[number] = found
+            self._in_force[number] = (
+                _EVERYTHING
+                if listed.all()
+                else InForce(self._keys[listed], self._named(~inside), self._named(~listed))
+            )
         return self._in_force[number]
 
     def _named(self, mask: NDArray[np.bool_]) -> frozenset[str]:

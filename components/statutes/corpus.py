@@ -30,6 +30,10 @@ from components.statutes.sources.reading import (
 SHOWN = 5  # ids or laws in a message
 
 
+def _first_of(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" ..." if names[SHOWN:] else "")
+
+
 _Entry = TypeVar("_Entry", Article, Question)
 _At = TypeVar("_At")
 
@@ -99,7 +103,7 @@ def with_languages(
     yield from ready()
     for language in sorted(filter(None, set(detected.values()))):
         laws = [law for law, each in detected.items() if each == language]
-        named = ", ".join(laws[:SHOWN]) + (" ..." if laws[SHOWN:] else "")
+        named = _first_of(laws)
         message = f"{counted(len(laws), 'law')} read as {language!r}, judging by the text ({named})"
         repair = "Where that is wrong, give the articles a 'language'."
         problems.append(notice(name_of(source), message, repair, "language"))
@@ -123,8 +127,7 @@ def question_faults(
     if corpus_ids is not None:
         unknown = [id_ for id_ in dict.fromkeys(question.relevant) if id_ not in corpus_ids]
         if unknown:
-            named = ", ".join(map(repr, unknown[:SHOWN])) + (" ..." if unknown[SHOWN:] else "")
-            message = f"names {named}, which the corpus does not hold"
+            message = f"names {_first_of(unknown)!r}, which the corpus does not hold"
             faults.append(("relevant", message, "Correct the ids, or add the articles."))
     return [
         place.problem(message, repair, field, left_out=int(n == 0))
@@ -411,9 +414,9 @@ def _read_articles(
             n_yielded += 1
             yield place, laws.article(article)
     if renamed := laws.renamed[n_renamed:]:
-        named = "; ".join(renamed[:SHOWN]) + (" ..." if renamed[SHOWN:] else "")
         what = f"{counted(len(renamed), 'law')} named apart from another of the same title"
-        problems.append(notice(name_of(source), f"{what} ({named})", "Nothing to fix.", "law"))
+        message = f"{what} ({_first_of(renamed)})"
+        problems.append(notice(name_of(source), message, "Nothing to fix.", "law"))
     refuse(name_of(source), problems[start:], n_yielded, "article", skip_bad=skip_bad)
 
 

@@ -159,15 +159,7 @@ class LegislativeGraph:
         return np.arange(self.n_inner, self.n_nodes, dtype=np.int64)
 
     def article_node(self, position: int) -> int:
-        """Node of the article at a position of the corpus.
-
-        Raises:
-            IndexError: There is no such article.
-        """
-        if not 0 <= position < self.n_articles:
-            raise IndexError(
-                f"position {position} is not in a graph of {self.n_articles:,} articles"
-            )
+        """Node of the article at a position of the corpus."""
         return self.n_inner + position
 
     @cached_property
@@ -180,9 +172,6 @@ class LegislativeGraph:
 
         The output of `hops` layers of a graph network at `nodes` depends only on these nodes'
         features.
-
-        Raises:
-            IndexError: There is no such node.
         """
         reached = self._mask(nodes)
         for _ in range(hops):
@@ -194,9 +183,6 @@ class LegislativeGraph:
 
         Nodes keep their order and are renumbered: node k of the part is the k-th lowest of
         `nodes`. `laws`, `degree` and `unresolved` stay those of the whole.
-
-        Raises:
-            IndexError: There is no such node.
         """
         inside = self._mask(nodes)
         kept = np.flatnonzero(inside)
@@ -226,11 +212,7 @@ class LegislativeGraph:
         others = self.target[self.kind != EDGE_KINDS.index("self")]
         degree = np.bincount(others, minlength=self.n_nodes)
         return {
-            "nodes": {
-                "law": n_laws,
-                "division": self.n_inner - n_laws,
-                "article": self.n_articles,
-            },
+            "nodes": {"law": n_laws, "division": self.n_inner - n_laws, "article": self.n_articles},
             "edges": {
                 name: int(count) for name, count in zip(EDGE_KINDS, counts, strict=True) if count
             },
@@ -240,12 +222,8 @@ class LegislativeGraph:
         }
 
     def _mask(self, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        numbers = np.asarray(nodes, dtype=np.int64).reshape(-1)
-        wrong = numbers[(numbers < 0) | (numbers >= self.n_nodes)]
-        if wrong.size:
-            raise IndexError(f"node {wrong[0]} is not in a graph of {self.n_nodes:,} nodes")
         mask = np.zeros(self.n_nodes, dtype=bool)
-        mask[numbers] = True
+        mask[np.asarray(nodes, dtype=np.int64).reshape(-1)] = True
         return mask
 
 

@@ -1,4 +1,4 @@
-"""Text as BM25 sees it: the terms of an article or a question, by language.
+"""Words: the terms of an article or a question as BM25 sees them, by language, and spelling.
 
 The same analyser serves indexing and search, so a lay person's "demission" matches the law's
 "démission". Two rules are specific to law: numbers stay whole ("1382-1", "6.1.3", "492/1"), and the
@@ -7,12 +7,13 @@ French "L. 1221-1" and "l 1221-1" are the same term "l1221-1".
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +21,8 @@ from itertools import islice, pairwise
 from typing import Literal
 
 import Stemmer
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from components.statutes.languages import (
     JOINT,
@@ -274,8 +277,6 @@ K1, B = 1.5, 0.75
 # Chinese has at most two per character, alone and in a pair, so the longest question is read whole.
 MAX_QUESTION_TERMS = 2 * MAX_QUESTION_CHARS
 
-_SPELLING_LETTERS = "abcdefghijklmnop"
-
 
 def term_number(term: str) -> int:
     """A term's number, from 0 to 2**32 - 1."""
@@ -324,14 +325,6 @@ def saturated(counts: dict[int, int], average_length: float) -> dict[int, float]
     length = sum(counts.values())
     norm = K1 * (1 - B + B * length / average_length)
     return {number: tf / (tf + norm) for number, tf in counts.items()}
-
-
-def spelled(numbers: Iterable[int]) -> str:
-    """Numbers as words of eight letters, which every tokenizer keeps whole."""
-    return " ".join(
-        "".join(_SPELLING_LETTERS[number >> shift & 15] for shift in range(28, -1, -4))
-        for number in numbers
-    )
 
 
 # How much of a question's wording a text shares.
@@ -408,3 +401,107 @@ def _distinguishing_words(spoken: frozenset[str]) -> list[tuple[frozenset[str], 
         for language, others in STOP_WORDS.items()
         if language not in spoken
     ]
+
+
+# Spelling: words of a question that a law lacks, and words of the law that they may stand for.
+#
+# A word is corrected only if neither the law nor the reader of the question knows it. Lay words
+# that a law does not use ("dress") are correct, and their nearest neighbours in the law ("address")
+# would mislead; so whoever searches by meaning asks the vocabulary of its model first.
+
+# A short word has too many neighbours, and typing errors rarely touch the first letter. Measured on
+# training questions, as they are and with one word of each misspelt: docs/results/findings.md.
+_FEWEST_LETTERS = 5
+_LETTERS_FOR_TWO_ERRORS = 9
+_MOST_CORRECTED = 20  # in one question; each costs a look at every word of the law
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class Spelling:
+    """The words of a law, and corrections towards them.
+
+    ```python
+    from components.statutes.lexical import Spelling
+
+    spelling = Spelling.of(["The landlord returns the deposit."])
+    spelling.corrections("my lanldord", known=lambda word: word == "my")  # {"lanldord": "landlord"}
+    ```
+
+    Args:
+        counts: how often each word form occurs, lower case, without accents.
+    """
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self._counts = counts
+        by_first: dict[str, list[str]] = {}
+        for word in counts:
+            if len(word) >= _FEWEST_LETTERS - 1:
+                by_first.setdefault(word[0], []).append(word)
+        self._by_first = by_first
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Spelling:
+        """Count the words of texts."""
+        counts: Counter[str] = Counter()
+        for text in texts:
+            counts.update(_LETTERS.findall(folded(whole_words(text)).lower()))
+        return cls(counts)
+
+    def corrections(self, question: str, known: Callable[[str], bool]) -> dict[str, str]:
+        """The unknown words of a question with the nearest word of the law.
+
+        Nearest is the fewest letters inserted, deleted, replaced or exchanged with the next one
+        (optimal string alignment), then the most frequent. One error is corrected, from nine
+        letters on two; the first letter must be right.
+
+        Args:
+            question: the words.
+            known: whether a word, lower case, is spelled correctly though the law may lack it.
+
+        Returns:
+            `{as written: as in the law}`, without accents; empty if nothing is to be corrected.
+        """
+        found: dict[str, str] = {}
+        for written in dict.fromkeys(_LETTERS.findall(question)):
+            word = folded(written.lower())
+            if len(word) < _FEWEST_LETTERS or word in self._counts or known(written.lower()):
+                continue
+            near = process.extract(
+                word,
+                self._by_first.get(word[0], ()),
+                scorer=OSA.distance,
+                score_cutoff=1 + (len(word) >= _LETTERS_FOR_TWO_ERRORS),
+                limit=None,
+            )
+            if near:
+                found[written] = min(near, key=lambda each: (each[1], -self._counts[each[0]]))[0]
+            if len(found) == _MOST_CORRECTED:
+                break
+        return found
+
+    def to_bytes(self) -> bytes:
+        """The words as JSON."""
+        return json.dumps(self._counts, ensure_ascii=False).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Spelling:
+        """The words that `to_bytes` wrote.
+
+        Raises:
+            ValueError: the bytes are not such words.
+        """
+        counts = json.loads(content)
+        if not isinstance(counts, dict) or not all(type(each) is int for each in counts.values()):
+            raise ValueError("no words can be read from the stored bytes")
+        return cls(counts)
+
+
+def corrected(question: str, corrections: Mapping[str, str]) -> str:
+    """The question with its corrections in place.
+
+    Args:
+        question: as asked.
+        corrections: as of `Spelling.corrections`.
+    """
+    return _LETTERS.sub(lambda each: corrections.get(each.group(), each.group()), question)

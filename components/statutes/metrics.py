@@ -75,26 +75,21 @@ def evaluate(
         ValueError: A metric is unknown or deeper than the run, a ranking holds an id twice or more
             than `depth` ids, or no question has a relevant article.
     """
-    measures: dict[str, Measure] = {}
-    for metric in metrics:
-        measures[metric], reads = _measure_and_depth(metric)
-        if reads > depth:
-            raise ValueError(
-                f"{metric} reads {reads} articles, but the run is {depth} deep: retrieve deeper, "
-                "or leave the metric out"
-            )
     gold = {
         question: dict.fromkeys(relevant, 1) for question, relevant in qrels.items() if relevant
     }
     if not gold:
         raise ValueError("no question in qrels has a relevant article: nothing can be measured")
-    most = max(map(len, gold.values()))
-    if "R-precision" in measures and most > depth:
-        question = next(name for name, relevant in gold.items() if len(relevant) == most)
-        raise ValueError(
-            f"R-precision reads {most} articles for question {question!r}, but the run is {depth} "
-            "deep: retrieve deeper, or leave the metric out"
-        )
+    measures: dict[str, Measure] = {}
+    for metric in metrics:
+        measures[metric], reads = _measure_and_depth(metric)
+        if metric == "R-precision":
+            reads = max(map(len, gold.values()))
+        if reads > depth:
+            raise ValueError(
+                f"{metric} reads {reads} articles, but the run is {depth} deep: retrieve deeper, "
+                "or leave the metric out"
+            )
     ranked = {question: _scores(question, run.get(question, ()), depth) for question in gold}
     values = {metric: dict.fromkeys(gold, 0.0) for metric in measures}
     # MAP and MAP@1000 are one measure under two names.
@@ -127,23 +122,17 @@ def _measure_and_depth(metric: str) -> tuple[Measure, int]:
         return ir_measures.Rprec, 1
     match = _CUT.fullmatch(metric)
     if match is None:
-        raise ValueError(
-            f"no metric is called {metric!r}: they are R@k, MAP, MAP@k, R-precision, MRR@k, "
-            "nDCG@k and Exist@k with k from 1"
-        )
+        known = "R@k, MAP, MAP@k, R-precision, MRR@k, nDCG@k, Exist@k"
+        raise ValueError(f"no metric is called {metric!r}: they are {known} with k from 1")
     return _MEASURES[match[1]] @ int(match[2]), int(match[2])
 
 
 def _scores(question: str, ranking: Sequence[str], depth: int) -> dict[str, int]:
-    if len(ranking) > depth:
-        raise ValueError(
-            f"the run is said to be {depth} deep, but question {question!r} has {len(ranking)} "
-            "articles: cut the ranking, or state its true depth"
-        )
     scores = {article: -rank for rank, article in enumerate(ranking, start=1)}
-    if len(scores) < len(ranking):
-        twice = next(article for article in ranking if ranking.count(article) > 1)
-        raise ValueError(f"the run of question {question!r} holds article {twice!r} twice")
+    if len(ranking) > depth or len(scores) < len(ranking):
+        raise ValueError(
+            f"the run of question {question!r} is deeper than {depth}, or holds an article twice"
+        )
     return scores
 
 

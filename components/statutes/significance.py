@@ -8,7 +8,7 @@ from statistics import NormalDist, fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 _LEVEL = 0.05  # two-sided, everywhere
 _POWER = 0.8
@@ -46,11 +46,8 @@ def bootstrap_interval(
         values: One number per question, `[n_questions]`.
         seed: The same seed gives the same interval.
         samples: Resamplings of the questions.
-
-    Raises:
-        ValueError: There are no values, or one is not finite.
     """
-    numbers = _checked("values", values)
+    numbers = np.asarray(values, dtype=np.float64)
     generator = np.random.default_rng(seed)
     means = np.concatenate(
         [
@@ -75,16 +72,8 @@ def paired_randomisation(
         b: The other system's, for the same questions in the same order.
         seed: The same seed gives the same result.
         samples: Random assignments of signs.
-
-    Raises:
-        ValueError: The two have different lengths, no values, or one that is not finite.
     """
-    first, second = _checked("a", a), _checked("b", b)
-    if len(first) != len(second):
-        raise ValueError(
-            f"a has {len(first)} values and b {len(second)}: a paired test needs the same questions"
-        )
-    differences = first - second
+    differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     n = len(differences)
     observed = float(differences.mean())
     generator = np.random.default_rng(seed)
@@ -110,12 +99,7 @@ def holm(pvalues: Sequence[float]) -> list[float]:
 
     Sorted ascending, the i-th of m (from 0) is multiplied by m - i, made monotone and capped at 1.
     Rejecting where the adjusted value is at most .05 keeps the chance of any false rejection at 5%.
-
-    Raises:
-        ValueError: A value is not a probability.
     """
-    if wrong := [p for p in pvalues if not 0 <= p <= 1]:
-        raise ValueError(f"a p-value lies between 0 and 1, not at {wrong[0]}")
     adjusted = [0.0] * len(pvalues)
     highest = 0.0
     for i, index in enumerate(sorted(range(len(pvalues)), key=pvalues.__getitem__)):
@@ -124,21 +108,8 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _checked(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    numbers = np.asarray(values, dtype=np.float64)
-    if numbers.ndim != 1 or not len(numbers):
-        raise ValueError(
-            f"{name} needs one number per question, not an array of shape {numbers.shape}"
-        )
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"{name}[{int(np.argmin(np.isfinite(numbers)))}] is not a finite number")
-    return numbers
-
-
 def _blocks(samples: int, n: int) -> list[int]:
     """Rows to draw at a time, so that memory stays small for any number of questions."""
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, not {samples}")
     rows = max(1, min(samples, _BLOCK // n))
     return [rows] * (samples // rows) + ([samples % rows] if samples % rows else [])
 
@@ -162,8 +133,8 @@ class ArmScore:
         interval: Bootstrap 95% interval over questions.
         against: Comparison with the baseline, on the questions and seeds that both have; None for
             the baseline itself, and if they have none.
-        p: The paired test's p-value, Holm-adjusted over the arms; arms that are the same run,
-            compared with the same baseline, count once. None as for `against`.
+        p: The paired test's p-value, Holm-adjusted over the arms; arms that are the same run count
+            once. None as for `against`.
     """
 
     arm: str
@@ -174,9 +145,7 @@ class ArmScore:
     p: float | None = None
 
 
-def compare_arms(
-    lines: Mapping[str, Sequence[Line]], metric: str, baseline: str | Mapping[str, str]
-) -> list[ArmScore]:
+def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str) -> list[ArmScore]:
     """Score every arm, and compare it with the baseline question by question.
 
     A question's value is its mean over seeds, so that a test sees each question once.
@@ -184,51 +153,30 @@ def compare_arms(
     Args:
         lines: Arm to the lines of its runs on one dataset; arms without any are left out.
         metric: A key of the lines' values.
-        baseline: The arm that the others are compared with, or arm to its own baseline.
-
-    Raises:
-        ValueError: Two lines of an arm have values for the same seed and question.
+        baseline: The arm that the others are compared with.
     """
-    base_of = dict.fromkeys(lines, baseline) if isinstance(baseline, str) else baseline
-    values = {arm: _values(arm, of_arm, metric) for arm, of_arm in lines.items() if of_arm}
+    values: dict[str, _Values] = {}
+    for arm, of_arm in lines.items():
+        for line in of_arm:
+            found = zip(line["questions"], line["values"][metric], strict=True)
+            values.setdefault(arm, {}).update({(line["seed"], each): v for each, v in found})
+    base = values.get(baseline, {})
     scores = []
-    for arm, of_arm in values.items():
-        by_question = _by_question(of_arm)
+    for arm, own in values.items():
+        by_question = _by_question(own)
         score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
-        other_arm = base_of.get(arm, arm)
-        base = values.get(other_arm, {})
-        shared = of_arm.keys() & base.keys()
-        if arm != other_arm and shared:
-            own, other = (
-                _by_question({place: each[place] for place in shared}) for each in (of_arm, base)
-            )
-            score = replace(score, against=paired_randomisation(own, other))
+        shared = own.keys() & base.keys()
+        if arm != baseline and shared:
+            sides = (_by_question({place: each[place] for place in shared}) for each in (own, base))
+            score = replace(score, against=paired_randomisation(*sides))
         scores.append(score)
-    compared = [score for score in scores if score.against is not None]
-    # Two arms with equal settings are one run, and one test if their baselines are one run too.
-    test_of = {each.arm: (lines[each.arm], lines[base_of[each.arm]]) for each in compared}
-    same = {
-        arm: next(each for each, other in test_of.items() if other == test)
-        for arm, test in test_of.items()
-    }
-    distinct = [score for score in compared if same[score.arm] == score.arm]
-    adjusted = holm([score.against.p for score in distinct if score.against is not None])
-    p_of = dict(zip((score.arm for score in distinct), adjusted, strict=True))
+    compared = [score.arm for score in scores if score.against is not None]
+    # Two arms with equal settings are one run, and one test.
+    same = {arm: next(each for each in compared if lines[each] == lines[arm]) for arm in compared}
+    tests = {score.arm: score.against for score in scores if same.get(score.arm) == score.arm}
+    adjusted = holm([test.p for test in tests.values() if test is not None])
+    p_of = dict(zip(tests, adjusted, strict=True))
     return [replace(score, p=p_of.get(same.get(score.arm, ""))) for score in scores]
-
-
-def _values(arm: str, lines: Sequence[Line], metric: str) -> _Values:
-    values: _Values = {}
-    for line in lines:
-        for question, value in zip(line["questions"], line["values"][metric], strict=True):
-            # Lines of several grids: later values would replace earlier ones.
-            if (line["seed"], question) in values:
-                raise ValueError(
-                    f"two lines of the arm '{arm}' have values of question {question} with seed "
-                    f"{line['seed']}. Choose the lines of one grid."
-                )
-            values[line["seed"], question] = float(value)
-    return values
 
 
 def _by_question(values: _Values) -> list[float]:

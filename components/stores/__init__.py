@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 
 from lazy_imports import LazyImporter
 
-_import_structure = {
-    "sqlite": ["StatuteDocumentStore"],
-}
+_import_structure = {"sqlite": ["StatuteDocumentStore"]}
 
 if TYPE_CHECKING:
     from components.stores.sqlite import StatuteDocumentStore as StatuteDocumentStore

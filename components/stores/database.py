@@ -7,17 +7,17 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from types import MappingProxyType
+from typing import Any, cast
 
 import numpy as np
+import pydantic_core
 from haystack import Document, logging
-from haystack.dataclasses import ByteStream
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from numpy.typing import NDArray
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
@@ -33,65 +33,36 @@ class StoreError(RuntimeError):
     """The store cannot do what was requested; the message says why and what to do."""
 
 
-def damaged(path: Path, what: str) -> str:
-    """The message for a damaged file."""
-    return (
+def damaged(path: Path, what: str) -> StoreError:
+    """The error of a damaged file."""
+    return StoreError(
         f"{path} is damaged: {what}. Copy it again, or index the corpus into a new file with "
         "python -m pipelines.index --corpus ... --store NEW."
     )
 
 
-# A fragment of SQLite's message, and what of the file it tells. The first come first, since SQLite
-# quotes the file, which may contain the words of those below.
-_DAMAGES = {
-    "Could not decode to UTF-8 column '": "a text in its column {quoted!r:.80} is not UTF-8",
-    "string or blob too big": "a value in it claims to be larger than the file",
-    "interrupted": "a read took more steps than a file of its size can need",
-    "malformed": "{text:.300}",
-    "not a database": "{text:.300}",
-}
-_FAILURES = {
-    "full": "the disk is full; make room and run the same command again, which continues",
-    "disk I/O": "the disk cannot be written (full, or broken)",
-    "locked": f"another process has been writing for {PATIENCE:.0f} s; try again later",
-    "readonly": "it cannot be written; check its permissions",
-    "unable to open": "it cannot be opened; check its permissions",
-}
+# Parts of SQLite's messages about a damaged file; the others are about the disk and its users.
+_DAMAGES = ("Could not decode", "too big", "interrupted", "malformed", "not a database")
 
 
-def failure_message(path: Path, error: Exception) -> str:
-    """The message for one of `READ_ERRORS`, met in reading or writing."""
-    text = str(error)
-    if isinstance(error, MemoryError):
-        return f"{path}: there is not enough memory to read it."
+def failure(path: Path, error: Exception) -> StoreError:
+    """The error that stands for one of `READ_ERRORS`, met in reading or writing."""
     if isinstance(error, UnicodeDecodeError):
         return damaged(path, "a name in it is not UTF-8")
-    for fragment, what in _DAMAGES.items():
-        if fragment in text:
-            quoted = text.partition(fragment)[2].partition("'")[0]
-            return damaged(path, what.format(text=text, quoted=quoted))
-    reason = next((why for fragment, why in _FAILURES.items() if fragment in text), text)
-    return f"{path}: {reason}."
+    if any(each in str(error) for each in _DAMAGES):
+        steps = "a read took more steps than a file of its size can need"
+        return damaged(path, f"{error!s:.300}".replace("interrupted", steps))
+    reason = str(error) or "there is not enough memory"
+    return StoreError(f"{path}: {reason}. Check disk, memory and permissions, and try again.")
 
 
-COLUMNS = "id, content, meta, other, law, position"
+COLUMNS = "id, content, meta, law, position"
 # An id's old row is replaced by one with a new key.
-INSERT = f"INSERT OR REPLACE INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?, ?)"
+INSERT = f"INSERT OR REPLACE INTO documents ({COLUMNS}, embedding) VALUES (?, ?, ?, ?, ?, ?)"
 # Documents without a position come last.
 NO_POSITION = 2**62
-# Haystack copies and prints metadata by recursion, which ends some 300 levels deep.
-_DEEPEST = 100
-_TOO_DEEP = f"is nested more than {_DEEPEST} levels deep"
 # Columns from which a document is rebuilt, without its vector: retrieved documents never carry one.
-BARE = "id, content, meta, other"
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
-
-
-# json.loads looks for options and whitespace first, which costs as much as a short meta itself.
-_decoded = json.JSONDecoder(parse_constant=_refuse_constant).decode
+BARE = "id, content, meta"
 
 
 def embedding_blob(document: Document, dim: int | None) -> bytes | None:
@@ -104,8 +75,6 @@ def embedding_blob(document: Document, dim: int | None) -> bytes | None:
         return None
     vector = np.asarray(document.embedding, dtype=np.float32)
     try:
-        if vector.ndim != 1:
-            raise ValueError("is not one row of numbers")
         vector_of(vector.tobytes(), dim)
     except ValueError as error:
         raise ValueError(
@@ -126,31 +95,21 @@ def as_row(document: Document) -> tuple[Any, ...]:
     Raises:
         ValueError: when meta is not JSON, or a text is not UTF-8; names the document.
     """
-    sparse = document.sparse_embedding
-    other = {
-        "blob": document.blob.to_dict() if document.blob else None,
-        "score": document.score,
-        "sparse_embedding": sparse.to_dict() if sparse else None,
-    }
-    kept = {key: value for key, value in other.items() if value is not None}
+    if document.blob is not None or document.sparse_embedding is not None:
+        raise ValueError(f"document '{document.id}': leave out its blob and sparse_embedding.")
     law = document.meta.get("law")
     row = (
         document.id,
         document.content,
         _json(document, document.meta),
-        _json(document, kept) if kept else None,
         law if isinstance(law, str) else None,
         position_of(document),
     )
-    for name, value in zip(COLUMNS.split(", "), row, strict=True):
-        try:
-            if isinstance(value, str):
-                value.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"document {document.id!r}: its {name} holds half of a surrogate pair. Write the "
-                "character itself, or leave it out."
-            ) from error
+    try:
+        f"{document.id}{document.content}".encode()
+    except UnicodeEncodeError as error:
+        what = "its id or content holds half of a surrogate pair. Write the character itself."
+        raise ValueError(f"document {document.id!r}: {what}") from error
     return row
 
 
@@ -158,38 +117,17 @@ def from_json(text: object) -> Any:
     """The value of a JSON text, such as this module writes.
 
     Raises:
-        ValueError: it is another value, or not such a text; says what is wrong with it.
+        ValueError: it is another value, or not such a text, or nested more than 200 levels deep;
+            says what is wrong with it.
     """
     if type(text) is not str:
         raise ValueError("is not a text")
     try:
-        value = _decoded(text)
+        # Stricter than Python's own: no NaN, no halves of surrogate pairs, and a limited depth,
+        # since Haystack copies and prints metadata by recursion.
+        return pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
         raise ValueError(f"is not JSON ({error})") from error
-    except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
-    # Every deep text has that many brackets, and few others do.
-    if text.count("[") + text.count("{") > _DEEPEST and is_deeper(value, _DEEPEST):
-        raise ValueError(_TOO_DEEP)
-    if "\\u" in text:  # as half of a character, which no text may hold, can only be written
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise ValueError("holds half of a surrogate pair") from error
-    return value
-
-
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether dictionaries and lists are nested in a value in more than so many levels."""
-    level = [value]
-    for _ in range(levels + 1):
-        level = [each for each in level if isinstance(each, dict | list | tuple)]
-        if not level:
-            return False
-        level = [
-            inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    return True
 
 
 def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
@@ -205,17 +143,6 @@ def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
     if type(fields) is not dict:
         raise _damaged(path, id_, f"its {column} is not a JSON object")
     return fields
-
-
-def check_texts(path: Path, id_: object, **columns: object) -> None:
-    """Check that an id and other columns are texts.
-
-    Raises:
-        StoreError: one is not; names the file and the document.
-    """
-    for column, value in {"id": id_, **columns}.items():
-        if type(value) is not str:
-            raise _damaged(path, id_, f"its {column} is not a text")
 
 
 def vector_of(blob: object, dim: int | None) -> NDArray[np.float32]:
@@ -247,72 +174,32 @@ def check_vector(path: Path, id_: object, blob: object, dim: int | None) -> NDAr
 
 
 def from_row(
-    path: Path,
-    id_: str,
-    content: str | None,
-    meta: str,
-    other: str | None,
-    embedding: bytes | None = None,
-    score: float | None = None,
-    dim: int | None = None,
+    path: Path, id_: str, content: str | None, meta: str, score: float | None = None
 ) -> Document:
-    """The document of a row of the file.
+    """The document of a row of the file, without its vector.
 
-    `score`, where given, is that of a search, and `dim` the length of the store's vectors.
+    `score`, where given, is that of a search.
 
     Raises:
         StoreError: the row is damaged; names the file and the document.
     """
     if not (id_ and type(id_) is str and (content is None or type(content) is str)):
         raise _damaged(path, id_, "its id or content is not a text")
-    fields: dict[str, Any] = {}
-    if other is not None:
-        try:
-            fields = _parts(parsed(path, id_, "other", other))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise _damaged(path, id_, "its other holds what no Document has") from error
-    if embedding is not None:
-        fields["embedding"] = check_vector(path, id_, embedding, dim).tolist()
-    if score is not None:
-        fields["score"] = score
-    return Document(id=id_, content=content, meta=parsed(path, id_, "meta", meta), **fields)
-
-
-def _parts(rest: dict[str, Any]) -> dict[str, Any]:
-    """A document's blob, score and sparse embedding."""
-    blob, score, sparse = (rest.get(name) for name in ("blob", "score", "sparse_embedding"))
-    if type(score) not in (int, float, type(None)):
-        raise TypeError("score")
-    if blob is not None:
-        # Of a number, bytes() makes as many zeros.
-        if type(blob["data"]) is not list or type(blob.get("meta", {})) is not dict:
-            raise TypeError("blob")
-        if not isinstance(blob.get("mime_type"), str | None):
-            raise TypeError("mime_type")
-        blob = ByteStream.from_dict(blob)
-    if sparse is not None:
-        sparse = SparseEmbedding.from_dict(sparse)
-        numbers = {type(each) for each in (*sparse.indices, *sparse.values)}
-        if not numbers <= {int, float} or any(type(each) is not int for each in sparse.indices):
-            raise TypeError("sparse_embedding")
-    return {"blob": blob, "score": score, "sparse_embedding": sparse}
+    return Document(id=id_, content=content, meta=parsed(path, id_, "meta", meta), score=score)
 
 
 def _damaged(path: Path, id_: object, what: str) -> StoreError:
-    return StoreError(damaged(path, f"document {id_!r:.200}: {what}"))
+    return damaged(path, f"document {id_!r:.200}: {what}")
 
 
 def _json(document: Document, value: dict[str, Any]) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        if is_deeper(value, _DEEPEST):
-            raise ValueError(_TOO_DEEP)
+        from_json(text)
         return text
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"document '{document.id}': its meta cannot be stored as JSON ({error}). "
-            "Write dates as ISO strings and leave out other objects."
-        ) from error
+        what = f"its meta is not JSON ({error}). Write dates as ISO strings."
+        raise ValueError(f"document '{document.id}': {what}") from error
 
 
 FileIdentity = tuple[int, int]
@@ -487,9 +374,7 @@ def _after_fork_in_child() -> None:
 # A forked process must not use its parent's connections; it opens its own at the next use.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=opening.release,
-        after_in_child=_after_fork_in_child,
+        before=_before_fork, after_in_parent=opening.release, after_in_child=_after_fork_in_child
     )
 
 
@@ -608,7 +493,7 @@ def open_store(path: Path) -> OpenFile:
         connection.execute("PRAGMA cache_size = -16384")
         limit_steps(connection, None)
     except (sqlite3.OperationalError, MemoryError, UnicodeDecodeError) as error:
-        raise StoreError(failure_message(path, error)) from error
+        raise failure(path, error) from error
     except sqlite3.Error as error:
         raise StoreError(f"{path} is not a Lexarbor store ({error!s:.300}).") from error
     else:
@@ -628,16 +513,7 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
     log = log_of(path)
     if not log.exists() or not log.stat().st_size:
         return _sqlite(path, "?mode=ro&immutable=1"), True
-    connection = _sqlite(path, "?mode=ro")
-    try:
-        _header(connection)
-    except sqlite3.OperationalError as error:
-        connection.close()
-        raise StoreError(
-            f"{path} was not closed ({log.name} is next to it). Open it once where its folder can "
-            "be written."
-        ) from error
-    return connection, False
+    return _sqlite(path, "?mode=ro"), False
 
 
 def _sqlite(path: Path, parameters: str) -> sqlite3.Connection:
@@ -690,10 +566,9 @@ def _check_objects(connection: sqlite3.Connection, version: int, path: Path) -> 
     found, own = _objects(connection), _objects_of(version)
     for name in [*found, *own]:
         if found.get(name) != own.get(name, _STATISTICS.get(name)):
-            kind, *_ = own.get(name) or found[name]
             raise StoreError(
-                f"{path} was changed by another program: its {kind!s:.20} {name!r:.80} is not "
-                f"what a store of format {version} has. Nothing of it was read."
+                f"{path} was changed by another program: its {name!r:.80} is not what a store of "
+                f"format {version} has. Nothing of it was read."
             )
 
 
@@ -744,6 +619,9 @@ def roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
+_ANY: Mapping[str, Any] = MappingProxyType({})
+
+
 class StatuteDatabase:
     """One SQLite file in write-ahead mode, with one connection per thread.
 
@@ -756,22 +634,16 @@ class StatuteDatabase:
 
     def __init__(self, path: str | None) -> None:
         self._path = path
-        self._resolved: Path | None = None
         self._local = threading.local()
         self._opened: weakref.WeakSet[OpenFile] = weakref.WeakSet()
         self._was_there = False
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """Absolute path of the file, resolved when first used."""
-        if self._resolved is not None:
-            return self._resolved
-        if not self._path:
-            raise StoreError("StatuteDocumentStore.path is null. Give a file.")
-        if self._path == ":memory:":
-            raise StoreError("StatuteDocumentStore.path is ':memory:', and a store is a file.")
-        self._resolved = Path(self._path).expanduser().resolve()
-        return self._resolved
+        if self._path in (None, "", ":memory:"):
+            raise StoreError(f"StatuteDocumentStore.path is {self._path!r}. Give a file.")
+        return Path(str(self._path)).expanduser().resolve()
 
     @property
     def identity(self) -> FileIdentity | None:
@@ -839,7 +711,7 @@ class StatuteDatabase:
                 connection.execute("COMMIT")
             except sqlite3.DatabaseError as error:
                 roll_back(connection)
-                raise StoreError(failure_message(self.path, error)) from error
+                raise failure(self.path, error) from error
             except BaseException:
                 roll_back(connection)
                 raise
@@ -848,8 +720,15 @@ class StatuteDatabase:
         if not self.path.exists():
             raise StoreError(f"{self.path} no longer exists. Put it back, or name another store.")
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+    def rows(
+        self, sql: str, values: Sequence[Any] = (), types: Mapping[str, Any] = _ANY
+    ) -> Iterator[Any]:
         """The rows of a query, as they are read.
+
+        Args:
+            sql: the query.
+            values: what it binds.
+            types: what its first columns hold in a sound file, by name.
 
         Raises:
             StoreError: the file is damaged or cannot be read.
@@ -857,11 +736,19 @@ class StatuteDatabase:
         opened = self._taken()
         try:
             opened.begin_read(sql, values)
-            yield from opened.connection.execute(sql, values)
+            rows = opened.connection.execute(sql, values)
+            if not types:
+                yield from rows
+            for row in rows:
+                for (name, kind), value in zip(types.items(), row, strict=False):
+                    if not isinstance(value, kind):
+                        what = f"the row of {row[0]!r:.200}: its {name} is of another type"
+                        raise damaged(self.path, what)
+                yield row
         except READ_ERRORS as error:
             if opened.has_changed(self.path):
                 raise StoreError(f"{self.path} changed while it was read. Ask again.") from error
-            raise StoreError(failure_message(self.path, error)) from error
+            raise failure(self.path, error) from error
         finally:
             opened.end_read()
             opened.give_back()
@@ -882,36 +769,28 @@ class StatuteDatabase:
             chunk = listed[start : start + _CHUNK]
             yield from self.rows(sql.format(",".join("?" * len(chunk))), (*values, *chunk))
 
-    def first(self, sql: str, values: Sequence[Any] = ()) -> Any:
+    def first(self, sql: str, values: Sequence[Any] = (), types: Mapping[str, Any] = _ANY) -> Any:
         """The first row of a query, or None.
 
         Raises:
             StoreError: the file is damaged or cannot be read.
         """
-        return next(self.rows(sql, values), None)
+        return next(self.rows(sql, values, types), None)
 
-    def fact(self, key: str) -> Any:
+    def fact(self, key: str, kind: type = object) -> Any:
         """The stored value of `key`, or None.
 
         Raises:
-            StoreError: the file is damaged or cannot be read.
+            StoreError: it is of another kind, or the file is damaged or cannot be read.
         """
         row = self.first("SELECT value FROM facts WHERE key = ?", (key,))
         try:
-            return None if row is None else from_json(row[0])
+            value = None if row is None else from_json(row[0])
+            if not isinstance(value, kind | None):
+                raise ValueError("is of another type")
         except ValueError as error:
-            raise StoreError(damaged(self.path, f"its record {key!r} {error}")) from error
-
-    def text_fact(self, key: str) -> str | None:
-        """The stored text of `key`, or None.
-
-        Raises:
-            StoreError: it is another value, or the file cannot be read.
-        """
-        text = self.fact(key)
-        if not isinstance(text, str | None):
-            raise StoreError(damaged(self.path, f"its record {key!r} is not a text"))
-        return text
+            raise damaged(self.path, f"its record {key!r} {error}") from error
+        return value
 
     @contextmanager
     def _in_use(self) -> Iterator[OpenFile]:

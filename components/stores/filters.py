@@ -1,9 +1,9 @@
-"""Haystack's metadata filters as SQL, with Haystack's own semantics.
+"""Haystack's metadata filters as SQL, with Haystack's own semantics, and filters of law.
 
-What SQL can say exactly becomes SQL. The rest (dates in other spellings, lists, comparisons that
-Haystack refuses) is handed row by row to Haystack's own matcher, registered as an SQL function, so
-that both give the same answer on every document and value. One thing is stricter: ">" and its kin
-compare with ISO dates only, where Haystack also guesses what "01/02/2009" or "2009" means.
+What SQL can say exactly becomes SQL. Rows of which it cannot tell (dates in other spellings, lists,
+comparisons that Haystack refuses) are left to Haystack's own matcher. One thing is stricter: ">"
+and its kin compare with ISO dates only, where Haystack also guesses what "01/02/2009" or "2009"
+means.
 
 Three fields are of law, and stand for what no field of the metadata holds:
 
@@ -15,9 +15,9 @@ Three fields are of law, and stand for what no field of the metadata holds:
 import json
 import math
 import re
-import sqlite3
-import threading
+from collections.abc import Callable
 from datetime import date, datetime
+from reprlib import repr as short
 from typing import Any, get_args
 
 from haystack import Document
@@ -26,11 +26,8 @@ from haystack.utils.filters import document_matches_filter
 
 from components.converters.articles import STUB, headings_of
 from components.statutes.article import ArticleState, iso_day
-from components.stores.database import from_json, is_deeper
 
 MAX_DEPTH = 50
-# Each level is a dictionary and its list of conditions; below is a comparison and its list.
-_MOST_CONTAINERS = 2 * MAX_DEPTH + 2
 ORDERINGS = (">", ">=", "<", "<=")
 
 _OPERATORS = (*ORDERINGS, "==", "!=", "in", "not in")
@@ -40,6 +37,7 @@ STARTS_WITH = "starts with"
 _EQUALITIES = ("==", "!=", "in", "not in")
 _OF_LAW = {DIVISION: (*_EQUALITIES, STARTS_WITH), STATE: _EQUALITIES, IN_FORCE_ON: ("==",)}
 _STATES = get_args(ArticleState)
+_UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -52,10 +50,6 @@ def check_filters(filters: Any) -> None:
         FilterError: a part is neither a comparison nor logic, an operator is unknown, "in" has no
             list, or they are nested deeper than `MAX_DEPTH`; the message shows the faulty part.
     """
-    # Before anything else looks at them or shows them: a filter that contains itself would end in
-    # a RecursionError.
-    if is_deeper(filters, _MOST_CONTAINERS):
-        raise FilterError(f"Filters are nested deeper than {MAX_DEPTH} levels.")
     _check(filters)
 
 
@@ -72,30 +66,38 @@ def check_given(filters: Any) -> None:
         )
 
 
-def _check(condition: Any) -> None:
+def _check(condition: Any, levels: int = MAX_DEPTH) -> None:
+    if levels < 0:  # before anything shows them: a filter may contain itself
+        raise FilterError(f"Filters are nested deeper than {MAX_DEPTH} levels.")
     keys = condition.keys() if isinstance(condition, dict) else set()
     if {"field", "operator", "value"} <= keys:
         _check_comparison(condition["field"], condition["operator"], condition["value"])
-        return
-    if "field" in keys or not {"operator", "conditions"} <= keys:
+    elif "field" in keys or not {"operator", "conditions"} <= keys:
         raise FilterError(
             "A filter has 'field', 'operator' and 'value', or 'operator' and 'conditions', got "
-            f"{condition!r}."
+            f"{short(condition)}."
         )
-    if condition["operator"] not in _LOGICAL:
-        raise FilterError(f"Unknown operator in {condition}; use one of {_LOGICAL}.")
-    if not isinstance(condition["conditions"], list | tuple):
-        raise FilterError(f"'conditions' is not a list in {condition}.")
-    for part in condition["conditions"]:
-        _check(part)
+    elif condition["operator"] not in _LOGICAL or not isinstance(
+        condition["conditions"], list | tuple
+    ):
+        raise FilterError(
+            f"{short(condition)} is not a list of conditions with one of the operators {_LOGICAL}."
+        )
+    else:
+        for part in condition["conditions"]:
+            _check(part, levels - 1)
 
 
 def _check_comparison(field: Any, operator: Any, value: Any) -> None:
-    known = _OF_LAW.get(field, _OPERATORS) if isinstance(field, str) else _OPERATORS
+    if not isinstance(field, str) or field in _UNFILTERED_FIELDS:
+        raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
+    known = _OF_LAW.get(field, _OPERATORS)
     if operator not in known:
         raise FilterError(f"{field!r} cannot be compared with {operator!r}; use one of {known}.")
     if operator in ("in", "not in") and not isinstance(value, list):
-        raise FilterError(f"{operator!r} needs a list of values, got {value!r} for {field!r}.")
+        raise FilterError(f"{operator!r} needs a list of values for {field!r}.")
+    if _is_deeper(value, MAX_DEPTH):
+        raise FilterError(f"The value of {field!r} is nested deeper than {MAX_DEPTH} levels.")
     for each in value if isinstance(value, list) else [value]:
         # A store's texts are UTF-8, which cannot even ask for it.
         if isinstance(each, str) and _HALF_A_PAIR.search(each):
@@ -106,6 +108,21 @@ def _check_comparison(field: Any, operator: Any, value: Any) -> None:
             raise FilterError(f"There is no state {each!r}. The states are {', '.join(_STATES)}.")
     if field == IN_FORCE_ON:
         _day(value)
+    if operator in ORDERINGS:
+        try:
+            if isinstance(value, str):
+                datetime.fromisoformat(value)
+        except ValueError as error:
+            raise FilterError(f"'{operator}' compares ISO dates, not {value!r}.") from error
+        if isinstance(value, list):
+            raise FilterError(f"'{operator}' compares numbers and ISO dates, not {value!r}.")
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    parts = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list | tuple):
+        return False
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in parts)
 
 
 def _day(value: Any) -> date:
@@ -117,13 +134,21 @@ def _day(value: Any) -> date:
         ) from error
 
 
-def plain_filters(condition: dict[str, Any]) -> dict[str, Any]:
-    """Checked filters with `state` and `in_force_on` written as comparisons of an article's days.
+def plain_filters(filters: dict[str, Any]) -> dict[str, Any]:
+    """Filters with `state` and `in_force_on` written as comparisons of an article's days.
 
     What remains but `division` is Haystack's, so any store can read it.
+
+    Raises:
+        FilterError: they are malformed; see `check_filters`.
     """
+    check_filters(filters)
+    return _plain(filters)
+
+
+def _plain(condition: dict[str, Any]) -> dict[str, Any]:
     if "field" not in condition:
-        parts = [plain_filters(part) for part in condition["conditions"]]
+        parts = [_plain(part) for part in condition["conditions"]]
         return {**condition, "conditions": parts}
     field, operator, value = condition["field"], condition["operator"], condition["value"]
     if field == IN_FORCE_ON:
@@ -171,91 +196,72 @@ def _not(condition: dict[str, Any]) -> dict[str, Any]:
 
 
 def matches(condition: dict[str, Any], document: Document) -> bool:
-    """Whether a document meets `plain_filters`: Haystack's own matcher, and divisions."""
-    if "field" in condition:
-        if condition["field"] == DIVISION:
-            return _in_division(condition, headings_of(document.meta))
-        return document_matches_filter(condition, document)
-    met = (matches(part, document) for part in condition["conditions"])
-    if condition["operator"] == "OR":
-        return any(met)
-    return all(met) is (condition["operator"] == "AND")
+    """Whether a document meets `plain_filters`: Haystack's own matcher, and divisions.
 
-
-def _in_division(condition: dict[str, Any], headings: tuple[str, ...]) -> bool:
+    Raises:
+        FilterError: a value cannot be compared with that of the document.
+    """
+    if "field" not in condition:
+        met = (matches(part, document) for part in condition["conditions"])
+        if condition["operator"] == "OR":
+            return any(met)
+        return all(met) is (condition["operator"] == "AND")
     operator, value = condition["operator"], condition["value"]
+    if condition["field"] != DIVISION:
+        try:
+            return document_matches_filter(condition, document)
+        except (OverflowError, TypeError) as error:
+            raise FilterError(f"{condition} cannot be compared: {error}.") from error
+    headings = headings_of(document.meta)
     if operator == STARTS_WITH:
         return any(heading.startswith(value) for heading in headings)
     values = value if isinstance(value, list) else [value]
     return any(heading in values for heading in headings) is (operator in ("==", "in"))
 
 
-_UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
-_COLUMNS = ("id", "content")
-
-# SQLite's JSON ends a text at its NUL.
-_WHOLE = r"instr(meta, '\u0000') = 0"
-
-_failure = threading.local()
-
-Clause = tuple[str, list[Any]]
-
-
-def filter_clause(filters: dict[str, Any] | None) -> Clause:
-    """The WHERE clause of `filters` over the table `documents`, with its bound values.
-
-    Args:
-        filters: Haystack filters (comparison or logic dictionaries), or None for everything.
+def filter_clause(plain: dict[str, Any]) -> tuple[str, str, list[Any]]:
+    """`plain_filters` as SQL over the table `documents`.
 
     Returns:
-        `(sql, values)`; the SQL is 0 or 1 for every row, never NULL.
-
-    Raises:
-        FilterError: when the filters are malformed; the message shows the faulty part.
+        A condition that an index serves, true of every row that may match; the filters, which are 1
+        or 0, or NULL where only `matches` can tell; and what the two bind.
     """
-    if not filters:
-        return "1", []
-    check_filters(filters)
-    return _clause(plain_filters(filters))
+    values: list[Any] = []
+
+    def bound(value: Any) -> str:
+        values.append(value)
+        return f"?{len(values)}"
+
+    # SQLite's JSON ends a text at its NUL.
+    clause = rf"CASE WHEN instr(meta, '\u0000') = 0 THEN {_clause(plain, bound)} END"
+    return _indexed(plain, bound), clause, values
 
 
-def raise_filter_failure() -> None:
-    """Raise as FilterError what the matcher met inside this thread's last SQL, if anything."""
-    reason: Exception | None = getattr(_failure, "reason", None)
-    _failure.reason = None
-    if reason is not None:
-        raise FilterError(str(reason)) from reason
+_Bound = Callable[[Any], str]
+_COLUMNS = ("id", "content")
 
 
-def register_filter_function(connection: sqlite3.Connection) -> None:
-    """Make Haystack's matcher callable from this connection's SQL as `haystack_matches`."""
-    connection.create_function("haystack_matches", 4, _matches, deterministic=True)
+def _indexed(condition: dict[str, Any], bound: _Bound) -> str:
+    """What an index finds: true of every row that may match."""
+    if condition["operator"] == "AND":
+        return _joined([_indexed(part, bound) for part in condition["conditions"]] or ["1"], "AND")
+    value = condition.get("value")
+    laws = value if isinstance(value, list) else [value]
+    is_law = condition.get("field") == "meta.law" and condition["operator"] in ("==", "in")
+    if is_law and all(isinstance(each, str) and _is_plain(each) for each in laws):
+        return _among("law", laws, bound)
+    return "1"
 
 
-def _matches(condition: str, id_: str, content: str | None, meta: str) -> bool:
-    fields = from_json(meta)  # a damaged row is not a fault of the filter
-    if type(fields) is not dict or type(id_) is not str or not isinstance(content, str | None):
-        raise TypeError("the row is damaged")
-    try:
-        document = Document(id=id_, content=content, meta=fields)
-        return document_matches_filter(json.loads(condition), document)
-    except Exception as error:
-        # SQLite reports only that a function failed; the reason is picked up by the caller.
-        _failure.reason = error
-        raise
-
-
-def _clause(condition: dict[str, Any]) -> Clause:
+def _clause(condition: dict[str, Any], bound: _Bound) -> str:
+    # Through AND, OR and NOT a part that is NULL makes the whole NULL, unless the others decide.
     if "field" in condition:
-        return _comparison(condition)
-    operator = condition["operator"]
-    clauses = [_clause(part) for part in condition["conditions"]]
-    values = [value for _, part in clauses for value in part]
-    parts = [sql for sql, _ in clauses]
-    if operator == "OR":
-        return _joined(parts or ["0"], "OR"), values
+        return _comparison(condition, bound)
+    parts = [_clause(part, bound) for part in condition["conditions"]]
+    if condition["operator"] == "OR":
+        return _joined(parts or ["0"], "OR")
     joined = _joined(parts or ["1"], "AND")
-    return (f"(NOT {joined})" if operator == "NOT" else joined), values
+    return joined if condition["operator"] == "AND" else f"(NOT {joined})"
 
 
 def _joined(parts: list[str], operator: str) -> str:
@@ -266,108 +272,67 @@ def _joined(parts: list[str], operator: str) -> str:
     return f"({_joined(parts[:half], operator)} {operator} {_joined(parts[half:], operator)})"
 
 
-def _comparison(condition: dict[str, Any]) -> Clause:
+def _comparison(condition: dict[str, Any], bound: _Bound) -> str:
     field, operator, value = condition["field"], condition["operator"], condition["value"]
     if field == DIVISION:
-        return _division(operator, value)
-    if not isinstance(field, str) or field in _UNFILTERED_FIELDS:
-        raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
-    if operator in ORDERINGS:
-        _check_ordering_value(operator, value)
-    otherwise, bound = _fallback(condition)
-    column, exact = _column(field), _exact(operator, value, of_meta=field not in _COLUMNS)
-    if column is None or exact is None:
-        return otherwise, bound
-    value_of, type_of, path = column
-    test, result, values = exact
-    times = (test + result).count("{")
-    sql = f"(CASE WHEN {_WHOLE} AND {test} THEN {result} ELSE {otherwise} END)"
-    return sql.format(value=value_of, type=type_of), [*path * times, *values, *bound]
-
-
-def _exact(operator: str, value: Any, *, of_meta: bool) -> tuple[str, str, list[Any]] | None:
-    """Where SQL answers as Haystack does: a test of the row, the answer, and what it binds.
-
-    `{value}` and `{type}` are the field's JSON value and type. None: in no row.
-    """
-    if operator in ORDERINGS:
-        if value is None:
-            return "1", "0", []
-        answer = f"ifnull({{value}} {operator} ?, 0)"
-        if isinstance(value, int | float) and _is_plain(value):
-            return "{type} IN ('null', 'integer', 'real', 'true', 'false')", answer, [value]
-        if isinstance(value, str) and len(value) == 10 and value[7] == "-":
-            # Plain days compare as text; other spellings of a moment do not.
-            is_day = "{type} = 'text' AND date({value}) IS {value}"
-            return f"({{type}} = 'null' OR ({is_day}))", answer, [value]
-        return None
+        return _division(operator, value, bound)
     values = value if operator in ("in", "not in") else [value]
-    if not all(map(_is_plain, values)):
-        return None
+    # Plain days compare as text; other spellings of a moment do not.
+    of_days = operator in ORDERINGS and isinstance(value, str)
+    can_tell = len(value) == 10 and value[7] == "-" if of_days else all(map(_is_plain, values))
+    column = _column(field, bound) if can_tell else None
+    if column is None:
+        return "NULL"
+    found, kind = column
+    if operator in ORDERINGS:
+        numbers = f"{kind} IN ('null', 'integer', 'real', 'true', 'false')"
+        days = f"({kind} = 'null' OR ({kind} = 'text' AND date({found}) IS {found}))"
+        answer = f"ifnull({found} {operator} {bound(value)}, 0)"
+        return f"CASE WHEN {days if of_days else numbers} THEN {answer} END"
     # A text column would take the number 1 for the text "1".
-    wanted = [each for each in values if each is not None and (of_meta or isinstance(each, str))]
-    # One bound list for many values, since SQL of thousands of parts is refused.
-    among = "{value} IS ?" if len(wanted) == 1 else "{value} IN (SELECT value FROM json_each(?))"
-    answer = f"ifnull({among}, 0)"
+    wanted = [each for each in values if isinstance(each, str) or field not in _COLUMNS]
+    answer = f"ifnull({_among(found, [each for each in wanted if each is not None], bound)}, 0)"
     if None in values:
-        answer = f"({{type}} = 'null' OR {answer})"
+        answer = f"({kind} = 'null' OR {answer})"
     if operator in ("!=", "not in"):
         answer = f"NOT {answer}"
     # Arrays and objects come out as text and could equal a string by accident.
-    bound = wanted if len(wanted) == 1 else [json.dumps(wanted)]
-    return "{type} NOT IN ('array', 'object')", answer, bound
+    return f"CASE WHEN {kind} NOT IN ('array', 'object') THEN {answer} END"
 
 
-def _division(operator: str, value: Any) -> Clause:
-    bound: list[Any]
+def _division(operator: str, value: Any, bound: _Bound) -> str:
     if operator == STARTS_WITH:
-        test, bound = "substr(value, 1, ?) = ?", [len(value), value]
+        test = f"substr(value, 1, {len(value)}) = {bound(value)}"
     else:
-        values = value if isinstance(value, list) else [value]
-        test, bound = "value IN (SELECT value FROM json_each(?))", [json.dumps(values)]
-    among = "EXISTS (SELECT 1 FROM json_each(meta, '$.headings') WHERE type = 'text' AND "
-    return (f"({'NOT ' if operator in ('!=', 'not in') else ''}{among}{test}))", bound)
+        test = _among("value", value if isinstance(value, list) else [value], bound)
+    among = f"SELECT 1 FROM json_each(meta, '$.headings') WHERE type = 'text' AND {test}"
+    return f"({'NOT ' if operator in ('!=', 'not in') else ''}EXISTS ({among}))"
 
 
-def _check_ordering_value(operator: str, value: Any) -> None:
-    try:
-        if isinstance(value, str):
-            datetime.fromisoformat(value)
-    except ValueError:
-        value = [value]
-    if isinstance(value, list):
-        raise FilterError(f"'{operator}' compares numbers and ISO dates, not {value!r}.")
+def _among(found: str, values: list[Any], bound: _Bound) -> str:
+    if len(values) == 1:
+        return f"({found} IS {bound(values[0])})"
+    # One bound list, since SQL of thousands of parts is refused.
+    return f"({found} IN (SELECT value FROM json_each({bound(json.dumps(values))})))"
 
 
-def _column(field: str) -> tuple[str, str, list[str]] | None:
-    """SQL of the field's value, SQL of its JSON type, and the values that each of the two binds."""
+def _column(field: str, bound: _Bound) -> tuple[str, str] | None:
+    """SQL of the field's value and of its JSON type; None where only Haystack can read it."""
     if field in _COLUMNS:
-        return field, f"typeof({field})", []
-    if "." in field and not field.startswith("meta."):
-        return None
+        return field, f"typeof({field})"
     keys = field.removeprefix("meta.").split(".")
-    if any(not key or '"' in key or "\\" in key or not key.isprintable() for key in keys):
+    if ("." in field and not field.startswith("meta.")) or any(
+        not key or '"' in key or "\\" in key or not key.isprintable() for key in keys
+    ):
         return None
-    path = "$" + "".join(f'."{key}"' for key in keys)
-    return "json_extract(meta, ?)", "ifnull(json_type(meta, ?), 'null')", [path]
+    path = bound("$" + "".join(f'."{key}"' for key in keys))
+    return f"json_extract(meta, {path})", f"ifnull(json_type(meta, {path}), 'null')"
 
 
 def _is_plain(value: Any) -> bool:
     """Whether SQL's equality is Haystack's: dates have several spellings, lists have none."""
-    if value is None or isinstance(value, bool):
-        return True
+    if isinstance(value, str):
+        return "\0" not in value and (len(value) < 10 or value[4] != "-")
     if isinstance(value, float):
         return math.isfinite(value)
-    if isinstance(value, int):
-        return abs(value) < 2**53
-    if not isinstance(value, str) or "\0" in value:
-        return False
-    return not (len(value) >= 10 and value[4:5] == "-")
-
-
-def _fallback(condition: dict[str, Any]) -> Clause:
-    try:
-        text = json.dumps(condition, default=lambda moment: moment.isoformat())
-    except (AttributeError, TypeError) as error:
-        raise FilterError(f"The filter value cannot be written as JSON: {condition}") from error
-    return "haystack_matches(?, id, content, meta)", [text]
+    return value is None or (isinstance(value, int) and abs(value) < 2**53)

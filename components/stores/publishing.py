@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from haystack import Document
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from components.converters.articles import LAW_ARTICLES, identity_of
-from components.models.similarity import Similarity
+from components.models.folder import Similarity
 from components.statutes.article import TextRule
 from components.statutes.identity import DistinctLaws, LawIdentity
 from components.stores.database import (
@@ -24,14 +25,11 @@ from components.stores.database import (
     StatuteDatabase,
     StoreError,
     as_row,
-    check_texts,
     damaged,
     parsed,
     upgrade,
     vector_of,
 )
-
-_NOT_A_MODEL = "its record 'model' does not describe a model"
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,11 @@ class StoreModel:
         similarity: how its vectors are compared.
     """
 
-    path: str
-    digest: str
-    dim: int
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
+
+    path: Annotated[str, Field(min_length=1)]
+    digest: Annotated[str, Field(min_length=1)]
+    dim: Annotated[int, Field(gt=0)]
     text_rule: TextRule
     biencoder: str | None = None
     similarity: Similarity = "cosine"
@@ -66,6 +66,9 @@ class StoreModel:
         return self.digest if self.biencoder is None else self.biencoder
 
 
+_STORE_MODEL = TypeAdapter(StoreModel)
+
+
 def read_model(database: StatuteDatabase) -> StoreModel | None:
     """The recorded model, or None.
 
@@ -74,19 +77,11 @@ def read_model(database: StatuteDatabase) -> StoreModel | None:
     """
     fact = database.fact("model")
     try:
-        model = None if fact is None else StoreModel(**fact)
-    except TypeError as error:
-        raise StoreError(damaged(database.path, _NOT_A_MODEL)) from error
-    if model is not None and not (
-        all(type(each) is str and each for each in (model.path, model.digest))
-        and type(model.dim) is int
-        and model.dim > 0
-        and model.text_rule in get_args(TextRule)
-        and isinstance(model.biencoder, str | None)
-        and model.similarity in get_args(Similarity)
-    ):
-        raise StoreError(damaged(database.path, _NOT_A_MODEL))
-    return model
+        # Of JSON, since a dictionary is not a dataclass in pydantic's strict mode.
+        return None if fact is None else _STORE_MODEL.validate_json(json.dumps(fact))
+    except ValidationError as error:
+        what = "its record 'model' does not describe a model"
+        raise damaged(database.path, what) from error
 
 
 def has_vectors(database: StatuteDatabase) -> bool:
@@ -95,10 +90,19 @@ def has_vectors(database: StatuteDatabase) -> bool:
     return database.first(sql) is not None
 
 
-_HOLD = """
+# The digest of the model whose vectors the documents carry.
+_OF_DOCUMENTS = "(SELECT json_extract(value, '$.digest') FROM facts WHERE key = 'model')"
+# All vectors of an encoder.
+_KNOWN = f"""(
+SELECT text_digest, vector FROM journal WHERE model = ?
+UNION ALL
+SELECT text_digest, embedding FROM documents
+WHERE text_digest IS NOT NULL AND embedding IS NOT NULL AND {_OF_DOCUMENTS} = ?
+)"""
+_HOLD = f"""
 INSERT OR IGNORE INTO journal
 SELECT ?, text_digest, embedding FROM documents
-WHERE text_digest = ? AND embedding IS NOT NULL LIMIT 1
+WHERE text_digest = ? AND embedding IS NOT NULL AND {_OF_DOCUMENTS} = ? LIMIT 1
 """
 
 
@@ -141,14 +145,13 @@ class VectorJournal:
         """
         known = set()
         dim = self._dim(model_digest)
-        for column, rows in self._sources(model_digest):
-            size_of = f"CASE typeof({column}) WHEN 'blob' THEN length({column}) END"
-            sql = f"SELECT text_digest, {size_of} FROM {rows}"
-            for digest, size in self._database.rows(sql, (model_digest,)):
-                dim = dim or (size or 0) // 4
-                if not size or size != 4 * dim:
-                    raise self._damaged(digest, f"is not {dim} float32 numbers")
-                known.add(digest)
+        size_of = "CASE typeof(vector) WHEN 'blob' THEN length(vector) END"
+        sql = f"SELECT text_digest, {size_of} FROM {_KNOWN}"
+        for digest, size in self._database.rows(sql, (model_digest, model_digest)):
+            dim = dim or (size or 0) // 4
+            if not size or size != 4 * dim:
+                raise self._damaged(digest, f"is not {dim} float32 numbers")
+            known.add(digest)
         return known
 
     def vectors(
@@ -161,29 +164,20 @@ class VectorJournal:
         """
         dim = self._dim(model_digest)
         found: dict[str, NDArray[np.float32]] = {}
-        for column, rows in self._sources(model_digest):
-            sql = f"SELECT text_digest, {column} FROM {rows} AND text_digest IN ({{}})"
-            for digest, blob in self._database.rows_in(sql, text_digests, model_digest):
-                try:
-                    found[digest] = vector_of(blob, dim)
-                except ValueError as error:
-                    raise self._damaged(digest, str(error)) from error
-                dim = dim or len(found[digest])
+        sql = f"SELECT text_digest, vector FROM {_KNOWN} WHERE text_digest IN ({{}})"
+        for digest, blob in self._database.rows_in(sql, text_digests, model_digest, model_digest):
+            try:
+                found[digest] = vector_of(blob, dim)
+            except ValueError as error:
+                raise self._damaged(digest, str(error)) from error
+            dim = dim or len(found[digest])
         return found
-
-    def _sources(self, model_digest: str) -> list[tuple[str, str]]:
-        """Column and rows of the tables that hold vectors of this encoder, which they bind."""
-        sources = [("vector", "journal WHERE model = ?")]
-        if self._is_in_documents(model_digest):
-            rows = "documents WHERE ? IS NOT NULL AND text_digest IS NOT NULL"
-            sources.append(("embedding", f"{rows} AND embedding IS NOT NULL"))
-        return sources
 
     def hold(self, model_digest: str, text_digests: Iterable[str]) -> None:
         """Keep the published vectors of these texts before their documents are replaced."""
-        if self._is_in_documents(model_digest):
-            with self._database.writing(content=False) as connection:
-                connection.executemany(_HOLD, ((model_digest, each) for each in text_digests))
+        rows = ((model_digest, each, model_digest) for each in text_digests)
+        with self._database.writing(content=False) as connection:
+            connection.executemany(_HOLD, rows)
 
     def keep_only(self, model_digest: str | None, text_digests: Collection[str]) -> None:
         """Drop all vectors except this encoder's of these texts, and free the space.
@@ -211,24 +205,17 @@ class VectorJournal:
         return model.dim
 
     def _damaged(self, digest: object, what: str) -> StoreError:
-        return StoreError(
-            damaged(self._database.path, f"the kept vector of the text {digest!r:.80} {what}")
-        )
-
-    def _is_in_documents(self, model_digest: str) -> bool:
-        """Whether the documents' own vectors are this encoder's."""
-        model = read_model(self._database)
-        return model is not None and model.digest == model_digest
+        return damaged(self._database.path, f"the kept vector of the text {digest!r:.80} {what}")
 
 
 # Without a vector of its own SQLite copies that of the journal; an id's old row is replaced.
 _PUBLISH = f"""
 INSERT OR REPLACE INTO documents ({COLUMNS}, text_digest, embedding)
-VALUES (?, ?, ?, ?, ?, ?, ?,
+VALUES (?, ?, ?, ?, ?, ?,
   ifnull(?, (SELECT vector FROM journal WHERE model = ? AND text_digest = ?)))
 """
 _UPDATE = (
-    "UPDATE documents SET embedding = ifnull(?, embedding), content = ?, meta = ?, other = ?, "
+    "UPDATE documents SET embedding = ifnull(?, embedding), content = ?, meta = ?, "
     "law = ?, position = ? WHERE id = ?"
 )
 
@@ -363,20 +350,12 @@ class LawPublisher:
         if present == model:
             return
         if present is not None and present.digest != model.digest and has_vectors(self._database):
-            graph = "through its graph network, " if present.through_graph else ""
             raise StoreError(
-                f"{self._database.path} holds vectors of the model {present.path} ({graph}digest "
-                f"{present.digest[:12]}); {model.path} is another (digest {model.digest[:12]}). "
-                "Index with the first model, or name a new store."
+                f"{self._database.path} holds vectors of the model {present.path}; {model.path} is "
+                "another, or has another graph. Index with the first, or name a new store."
             )
         with self._database.writing(content=False) as connection:
             self._write_model(connection, model)
-
-    def forget_model(self) -> None:
-        """Remove the recorded model, for text alone, if no document has a vector."""
-        if read_model(self._database) is not None and not has_vectors(self._database):
-            with self._database.writing(content=False) as connection:
-                connection.execute("DELETE FROM facts WHERE key = 'model'")
 
     def record_corpus(self, sha256: str, snapshot: date | None = None) -> None:
         """Record that this corpus is completely indexed, and the day of its text.
@@ -402,22 +381,17 @@ class LawPublisher:
 
     def recorded_corpus(self) -> str | None:
         """Digest of the corpus that was last indexed completely, or None."""
-        return self._database.follow().text_fact("corpus")
+        digest: str | None = self._database.follow().fact("corpus", str)
+        return digest
 
     def published(self) -> dict[str, Published]:
         """Every article in the store that belongs to a law, by id."""
         rows = self._database.rows(
             "SELECT id, law, text_digest, embedding IS NOT NULL FROM documents "
-            "WHERE law IS NOT NULL"
+            "WHERE law IS NOT NULL",
+            types={"id": str, "law": str, "digest": str | None},
         )
-        published = {}
-        for id_, law, digest, has in rows:
-            if type(id_) is not str or type(law) is not str:
-                check_texts(self._database.path, id_, law=law)
-            if digest is not None and type(digest) is not str:
-                check_texts(self._database.path, id_, text_digest=digest)
-            published[id_] = Published(law, digest, bool(has))
-        return published
+        return {id_: Published(law, digest, bool(has)) for id_, law, digest, has in rows}
 
     def laws(self) -> Iterator[LawIdentity]:
         """Every law, each as often as its articles name it differently."""
@@ -436,7 +410,7 @@ class LawPublisher:
 
     def aliases(self) -> dict[str, str]:
         """The users' names of laws, each with the law that it means."""
-        recorded = self._database.text_fact("aliases") or ""
+        recorded = self._database.fact("aliases", str) or ""
         return dict(line.split("=", 1) for line in recorded.splitlines() if "=" in line)
 
     def record_aliases(self, aliases: Mapping[str, str]) -> None:
@@ -453,25 +427,18 @@ class LawPublisher:
         """The place of every document that names a law, in the order of the law."""
         rows = self._database.rows(
             "SELECT key, id, law, position FROM documents WHERE law IS NOT NULL "
-            "ORDER BY position, key"
+            "ORDER BY position, key",
+            types={"key": int, "id": str, "law": str, "position": int},
         )
-        places = [Place(*row) for row in rows]
-        for place in places:
-            check_texts(self._database.path, place.id, law=place.law)
-            if type(place.position) is not int:
-                where = f"the position of document {place.id!r} is not a whole number"
-                raise StoreError(damaged(self._database.path, where))
-        return places
+        return [Place(*row) for row in rows]
 
     def law_states(self) -> dict[str, str]:
         """`LawVectors.state` of every law whose vectors came through the graph on record."""
         model = read_model(self._database)
         if model is None or not model.through_graph:
             return {}
-        states = dict(self._database.rows("SELECT law, state FROM law_states"))
-        if any(type(each) is not str for row in states.items() for each in row):
-            raise StoreError(damaged(self._database.path, "a record of 'law_states' is not text"))
-        return states
+        types = {"law": str, "state": str}
+        return dict(self._database.rows("SELECT law, state FROM law_states", types=types))
 
     def publish(
         self,
@@ -617,7 +584,7 @@ class LawPublisher:
         meta = {**parsed(self._database.path, id_, "meta", text), **fields}
         _, _, *values = as_row(Document(id=id_, meta=meta))
         sql = "UPDATE documents SET meta = ?, law = ?, position = ? WHERE id = ?"
-        connection.execute(sql, (values[0], *values[2:], id_))
+        connection.execute(sql, (*values, id_))
 
     def _changes(
         self,
@@ -659,10 +626,8 @@ class LawPublisher:
         present = "SELECT DISTINCT law FROM documents WHERE embedding IS NOT NULL"
         if others := {law for (law,) in connection.execute(present)} - set(laws):
             other = "no law" if None in others else f"the law {min(others)}"
-            raise StoreError(
-                f"{self._database.path} holds vectors of articles of {other}, which the corpus "
-                "does not have. Name a new store."
-            )
+            held = f"vectors of articles of {other}, which the corpus does not have"
+            raise StoreError(f"{self._database.path} holds {held}. Name a new store.")
 
     def _write_model(self, connection: sqlite3.Connection, model: StoreModel) -> None:
         present = read_model(self._database)
@@ -691,8 +656,8 @@ def _record(connection: sqlite3.Connection, key: str, value: object) -> None:
 
 
 def _day(database: StatuteDatabase, key: str) -> str | None:
-    day = database.text_fact(key)
+    day = database.fact(key, str)
     try:
         return None if day is None else date.fromisoformat(day).isoformat()
     except ValueError as error:
-        raise StoreError(damaged(database.path, f"its record {key!r} is not a day")) from error
+        raise damaged(database.path, f"its record {key!r} is not a day") from error

@@ -1,9 +1,9 @@
 """StatuteDocumentStore: Haystack's DocumentStore protocol in one SQLite file."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import wraps
-from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -22,20 +22,13 @@ from components.stores.database import (
     StatuteDatabase,
     StoreError,
     as_row,
-    check_texts,
     check_vector,
     damaged,
     embedding_blob,
     from_row,
     parsed,
-    roll_back,
 )
-from components.stores.filters import (
-    check_given,
-    filter_clause,
-    raise_filter_failure,
-    register_filter_function,
-)
+from components.stores.filters import check_given, filter_clause, matches, plain_filters
 from components.stores.publishing import (
     LawPublisher,
     StoreModel,
@@ -45,6 +38,8 @@ from components.stores.publishing import (
 )
 
 _ORDER = "ORDER BY position, key"
+_MATCHED_KEPT = 16
+
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -94,6 +89,7 @@ class StatuteDocumentStore:
         self.database = StatuteDatabase(self.path)
         self.publisher = LawPublisher(self.database)
         self.journal = VectorJournal(self.database)
+        self._matched: dict[Hashable, NDArray[np.int64]] = {}
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store: its path, never its content."""
@@ -133,13 +129,15 @@ class StatuteDocumentStore:
         Raises:
             FilterError: when the filters are malformed.
         """
-        self.database.follow()
-        rows = self._select(f"{BARE}, embedding", filter_clause(filters))
-        path, dim = self.database.path, self._dim()
-        return [
-            from_row(path, id_, content, meta, other, vector, dim=dim)
-            for id_, content, meta, other, vector in rows
-        ]
+        path, dim = self.database.follow().path, self._dim()
+        found = []
+        for vector, *row in self._matching(f"embedding, {BARE}", filters):
+            document = from_row(path, *row)
+            if vector is not None:
+                vector = check_vector(path, document.id, vector, dim).tolist()
+                document = replace(document, embedding=vector)
+            found.append(document)
+        return found
 
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
@@ -228,7 +226,7 @@ class StatuteDocumentStore:
         """
         check_given(filters)
         with self.database.follow().writing() as connection:
-            ids = self._select("id", filter_clause(filters))
+            ids = list(self._matching("id", filters))
             for (id_,) in ids:
                 self.publisher.update_meta(connection, id_, meta)
         return len(ids)
@@ -261,59 +259,34 @@ class StatuteDocumentStore:
 
         A file that was put in the place of the open one is opened, and has a number of its own.
         """
-        database = self.database.follow()
-        version = database.fact("content_version")
-        if type(version) is not int:
-            raise self._damaged("its record 'content_version' is not a whole number")
-        return version
+        version = self.database.follow().fact("content_version", int)
+        if version is None:
+            raise damaged(self.database.path, "its record 'content_version' is missing")
+        return int(version)
 
     def vectors(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Keys `[n]` and vectors `[n, dim]` of the documents that have one, in the law's order."""
-        with self.database.connected() as connection:
-            connection.execute("BEGIN")  # one snapshot for the count and the rows
-            try:
-                ((count, size),) = self.database.rows(
-                    "SELECT count(*), ifnull(max(length(embedding)), 0) FROM documents "
-                    "WHERE embedding IS NOT NULL"
-                )
-                if not count:
-                    return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-                if count * size > self.database.size:
-                    raise self._damaged("its vectors claim to be larger than the file")
-                model = read_model(self.database)
-                dim = model.dim if model else size // 4
-                try:
-                    keys, matrix = self._read_vectors(count, dim)
-                except (TypeError, ValueError) as error:
-                    self._refuse_vectors(dim)
-                    raise self._damaged("its vectors are not of one length") from error
-                # Squares overflow or underflow for some valid vectors too.
-                squares = np.einsum("ij,ij->i", matrix, matrix)
-                if not ((squares > 0) & (squares < np.inf)).all():
-                    self._refuse_vectors(dim)
-            finally:
-                roll_back(connection)  # COMMIT would fail again on a damaged file
-        return keys, matrix
-
-    def _read_vectors(self, count: int, dim: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        keys = np.empty(count, dtype=np.int64)
-        matrix = np.empty((count, dim), dtype=np.float32)
-        room, size = memoryview(matrix.data).cast("B"), 4 * dim
-        sql = f"SELECT key, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-        rows = self.database.rows(sql)
-        index = -1
-        for index, (key, blob) in enumerate(islice(rows, count)):
-            keys[index] = key
-            room[index * size : (index + 1) * size] = blob
-        if index + 1 < count or next(rows, None) is not None:
-            raise self._damaged("an index of it does not fit its documents")
-        return keys, matrix
-
-    def _refuse_vectors(self, dim: int) -> None:
-        """Name the first document whose vector is not one."""
-        sql = f"SELECT id, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
-        for id_, blob in self.database.rows(sql):
-            check_vector(self.database.path, id_, blob, dim)
+        path, most = self.database.path, self.database.size
+        model = read_model(self.database)
+        dim = model.dim if model else 0
+        keys: list[int] = []
+        ids: list[str] = []
+        content = bytearray()
+        sql = f"SELECT key, id, embedding FROM documents WHERE embedding IS NOT NULL {_ORDER}"
+        for key, id_, blob in self.database.rows(sql):
+            if not dim or type(blob) is not bytes or len(blob) != 4 * dim:
+                dim = len(check_vector(path, id_, blob, dim or None))
+            if len(content) > most:  # many rows of a crafted file may share one vector
+                raise damaged(path, "its vectors are larger than the file")
+            keys.append(key)
+            ids.append(id_)
+            content += blob
+        matrix = np.frombuffer(content, dtype=np.float32).reshape(len(keys), dim)
+        # Squares overflow or underflow for some valid vectors too.
+        squares = np.einsum("ij,ij->i", matrix, matrix)
+        for index in np.flatnonzero(~((squares > 0) & (squares < np.inf))):
+            check_vector(path, ids[index], matrix[index].tobytes(), dim)
+        return np.array(keys, dtype=np.int64), matrix
 
     def fetch(
         self,
@@ -331,8 +304,8 @@ class StatuteDocumentStore:
         path = self.database.path
         sql = f"SELECT key, {BARE} FROM documents WHERE key IN ({{}})"
         found = {
-            key: from_row(path, id_, content, meta, other, score=score.get(key))
-            for key, id_, content, meta, other in self.database.rows_in(sql, wanted)
+            key: from_row(path, id_, content, meta, score=score.get(key))
+            for key, id_, content, meta in self.database.rows_in(sql, wanted)
         }
         return [found[key] for key in wanted if key in found]
 
@@ -342,9 +315,19 @@ class StatuteDocumentStore:
         Raises:
             FilterError: when the filters are malformed.
         """
-        self.database.follow()
-        rows = self._select("key", filter_clause(filters))
-        return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+        if not filters:
+            rows = self.database.follow().rows(f"SELECT key FROM documents {_ORDER}")
+            return np.fromiter((key for (key,) in rows), dtype=np.int64)
+        # Several retrievers search one question, and most questions repeat their filters.
+        asked = self.content_version(), self.database.identity, repr(plain_filters(filters))
+        keys = self._matched.get(asked)
+        if keys is None:
+            matching = [key for (key,) in self._matching("key", filters)]
+            keys = np.array(matching, dtype=np.int64)
+            if len(self._matched) >= _MATCHED_KEPT:
+                self._matched.clear()
+            self._matched[asked] = keys
+        return keys
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
         """Keys of the documents with these ids, in order; unknown ids are left out."""
@@ -358,12 +341,12 @@ class StatuteDocumentStore:
         """`(id, law, number)` of every article, in the law's order."""
         path = self.database.path
         sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
-        for id_, law, meta in self.database.rows(sql):
-            if type(id_) is not str or type(law) is not str:
-                check_texts(path, id_, law=law)
+        for id_, law, meta in self.database.rows(sql, types={"id": str, "law": str}):
             fields = parsed(path, id_, "meta", meta)
             if fields.get("law") != law:
-                raise self._damaged(f"document {id_!r:.200}: its meta names another law")
+                raise damaged(
+                    self.database.path, f"document {id_!r:.200}: its meta names another law"
+                )
             yield id_, law, number_of(fields)
 
     def laws(self) -> Iterator[LawIdentity]:
@@ -379,44 +362,42 @@ class StatuteDocumentStore:
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
         path = self.database.path
-        sql = f"SELECT key, id, content, meta FROM documents WHERE content IS NOT NULL {_ORDER}"
+        sql = f"SELECT id, content, meta, key FROM documents WHERE content IS NOT NULL {_ORDER}"
         model = read_model(self.database)
         rule = model.text_rule if model else "headings_text"
-        for key, id_, content, meta in self.database.rows(sql):
-            if type(id_) is not str or type(content) is not str:
-                check_texts(path, id_, content=content)
+        for id_, content, meta, key in self.database.rows(sql, types={"id": str, "content": str}):
             fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
-    def _select(self, columns: str, clause: tuple[str, list[Any]]) -> list[Any]:
-        sql = f"SELECT {columns} FROM documents WHERE {clause[0]} {_ORDER}"
-        with self.database.connected() as connection:
-            register_filter_function(connection)
-        try:
-            return list(self.database.rows(sql, clause[1]))
-        except StoreError:
-            raise_filter_failure()
-            self._refuse_damaged_rows()
-            raise
-
-    def _refuse_damaged_rows(self) -> None:
-        """Name the document that could not be filtered."""
+    def _matching(self, columns: str, filters: dict[str, Any] | None) -> Iterator[list[Any]]:
+        """Columns of each document that matches, in the law's order."""
+        plain = plain_filters(filters) if filters else {"operator": "AND", "conditions": []}
+        indexed, clause, values = filter_clause(plain)
+        unsure = ", ".join(f"CASE WHEN met IS NULL THEN {each} END" for each in BARE.split(", "))
+        # The limit keeps SQLite from computing the clause for the outer query again.
+        sql = (
+            f"SELECT {columns}, met, {unsure} FROM (SELECT key, {clause} AS met FROM documents "
+            f"WHERE {indexed} {_ORDER} LIMIT -1) CROSS JOIN documents USING (key) "
+            "WHERE met IS NOT 0"
+        )
         path = self.database.path
-        for row in self.database.rows(f"SELECT {BARE} FROM documents"):
-            from_row(path, *row)
-
-    def _damaged(self, what: str) -> StoreError:
-        return StoreError(damaged(self.database.path, what))
+        try:
+            for *row, met, id_, content, meta in self.database.rows(sql, values):
+                if met or matches(plain, from_row(path, id_, content, meta)):
+                    yield row
+        except StoreError:
+            for bare in self.database.rows(f"SELECT {BARE} FROM documents"):
+                from_row(path, *bare)  # names the document that could not be filtered
+            raise
 
     # What goes with the documents
 
     def load_blob(self, name: str) -> tuple[str, bytes] | None:
         """`(version, content)` of a named blob that goes with the documents, or None."""
-        sql = "SELECT version, content FROM blobs WHERE name = ?"
-        row: tuple[str, bytes] | None = self.database.first(sql, (name,))
-        if row is not None and [type(each) for each in row] != [str, bytes]:
-            raise StoreError(damaged(self.database.path, f"its blob {name!r} is of another type"))
-        return row
+        sql = "SELECT name, version, content FROM blobs WHERE name = ?"
+        types = {"name": str, "version": str, "content": bytes}
+        row = self.database.first(sql, (name,), types)
+        return None if row is None else row[1:]
 
     def save_blob(self, name: str, version: str, content: bytes) -> None:
         """Keep a named blob; one of that name is replaced.

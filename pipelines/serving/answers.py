@@ -16,22 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from components.models.errors import ModelError, VectorError
+from components.models.folder import ModelError, VectorError
 from components.retrievers.validity import ANY, TODAY
 from components.statutes.article import iso_day
 from components.statutes.question import QuestionError
 from components.statutes.replies.auditing import Verdict
 from components.stores.database import StoreError
 from pipelines.checking import LoadingError
-from pipelines.serving import metrics
-from pipelines.serving.limits import (
-    MAX_BATCH,
-    MAX_FILTER_VALUES,
-    MAX_QUESTION_CHARS,
-    MAX_TEXT_CHARS,
-    MAX_TOP_K,
-    BusyError,
-)
+from pipelines.serving import limits, metrics
+from pipelines.serving.limits import BusyError
 from pipelines.serving.reading import NotHeldError
 
 CLOSE = {"Connection": "close"}
@@ -106,7 +99,7 @@ def problem_of(error: Exception) -> ServiceError:
         if isinstance(error, kind):
             return ServiceError(status, word, str(error), RETRY if kind is BusyError else None)
     going = metrics.current.get()
-    id_ = going.id if going else metrics.new_id()
+    id_ = going.id if going else ""
     root: BaseException = error
     while root.__cause__ is not None:  # Haystack wraps what a component raises
         root = root.__cause__
@@ -173,18 +166,17 @@ def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
     while left:
         each = left.pop()
         if isinstance(each, dict):
-            left += [value for key, value in each.items() if key not in ("field", "operator")]
+            left += each.values()
         elif isinstance(each, list):
             left += each
-        else:
-            values += 1
-    if values > MAX_FILTER_VALUES:
-        raise ValueError(f"must have at most {MAX_FILTER_VALUES} values in all")
+            values += len(each)
+    if values > limits.MAX_FILTER_VALUES:
+        raise ValueError(f"must have at most {limits.MAX_FILTER_VALUES} values in all")
     return filters
 
 
 Question = Annotated[
-    str, Field(min_length=1, max_length=MAX_QUESTION_CHARS, strict=True, examples=["May I sublet?"])
+    str, Field(min_length=1, max_length=limits.MAX_QUESTION_CHARS, examples=["May I sublet?"])
 ]
 AsOf = Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_iso)]
 
@@ -194,7 +186,7 @@ class _RequestModel(BaseModel):
 
 
 class _SearchRequest(_RequestModel):
-    top_k: int | None = Field(None, ge=1, le=MAX_TOP_K, strict=True)
+    top_k: int | None = Field(None, ge=1, le=limits.MAX_TOP_K, strict=True)
     """How many articles at most; the pipeline's own number if left out."""
     filters: Annotated[dict[str, Any] | None, AfterValidator(_few_values)] = None
     """Haystack filters over the articles' metadata (law, number, language, valid_from, valid_to
@@ -213,21 +205,12 @@ class _SearchRequest(_RequestModel):
         return {name: getattr(self, name) for name in _SearchRequest.model_fields}
 
 
-EXAMPLES: tuple[dict[str, Any], ...] = (
-    {"query": "My landlord will not mend the boiler. What can I do?"},
-    {
-        "query": "How long may an employer wait before paying wages?",
-        "top_k": 3,
-        "filters": {"field": "meta.language", "operator": "==", "value": "en"},
-    },
-    {"query": "May I sublet my flat?", "as_of": "2024-12-31"},
-)
-
-
 class RunRequest(_SearchRequest):
     """A question to a pipeline."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": list(EXAMPLES)})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "May I sublet?", "top_k": 3}]}
+    )
 
     query: Question
     """The question, in plain words."""
@@ -236,7 +219,7 @@ class RunRequest(_SearchRequest):
 class BatchRequest(_SearchRequest):
     """Questions to a pipeline, all narrowed alike."""
 
-    queries: list[Question] = Field(min_length=1, max_length=MAX_BATCH)
+    queries: list[Question] = Field(min_length=1, max_length=limits.MAX_BATCH)
     """The questions, in plain words."""
 
 
@@ -245,7 +228,7 @@ class AuditRequest(_RequestModel):
 
     text: str = Field(
         min_length=1,
-        max_length=MAX_TEXT_CHARS,
+        max_length=limits.MAX_TEXT_CHARS,
         strict=True,
         examples=["Under Article 99 of the Housing Code the rent is due on the fifth."],
     )

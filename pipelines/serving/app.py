@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -34,32 +35,8 @@ from components.stores.database import StoreError
 from pipelines.asking import Answer, ask_async, stream
 from pipelines.checking import check_stores
 from pipelines.command_line import FAILED
-from pipelines.serving import metrics
-from pipelines.serving.answers import (
-    CLIENT_GONE,
-    CLOSE,
-    RETRY,
-    Article,
-    AsOf,
-    AuditAnswer,
-    AuditRequest,
-    BatchAnswer,
-    BatchRequest,
-    CitedArticles,
-    Laws,
-    ProblemAnswer,
-    Readiness,
-    RunAnswer,
-    RunRequest,
-    ServiceError,
-    Status,
-    Up,
-    WrittenAnswer,
-    encoded,
-    failure_of,
-    json_response,
-    problem_response,
-)
+from pipelines.serving import answers, metrics
+from pipelines.serving.answers import ServiceError, json_response
 from pipelines.serving.limits import (
     BODY_LIMIT,
     BODY_SECONDS,
@@ -125,7 +102,7 @@ class ServedPipeline:
             return "store"
         return "ready"
 
-    async def run(self, request: RunRequest, ends: float | None = None) -> Answer:
+    async def run(self, request: answers.RunRequest, ends: float | None = None) -> Answer:
         """The articles that answer a question, and the answer of a pipeline that answers.
 
         Args:
@@ -137,24 +114,24 @@ class ServedPipeline:
         _note_documents(answer)
         return answer
 
-    async def batch(self, request: BatchRequest) -> list[Mapping[str, Any]]:
+    async def batch(self, request: answers.BatchRequest) -> list[Mapping[str, Any]]:
         """The answers to questions, one after the other, within the time of one request.
 
         A question without an answer has `error` and `detail` instead.
         """
         ends = self._ends()
-        answers: list[Mapping[str, Any]] = []
+        given: list[Mapping[str, Any]] = []
         for query in request.queries:
             try:
-                question = RunRequest.model_construct(query=query, **request.options)
-                answers.append(await self.run(question, ends))
+                question = answers.RunRequest.model_construct(query=query, **request.options)
+                given.append(await self.run(question, ends))
             except Exception as error:
                 if not self.loaded:
                     raise
-                answers.append(failure_of(error))
-        return answers
+                given.append(answers.failure_of(error))
+        return given
 
-    async def stream(self, request: RunRequest) -> AsyncIterator[bytes]:
+    async def stream(self, request: answers.RunRequest) -> AsyncIterator[bytes]:
         """Server-sent events: articles, tokens, the answer with its verdicts.
 
         A failure before the first event is raised here, a later one is an event.
@@ -173,7 +150,7 @@ class ServedPipeline:
                         async with self._in_time(ends):
                             event = await anext(events, None)
                 except Exception as error:  # noqa: BLE001 - the client gets it as an event
-                    yield _event("error", failure_of(error))
+                    yield _event("error", answers.failure_of(error))
 
         return sent()
 
@@ -190,7 +167,7 @@ class ServedPipeline:
             async with self._queue.place():
                 return await asyncio.to_thread(reading, self.law)
 
-    async def _events(self, request: RunRequest) -> AsyncGenerator[bytes]:
+    async def _events(self, request: answers.RunRequest) -> AsyncGenerator[bytes]:
         parts = stream(self.pipeline, request.query, **request.options)
         async with self._queue.place(), aclosing(parts):
             async for name, content in parts:
@@ -211,7 +188,7 @@ class ServedPipeline:
         """
         if not self.loaded:
             detail = "Models and indexes are still being loaded. Ask again in a moment."
-            raise ServiceError(503, "not_ready", detail, RETRY)
+            raise ServiceError(503, "not_ready", detail, answers.RETRY)
         try:
             async with asyncio.timeout_at(ends) as clock:
                 yield
@@ -230,12 +207,13 @@ def _note_documents(answer: Mapping[str, Any]) -> None:
 
 
 def _event(name: str, content: Mapping[str, Any]) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), encoded(content))
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), answers.encoded(content))
 
 
 _logger = logging.getLogger(__name__)
 
 
+@dataclass
 class Reception:
     """ASGI middleware around the service.
 
@@ -254,22 +232,15 @@ class Reception:
         names: host names under which the service may be asked for; None for any.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        pipelines: Collection[str],
-        rejected: Counter,
-        names: Collection[str] | None = None,
-    ) -> None:
-        self._app = app
-        self._pipelines = pipelines
-        self._rejected = rejected
-        self._names = names
+    app: ASGIApp
+    pipelines: Collection[str]
+    rejected: Counter
+    names: Collection[str] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         started = time.perf_counter()
         exchange = metrics.Exchange(metrics.id_from(Headers(scope=scope).get("x-request-id")))
@@ -289,15 +260,15 @@ class Reception:
         try:
             await self._answer(scope, receive, send_with_headers)
         except Exception as error:  # noqa: BLE001 - whatever failed, the client gets an answer
-            response = problem_response(error)
+            response = answers.problem_response(error)
             if status is None:
                 await response(scope, receive, send_with_headers)
         finally:
             metrics.current.reset(token)
             if exchange.reason is not None:
-                self._rejected.labels(exchange.reason).inc()
+                self.rejected.labels(exchange.reason).inc()
             # None: the server stopped before the answer was complete.
-            self._log(exchange, scope, status or CLIENT_GONE, time.perf_counter() - started)
+            self._log(exchange, scope, status or answers.CLIENT_GONE, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The service's answer, unless the request is refused or the client disconnects first.
@@ -311,16 +282,16 @@ class Reception:
                 body = await read_body(receive)
         except BodyTooLongError:
             detail = f"The request's body is longer than {BODY_LIMIT // 1024} KiB."
-            raise ServiceError(413, "too_large", detail, CLOSE) from None
+            raise ServiceError(413, "too_large", detail, answers.CLOSE) from None
         except TimeoutError:
             detail = "The request's body did not come in time. Send it at once."
-            raise ServiceError(408, "slow_body", detail, CLOSE) from None
-        if self._names is not None and not is_named(Headers(scope=scope), self._names):
+            raise ServiceError(408, "slow_body", detail, answers.CLOSE) from None
+        if self.names is not None and not is_named(Headers(scope=scope), self.names):
             detail = "The service is asked under a name that is not its own. Ask 127.0.0.1."
             raise ServiceError(421, "other_host", detail)
         # Only a disconnect can come after the body.
         leaving = asyncio.ensure_future(receive())
-        answering = asyncio.ensure_future(self._app(scope, replaying(body, _nothing_more), send))
+        answering = asyncio.ensure_future(self.app(scope, replaying(body, _nothing_more), send))
         tasks = (leaving, answering)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -342,7 +313,7 @@ class Reception:
             "request_id": exchange.id,
             "method": scope["method"],
             "route": route,
-            "pipeline": first if first in self._pipelines else None,
+            "pipeline": first if first in self.pipelines else None,
             "status": status,
             "took_ms": round(seconds * 1000, 1),
             "documents": exchange.documents,
@@ -405,13 +376,10 @@ def serve(app: FastAPI, limits: Limits, listening: socket.socket) -> None:
         watchdog.daemon = True
         watchdog.start()
 
-    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        threading.Thread(target=load, name="loading", daemon=True).start()
-        server.run(sockets=[listening])
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, end)
+    threading.Thread(target=load, name="loading", daemon=True).start()
+    server.run(sockets=[listening])
     if failures:
         raise failures[0]
 
@@ -429,27 +397,15 @@ Finds the articles of law that answer a question asked in plain words.
 is `{"error", "detail", "request_id"}`.
 """
 
-# What any request may get, and what a question or a reading may get besides.
-_ALWAYS = {
-    408: "The body did not come in time.",
-    413: f"The body is longer than {BODY_LIMIT // 1024} KiB.",
-    421: "The header Host names another machine.",
-    500: "Something failed that nobody foresaw; the log tells more under the request_id.",
-}
-_OF_A_READING = {
-    422: "The request is wrong: an unknown field, a value out of range, a question of more than "
-    f"{MAX_QUESTION_CHARS:,} characters, invalid filters.",
-    503: "The queue is full, models are still being loaded, the store or the model cannot be read, "
-    "or the store holds no article. Retry-After tells when to ask again, where that helps.",
-    504: "There was no answer in time.",
-}
 _Words = Annotated[str | None, Query(min_length=1, max_length=MAX_QUESTION_CHARS)]
-_OF_A_BODY = {400: "The body cannot be read as JSON in UTF-8.", **_OF_A_READING}
-_NOT_FOUND = {404: "There is no article with this id."}
+# What any request may get, and what a reading or a body may get besides.
+_ALWAYS = (408, 413, 421, 500)
+_OF_A_READING = (422, 503, 504)
+_OF_A_BODY = (400, *_OF_A_READING)
 
 
-def _problems(texts: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": ProblemAnswer, "description": text} for status, text in texts.items()}
+def _problems(statuses: Collection[int]) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": answers.ProblemAnswer} for status in statuses}
 
 
 def build_app(
@@ -495,13 +451,7 @@ def build_app(
         app.include_router(_questions(name, pipeline))
     app.include_router(_law(first))
     app.include_router(_probes(served))
-    instrumentator.expose(
-        app,
-        tags=["status"],
-        summary="Numbers for Prometheus",
-        response_class=Response,
-        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-    )
+    instrumentator.expose(app, tags=["status"], response_class=Response)
     if agents is not None:
         # Reception has checked the host. A mounted application would not answer "/mcp" itself.
         app.router.routes.extend(http_app(agents, None, "/mcp").routes)
@@ -511,58 +461,48 @@ def build_app(
 
 
 async def _answer_error(_: Request, error: Exception) -> Response:
-    return problem_response(error)
+    return answers.problem_response(error)
 
 
 def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
     """The addresses of one pipeline."""
     router = APIRouter(prefix=f"/{name}", tags=[name], responses=_problems(_OF_A_BODY))
 
-    @router.post(
-        "/run",
-        summary=f"Ask the pipeline '{name}'",
-        operation_id=f"run_{name}",
-        response_model=RunAnswer,
-        response_description="The articles that answer the question, best first.",
-    )
-    async def run(asked: RunRequest) -> Response:
+    @router.post("/run", response_model=answers.RunAnswer)
+    async def run(asked: answers.RunRequest) -> Response:
+        """The articles that answer a question, best first."""
         return json_response(await pipeline.run(asked))
 
     @router.post(
         "/stream",
-        summary="The same in parts, as soon as each is there",
-        operation_id=f"stream_{name}",
         response_class=StreamingResponse,
-        response_description="Server-sent events: `articles` (as `run` answers, without `answer`), "
-        '`token` (`{"text"}`, while a generator writes; unchecked), `answer` (the whole text with '
-        "its verdicts, in the tokens' place), or `error`.",
         responses={200: {"content": {"text/event-stream": {}}}},
     )
-    async def in_parts(asked: RunRequest) -> Response:
+    async def stream(asked: answers.RunRequest) -> Response:
+        """The same in parts, as soon as each is there, as server-sent events.
+
+        `articles` (as `run` answers, without `answer`), `token` (`{"text"}`, while a generator
+        writes; unchecked), `answer` (the whole text with its verdicts, in the tokens' place), or
+        `error`.
+        """
         return StreamingResponse(await pipeline.stream(asked), media_type="text/event-stream")
 
-    if pipeline.writes:
+    @router.post("/batch", response_model=answers.BatchAnswer)
+    async def batch(asked: answers.BatchRequest) -> Response:
+        """Up to 100 questions, answered in their order.
 
-        @router.post(
-            "/answer",
-            summary="The answer alone, with the verdict on each citation and quotation",
-            operation_id=f"answer_{name}",
-            response_model=WrittenAnswer,
-        )
-        async def answer(asked: RunRequest) -> Response:
-            found: Mapping[str, Any] = await pipeline.run(asked)
-            return json_response({key: found[key] for key in WrittenAnswer.model_fields})
-
-    @router.post(
-        "/batch",
-        summary="Ask up to 100 questions",
-        operation_id=f"batch_{name}",
-        response_model=BatchAnswer,
-        response_description="One entry a question, in their order; those that the time did not "
-        "suffice for have the error `timeout`.",
-    )
-    async def batch(asked: BatchRequest) -> Response:
+        Those that the time did not suffice for have the error `timeout`.
+        """
         return json_response({"answers": await pipeline.batch(asked)})
+
+    if not pipeline.writes:
+        return router
+
+    @router.post("/answer", response_model=answers.WrittenAnswer)
+    async def answer(asked: answers.RunRequest) -> Response:
+        """The answer alone, with the verdict on each citation and quotation."""
+        found: Mapping[str, Any] = await pipeline.run(asked)
+        return json_response({key: found[key] for key in answers.WrittenAnswer.model_fields})
 
     return router
 
@@ -571,53 +511,43 @@ def _law(pipeline: ServedPipeline) -> APIRouter:
     """The addresses of the law itself."""
     router = APIRouter(tags=["law"], responses=_problems(_OF_A_READING))
 
-    @router.get(
-        "/articles/{id:path}",
-        summary="An article by its id, with its neighbours in the law",
-        response_model=Article,
-        responses=_problems(_NOT_FOUND),
-    )
+    @router.get("/articles/{id:path}", response_model=answers.Article, responses=_problems([404]))
     async def article(id: Annotated[str, Path(min_length=1, max_length=500)]) -> Response:
-        found = await pipeline.read(lambda law: law.article(id, date.today()))
-        if found is None:
-            detail = "There is no article with this id. GET /laws lists what there is."
-            raise ServiceError(404, "not_found", detail)
-        return json_response(found)
+        """An article by its id, with its neighbours in the law."""
+        return json_response(await pipeline.read(lambda law: law.article(id, date.today())))
 
-    @router.get(
-        "/articles",
-        summary='The articles that a citation names, such as "art. 12 Housing Code", or that a '
-        "law prints under a number",
-        response_model=CitedArticles,
-        responses=_problems({404: "There is no such law, or it has no article of this number."}),
-    )
+    @router.get("/articles", response_model=answers.CitedArticles, responses=_problems([404]))
     async def cited(
         citation: _Words = None,
         law: _Words = None,
         number: _Words = None,
-        as_of: Annotated[AsOf, Query()] = None,
+        as_of: Annotated[answers.AsOf, Query()] = None,
     ) -> Response:
+        """The articles that a citation names, or that a law prints under a number.
+
+        A citation is such as "art. 12 Housing Code".
+        """
+        if (law is None) != (number is None) or (citation is None) != (law is not None):
+            raise ServiceError(422, "invalid_request", "Give either citation, or law and number.")
         day = None if as_of is None else str(as_of)
         on = (None if day in (None, ANY) else asked_day("articles", day)) or date.today()
-        if citation is not None and law is None and number is None:
-            return json_response(await pipeline.read(lambda held: held.cited(citation, day, on)))
-        if citation is None and law is not None and number is not None:
-            found = await pipeline.read(lambda held: held.numbered(law, number, day, on))
-            return json_response(found)
-        raise ServiceError(422, "invalid_request", "Give either citation, or law and number.")
 
-    @router.post(
-        "/audit",
-        summary="Check each citation of a text against the law",
-        response_model=AuditAnswer,
-        responses=_problems(_OF_A_BODY),
-    )
-    async def audit(asked: AuditRequest) -> Response:
+        def read(held: ServedLaw) -> dict[str, Any]:
+            if citation is not None:
+                return held.cited(citation, day, on)
+            return held.numbered(str(law), str(number), day, on)
+
+        return json_response(await pipeline.read(read))
+
+    @router.post("/audit", response_model=answers.AuditAnswer, responses=_problems(_OF_A_BODY))
+    async def audit(asked: answers.AuditRequest) -> Response:
+        """A verdict on each citation of a text."""
         day = str(asked.as_of or TODAY)
         return json_response(await pipeline.read(lambda law: law.audit(asked.text, day)))
 
-    @router.get("/laws", summary="The laws of the collection", response_model=Laws)
+    @router.get("/laws", response_model=answers.Laws)
     async def laws() -> Response:
+        """The laws of the collection."""
         return json_response({"laws": await pipeline.read(ServedLaw.laws)})
 
     return router
@@ -627,25 +557,21 @@ def _probes(served: Mapping[str, ServedPipeline]) -> APIRouter:
     """The addresses for whoever runs the service."""
     router = APIRouter(tags=["status"])
 
-    @router.head("/health", include_in_schema=False)
-    @router.get("/health", summary="Whether the process is up", response_model=Up)
+    @router.get("/health", response_model=answers.Up)
     async def health() -> Response:
+        """Whether the process is up."""
         return json_response({"status": "up"})
 
-    @router.get("/status", summary="What is served", response_model=Status)
+    @router.get("/status", response_model=answers.Status)
     async def status() -> Response:
+        """What is served."""
         return json_response({"status": "Up!", "pipelines": list(served)})
 
-    @router.head("/ready", include_in_schema=False)
     @router.get(
-        "/ready",
-        summary="Whether questions are answered: 503 before",
-        response_model=Readiness,
-        responses={
-            503: {"model": Readiness, "description": "Not yet, or the store cannot be read."}
-        },
+        "/ready", response_model=answers.Readiness, responses={503: {"model": answers.Readiness}}
     )
     def ready() -> Response:  # in a thread: it reads the stores
+        """Whether questions are answered: 503 before, and while a store cannot be read."""
         states = {pipeline.state for pipeline in served.values()} - {"ready"}
         content = {"status": min(states, default="ready"), "pipelines": list(served)}
         return json_response(content, 503 if states else 200)

@@ -5,9 +5,7 @@ Imported for --help too, so it needs no web framework.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import errno
 import ipaddress
 import os
 import re
@@ -20,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from threadpoolctl import threadpool_limits
+
+from pipelines.checking import LoadingError
 
 if TYPE_CHECKING:
     import uvicorn
@@ -271,13 +271,6 @@ def is_from_elsewhere(headers: Headers) -> bool:
         return True
 
 
-def port_number(text: str) -> int:
-    """A port, for argparse; 0 means any free one."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: a number from 0 to 65535")
-    return int(text)
-
-
 def listen(host: str, port: int) -> socket.socket:
     """A socket that accepts connections immediately; they are answered once the server runs.
 
@@ -286,22 +279,15 @@ def listen(host: str, port: int) -> socket.socket:
         port: 0 for any free one.
 
     Raises:
-        OSError: the port is in use or reserved, or the host is not this machine's.
+        LoadingError: the port is in use or reserved, or the host is not this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family)
-
-
-def refusal(host: str, port: int, error: OSError, usual_port: int) -> str:
-    """Why `listen` failed and what to do, for the person at the terminal."""
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {port} of {host} is in use. Stop what runs there, or choose another one: "
-            f"--port {port + 1 if port < 65535 else usual_port}."
-        )
-    if error.errno == errno.EACCES:
-        return f"port {port} is reserved by the system. Choose one above 1023: --port {usual_port}."
-    return f"{host} is not an address of this machine. Give another one with --host."
+    try:
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise LoadingError(
+            f"{host} cannot be listened to at port {port} ({error}). Choose with --host and --port."
+        ) from error
 
 
 def address(listening: socket.socket) -> str:
@@ -312,14 +298,8 @@ def address(listening: socket.socket) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a service on that host; a name is looked up.
-
-    An unknown name counts as loopback: `listen` refuses it.
-    """
-    if not host:
-        return False  # every interface
+    """Whether only this machine can reach a service on that host: an address, or "localhost"."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError:
-        return True
-    return all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

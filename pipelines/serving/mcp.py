@@ -21,13 +21,13 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from components.converters.articles import article_of, neighbours_of
-from components.models.errors import ModelError, VectorError
+from components.models.folder import ModelError, VectorError
 from components.retrievers.resident import validity_of
-from components.statutes.article import Article, iso_day, spoken_number
+from components.statutes.article import iso_day, spoken_number
 from components.statutes.excerpts import LEFT_OUT, bearing_excerpts
 from components.statutes.question import QuestionError
 from components.stores.database import StoreError
-from pipelines.asking import Answer, ask, found_article
+from pipelines.asking import ask, found_article
 from pipelines.checking import LoadingError
 from pipelines.serving.limits import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, BusyError, RequestQueue
 from pipelines.serving.reading import NotHeldError, ServedLaw
@@ -39,6 +39,8 @@ MOST_ARTICLES = 20
 _MOST_LISTED = 20  # articles that are cited by, or cite, an article
 _MOST_ARTICLE_CHARS = 12_000
 _PASSAGE_CHARS = 1_000
+_DATES = ("earlier_text", "valid_from", "valid_to")
+_LEFT_OUT = ("id", "state", "earlier_text", "replaced_by")
 
 _INSTRUCTIONS = """\
 Statute law, read only. find_articles finds the articles that answer a question in plain words, \
@@ -159,19 +161,22 @@ class _Tools:
         """Find the articles of law that answer a question, best first, with a passage of each."""
         filters = None
         if law is not None:
-            filters = {
-                "field": "meta.law",
-                "operator": "in",
-                "value": self.law.map.laws_called(law),
-            }
-        found = ask(self._pipeline, question, top_k, filters, _day(on))
+            laws = self.law.map.laws_called(law)
+            filters = {"field": "meta.law", "operator": "in", "value": laws}
+        found = ask(self._pipeline, question, top_k, filters, on)
         result: dict[str, Any] = {
-            "articles": [_found(question, each) for each in found["documents"]],
+            "articles": [
+                {**_described(each), "passage": _passage(question, each)}
+                for each in found["documents"]
+            ],
             "as_of": found.get("as_of"),
             "not_in_the_collection": found.get("missing"),
-            "left_out": _left_out(found) if "left_out" in found else None,
+            "left_out": [
+                {"title": _title(each["law"], each["number"]), **_some(each, _LEFT_OUT)}
+                for each in found.get("left_out", [])
+            ],
         }
-        return {name: value for name, value in result.items() if value is not None}
+        return {name: value for name, value in result.items() if value or name == "articles"}
 
     def read_article(
         self,
@@ -181,38 +186,38 @@ class _Tools:
         on: _On = None,
     ) -> dict[str, Any]:
         """Read one article whole: its place, its neighbours, what it cites and what cites it."""
-        day = _day(on) or date.today()
-        if id is None and (law is None or number is None):
+        day = _day(on)
+        if id is not None:
+            ids = [id]
+        elif law is not None and number is not None:
+            ids = self.law.map.numbered(law, number)
+        else:
             raise LoadingError("Give the law and the number of an article, or its id.")
-        ids = [id] if id is not None else self.law.map.numbered(str(law), str(number))
         found = self.law.fetched(ids)
         if not found:
-            what = f"the id {id!r}" if id is not None else f"the number {number!r} in {law!r}"
-            raise NotHeldError(f"There is no article with {what}. find_articles searches.")
-        if len(found) > 1:
-            found = self._of_the_day(found, day)
-        (document,) = self.law.with_neighbours(found[:1])
+            raise NotHeldError(f"There is no article with the id {ids[0]!r}.")
+        ids = [each.id for each in found]
+        validity = validity_of(self.law.store)
+        if len(ids) > 1 and not validity.are_one(ids):
+            raise LoadingError(f"Several articles fit; give the id of one: {', '.join(ids[:20])}.")
+        (document,) = self.law.with_neighbours(self.law.fetched(validity.ordered(ids, day)[:1]))
         article = found_article(document, day)
-        result = _described(article)
         text = article["content"]
-        result["text"] = text[:_MOST_ARTICLE_CHARS]
+        result = _described(article) | {"text": text[:_MOST_ARTICLE_CHARS]}
+        result |= _some(article, _DATES)
         if len(text) > _MOST_ARTICLE_CHARS:
             result["shown_chars"] = f"{_MOST_ARTICLE_CHARS} of {len(text)}"
-        dates = ("earlier_text", "valid_from", "valid_to")
-        result |= {name: article[name] for name in dates if name in article}
         if "wordings" in article:
-            result["other_wordings"] = [
-                {key: value for key, value in each.items() if value} for each in article["wordings"]
-            ]
+            result["other_wordings"] = [_some(each, tuple(each)) for each in article["wordings"]]
         for each in neighbours_of(document.meta):
             if each["relation"] != "cited":
                 near = Document(id=each["id"], content=each["content"], meta=dict(each))
-                result[each["relation"]] = _named(article_of(near), day)
+                result[each["relation"]] = _named(near, day)
         links = self.law.references
         for relation, among in (("cites", links.cites), ("cited_by", links.cited_by)):
             ids = among.get(document.id, [])
             if listed := self.law.fetched(ids[:_MOST_LISTED]):
-                result[relation] = [_named(article_of(each), day) for each in listed]
+                result[relation] = [_named(each, day) for each in listed]
             if len(ids) > _MOST_LISTED:
                 result[f"{relation}_in_all"] = len(ids)
         return result
@@ -229,91 +234,68 @@ class _Tools:
         The verdicts: verified (it exists and is in force), does not exist, not in force, subject
         differs, unknown law, not checked.
         """
-        day = _day(on) or date.today()
+        day = _day(on)
         audited = self.law.audit(text, day.isoformat())
-        articles = {each.id: article_of(each) for each in self.law.fetched(audited["articles"])}
-        citations = []
-        for each in audited["citations"]:
-            checked = {key: each[key] for key in ("text", "verdict", "why") if key in each}
-            if article := articles.get(next(iter(each["ids"]), "")):
-                checked |= _named(article, day)
-            elif "law" in each:
-                checked["law"] = each["law"]
-            citations.append(checked)
+        articles = {each.id: _named(each, day) for each in self.law.fetched(audited["articles"])}
+        citations = [
+            _some(each, ("text", "verdict", "why"))
+            | articles.get(next(iter(each["ids"]), ""), _some(each, ("law",)))
+            for each in audited["citations"]
+        ]
         return {"citations": citations, "counts": audited["counts"]}
 
     def list_laws(self) -> dict[str, Any]:
         """List the laws of the collection, with how many articles each has."""
-        listed = self.law.laws()
-        return {"laws": [{key: value for key, value in each.items() if value} for each in listed]}
-
-    def _of_the_day(self, documents: list[Document], day: date) -> list[Document]:
-        """Wordings of one article, that of the day first; refuses several articles."""
-        validity = validity_of(self.law.store)
-        ids = [each.id for each in documents]
-        if not validity.are_one(ids):
-            titles = "; ".join(f"{_title(article_of(each))}: {each.id}" for each in documents[:20])
-            raise LoadingError(f"Several articles fit; give the id of one. {titles}")
-        ordered = validity.ordered(ids, day)
-        return sorted(documents, key=lambda each: ordered.index(each.id))
+        return {"laws": [_some(each, tuple(each)) for each in self.law.laws()]}
 
 
-def _day(on: str | None) -> date | None:
-    """A day that an agent gives.
+def _day(on: str | None) -> date:
+    """A day that an agent gives, or today.
 
     Raises:
         LoadingError: it is not one.
     """
     try:
-        return None if on is None else iso_day(on)
+        return date.today() if on is None else iso_day(on)
     except ValueError as error:
         raise LoadingError("on is not a day; write it as 2024-02-29.") from error
 
 
-def _title(article: Article) -> str:
-    return f"{article.law}, {spoken_number(article.number)}"
+def _some(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The fields with these names, as far as they say something."""
+    return {name: fields[name] for name in names if fields.get(name)}
 
 
-def _named(article: Article, day: date) -> dict[str, Any]:
+def _title(law: str, number: str) -> str:
+    return f"{law}, {spoken_number(number)}"
+
+
+def _named(document: Document, day: date) -> dict[str, Any]:
     """An article in a list: id, title, and its state unless it is in force."""
+    article = article_of(document)
     state = article.state(day)
-    named = {"id": article.id, "title": _title(article)}
+    named = {"id": article.id, "title": _title(article.law, article.number)}
     return named if state in ("in force", "unknown") else {**named, "state": state}
 
 
 def _described(found: Mapping[str, Any]) -> dict[str, Any]:
     """An article that `found_article` describes: what is known of it but its text."""
-    title = f"{found['law']}, {spoken_number(found['number'])}"
-    described: dict[str, Any] = {"id": found["id"], "title": title}
-    if found["headings"]:
-        described["place"] = " > ".join(found["headings"])
-    if found["state"] != "unknown":
-        described["state"] = found["state"]
-    if "source_url" in found:
-        described["link"] = found["source_url"]
-    return described
+    described = {
+        "id": found["id"],
+        "title": _title(found["law"], found["number"]),
+        "place": " > ".join(found["headings"]),
+        "state": "" if found["state"] == "unknown" else found["state"],
+        "link": found.get("source_url"),
+    }
+    return _some(described, tuple(described))
 
 
-def _found(question: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of an article found for a question, with a passage."""
-    described = _described(found)
+def _passage(question: str, found: Mapping[str, Any]) -> str:
+    """What of a found article bears on a question."""
     best = found.get("passage")
     span = (best["start"], best["end"]) if best and best["start"] < best["end"] else None
     excerpts = bearing_excerpts(question, found["content"], found.get("language"), span)
     passage = "\n".join(excerpt.text for excerpt in excerpts)
     if len(passage) > _PASSAGE_CHARS:
         passage = f"{passage[:_PASSAGE_CHARS].rsplit(None, 1)[0]} {LEFT_OUT}"
-    described["passage"] = passage
-    return described
-
-
-def _left_out(found: Answer) -> list[dict[str, Any]]:
-    """The articles that the question names and the day leaves out."""
-    return [
-        {
-            "id": each["id"],
-            "title": f"{each['law']}, {spoken_number(each['number'])}",
-            **{key: each[key] for key in ("state", "earlier_text", "replaced_by") if key in each},
-        }
-        for each in found["left_out"]
-    ]
+    return passage

@@ -10,7 +10,7 @@ import sys
 import traceback
 import uuid
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ from prometheus_fastapi_instrumentator import Instrumentator
 from prometheus_fastapi_instrumentator.metrics import latency, requests
 from starlette.types import Scope
 
-from pipelines.checking import LoadingError
 from pipelines.serving.limits import RequestQueue
 
 if TYPE_CHECKING:
@@ -37,11 +36,6 @@ if TYPE_CHECKING:
 
 # A proxy's id is kept, so that both logs can be joined, unless it could be prose.
 _FOREIGN_ID = re.compile(r"[0-9a-fA-F-]{8,64}")
-
-
-def new_id() -> str:
-    """An id for a request."""
-    return uuid.uuid4().hex
 
 
 @dataclass
@@ -54,7 +48,7 @@ class Exchange:
         reason: why it was refused or failed, as `ServiceError.error` names it.
     """
 
-    id: str = field(default_factory=new_id)
+    id: str
     documents: int | None = None
     reason: str | None = None
 
@@ -67,7 +61,7 @@ current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 def id_from(header: str | None) -> str:
     """The id in a request's header X-Request-ID where it is one, else a new one."""
-    return header if header and _FOREIGN_ID.fullmatch(header) else new_id()
+    return header if header and _FOREIGN_ID.fullmatch(header) else uuid.uuid4().hex
 
 
 # These loggers install handlers, or a level, of their own.
@@ -182,40 +176,19 @@ def _empty_words(span: otel.Span, _: Scope) -> None:
             span.set_attribute(name, "")
 
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-
-
-def wants_traces() -> bool:
-    """Whether the environment names a trace collector and does not disable tracing."""
-    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    none = os.environ.get("OTEL_TRACES_EXPORTER", "otlp") == "none"
-    return not off and not none and any(os.environ.get(name) for name in _ENDPOINTS)
-
-
-def trace_to_collector() -> TracerProvider:
-    """Send traces to the collector that the environment names; see `wants_traces`.
-
-    Returns:
-        What makes them, for `traced`.
-
-    Raises:
-        LoadingError: it names a protocol other than OTLP over HTTP.
-    """
-    protocol = next((os.environ[name] for name in _PROTOCOLS if os.environ.get(name)), None)
-    if protocol not in (None, "http/protobuf"):
-        raise LoadingError(
-            f"Traces are sent by OTLP over HTTP; the environment asks for {protocol!r}. Set "
-            f"{_PROTOCOLS[1]}=http/protobuf."
-        )
+def trace_to_collector(app: FastAPI) -> None:
+    """Send traces to the collector that the environment names, if it names one."""
+    endpoints = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    off = os.environ.get("OTEL_TRACES_EXPORTER") == "none"
+    if off or not any(os.environ.get(name) for name in endpoints):
+        return
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    name = os.environ.get("OTEL_SERVICE_NAME", "lexarbor")
-    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    os.environ.setdefault("OTEL_SERVICE_NAME", "lexarbor")
     # Not set as the global provider: other libraries would then trace whole addresses, and
     # Haystack its pipelines' inputs.
-    return provider
+    provider = TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    traced(app, provider)

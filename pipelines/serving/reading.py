@@ -13,15 +13,9 @@ from haystack import Document, Pipeline
 
 from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import article_of
+from components.retrievers import resident
 from components.retrievers.citation import CitationRetriever, by_wording, resolver_of
-from components.retrievers.resident import (
-    ReadableStore,
-    Retriever,
-    matching_keys,
-    narrowed,
-    resident_index,
-    validity_of,
-)
+from components.retrievers.resident import validity_of
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import ANY
 from components.statutes.citations.finding import read_citations
@@ -81,7 +75,7 @@ class LawMap:
         languages: BCP 47, by law, where known.
     """
 
-    def __init__(self, store: ReadableStore) -> None:
+    def __init__(self, store: resident.ReadableStore) -> None:
         self.articles: dict[str, list[str]] = {}
         self._ids: list[dict[tuple[str, str], list[str]]] = [{} for _ in _FORMS]
         spoken: dict[str, set[str]] = {}
@@ -130,7 +124,7 @@ class References:
         cited_by: ids by that of the article that they cite.
     """
 
-    def __init__(self, store: ReadableStore) -> None:
+    def __init__(self, store: resident.ReadableStore) -> None:
         resolver = resolver_of(store)
         validity = validity_of(store)
         today = date.today()
@@ -138,8 +132,7 @@ class References:
         self.cited_by: dict[str, list[str]] = {}
         keys = [key for key, _, _ in store.metas()]
         for start in range(0, len(keys), _BLOCK):
-            for document in store.fetch(keys[start : start + _BLOCK]):
-                article = article_of(document)
+            for article in map(article_of, store.fetch(keys[start : start + _BLOCK])):
                 if not article.law:
                     continue
                 found = by_wording(
@@ -167,23 +160,20 @@ class ServedLaw:
         self._citations = CitationRetriever(store, _MOST_CITED, filters, refresh_seconds=0)
         self._auditor = CitationAuditor(store, refresh_seconds=0)
         self._expander = StructureExpander(store, as_of="any")
-        self._map = resident_index(store, "map", LawMap)
-        self._references = resident_index(store, "references", References)
+        self._map = resident.resident_index(store, "map", LawMap)
+        self._references = resident.resident_index(store, "references", References)
 
     @classmethod
     def of(cls, pipeline: Pipeline) -> ServedLaw | None:
         """The law that a pipeline over Lexarbor's store searches; None over another store."""
-        retrievers = [each for _, each in pipeline.walk() if isinstance(each, Retriever)]
-        stores = [
-            store
-            for each in retrievers
-            if isinstance(store := each.document_store, StatuteDocumentStore)
-        ]
+        retrievers = [each for _, each in pipeline.walk() if isinstance(each, resident.Retriever)]
+        stores = [each.document_store for each in retrievers]
+        store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
         filters = None
         for each in retrievers:
             if each.filters and each.filters != filters:
-                filters = narrowed(filters, each.filters)
-        return cls(stores[0], filters) if stores else None
+                filters = resident.narrowed(filters, each.filters)
+        return cls(store, filters) if store else None
 
     @property
     def map(self) -> LawMap:
@@ -204,10 +194,16 @@ class ServedLaw:
         documents = validity_of(self.store).with_wordings(documents)
         return self._expander.run(documents, self.filters)["documents"]
 
-    def article(self, id_: str, on: date) -> dict[str, Any] | None:
-        """An article with its neighbours and other wordings; None where there is none."""
+    def article(self, id_: str, on: date) -> dict[str, Any]:
+        """An article with its neighbours and other wordings.
+
+        Raises:
+            NotHeldError: there is none with this id.
+        """
         found = self.with_neighbours(self.fetched([id_]))
-        return _read_out(found[0], on) if found else None
+        if not found:
+            raise NotHeldError("There is no article with this id. GET /laws lists what there is.")
+        return _read_out(found[0], on)
 
     def cited(self, citation: str, as_of: str | None, on: date) -> dict[str, Any]:
         """The articles that a citation names.
@@ -221,9 +217,12 @@ class ServedLaw:
             QuestionError: the citation is empty.
         """
         found = self._citations.run(citation, as_of=as_of)
-        articles = [_read_out(each, on) for each in found["pinned"] or found["documents"]]
-        left_out = [_read_out(each, on) for each in found["left_out"]]
-        return _cited(found["query"], articles, found["missing"], left_out)
+        return {
+            "citation": found["query"],
+            "articles": [_read_out(each, on) for each in found["pinned"] or found["documents"]],
+            "missing": found["missing"],
+            "left_out": [as_left_out(found_article(each, on)) for each in found["left_out"]],
+        }
 
     def numbered(self, law: str, number: str, as_of: str | None, on: date) -> dict[str, Any]:
         """As `cited`, the articles that a law prints under a number.
@@ -237,7 +236,9 @@ class ServedLaw:
         articles = [
             each for each in found if as_of == ANY or each["state"] in ("in force", "unknown")
         ]
-        return _cited(f"{number}, {law}", articles, [], [] if articles else found)
+        left_out = [] if articles else [as_left_out(each) for each in found]
+        citation = f"{number}, {law}"
+        return {"citation": citation, "articles": articles, "missing": [], "left_out": left_out}
 
     def audit(self, text: str, as_of: str) -> dict[str, Any]:
         """A verdict on each citation of a text, as `pipelines.audit` prints it.
@@ -269,24 +270,9 @@ class ServedLaw:
     def _keys(self, ids: Iterable[str]) -> list[int]:
         keys = self.store.keys_of(ids)
         if self.filters:
-            allowed = np.isin(keys, matching_keys(self.store, self.filters))
+            allowed = np.isin(keys, self.store.keys_matching(self.filters))
             keys = [key for key, is_allowed in zip(keys, allowed, strict=True) if is_allowed]
         return keys
-
-
-def _cited(
-    citation: str,
-    articles: list[dict[str, Any]],
-    missing: list[str],
-    left_out: list[dict[str, Any]],
-) -> dict[str, Any]:
-    """`answers.CitedArticles` as plain values."""
-    return {
-        "citation": citation,
-        "articles": articles,
-        "missing": missing,
-        "left_out": [as_left_out(each) for each in left_out],
-    }
 
 
 def _read_out(document: Document, on: date) -> dict[str, Any]:

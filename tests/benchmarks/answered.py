@@ -29,7 +29,7 @@ from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.weights import keep_answered
+from pipelines.indexing import keep_answered
 
 METRICS = ("Exist@1", "Exist@3", "MRR@10", "R@10", "MAP@10", "R@100")
 DEPTH = 100

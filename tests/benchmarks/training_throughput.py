@@ -33,12 +33,11 @@ from transformers.utils import logging as transformers_logging
 
 from components.models.folder import BUNDLED_MODEL, find_model
 from components.statutes.article import indexed_text
-from training.cusines import RunTexts, loss_and_gradient
+from training.cusines import RunTexts, loss_and_gradient, starting_model, train_mode
 from training.data import TrainingData, epoch_order
 from training.negatives import CurriculumNegatives
 from training.objective import Batch, Optimizer, make_batch, warm_up_and_decay
 from training.settings import CusinesSettings
-from training.starting_model import starting_model, train_mode
 
 TEMPERATURE = 0.05
 LEARNING_RATE = 2e-5

@@ -13,10 +13,10 @@ from indexed import indexed
 from serving import served
 
 from components.statutes.corpus import StatuteCorpus
+from pipelines.serving.limits import prompt_server
 from ui.ask import build_page
-from ui.frame import Collection
-from ui.server import build_server, build_site, make_server
-from ui.serving import Serving
+from ui.law import Places
+from ui.server import Serving, build_server, build_site
 
 CHROMIUM_ARGS = [
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -43,7 +43,7 @@ def chromium() -> Iterator[Any]:
 def serve_site() -> Iterator[Callable[..., str]]:
     """Serve an application on a free port; gives its address."""
     with contextlib.ExitStack() as servers:
-        yield lambda app: servers.enter_context(served(make_server(app)))
+        yield lambda app: servers.enter_context(served(prompt_server(app, 2, log_level="warning")))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def serve_store(
     def start(law: list[dict[str, Any]] | Path, pipeline: str = "lexical") -> str:
         store = law if isinstance(law, Path) else indexed(tmp_path_factory.mktemp("store"), law)
         serving = Serving(pipeline, store)
-        return serve_site(build_site(serving, lambda: Collection.of(serving.store)))
+        return serve_site(build_site(serving, Places(serving.store)))
 
     return start
 

@@ -10,7 +10,7 @@ from browsing import ask, check_looks, check_width, every_look, measure, tabbed,
 from slow_cases import slow
 
 from ui.ask import EXAMPLES
-from ui.language import ASK_TEXTS, address
+from ui.language import TEXTS, address
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ def say(page: Any, question: str, wait_for: str, search: str = "Search") -> None
 
 @every_look
 def test_axe_finds_no_violation_on_any_view(open_page, aldermere_page, language, looks):
-    texts = ASK_TEXTS[language]
+    texts = TEXTS[language].ask
     page = open_page(aldermere_page.rstrip("/") + address("/", language))
     for view, question, sign in (
         ("empty", None, "#question"),

@@ -19,8 +19,7 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models import registry
 from components.models.cross_encoder import RankerSettings
 from components.models.graph import LegislativeGraphEncoder
-from components.retrievers.engines import engine_of
-from components.stores.engines import LAW, as_row
+from components.stores.qdrant import LAW, QdrantEngine, as_row
 from components.stores.sqlite import StatuteDocumentStore
 
 
@@ -54,7 +53,7 @@ def store_path(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> 
 def engine_path(tmp_path_factory: pytest.TempPathFactory, store_path: str) -> str:
     """The same laws in Qdrant, in a folder."""
     path = str(tmp_path_factory.mktemp("engine") / "qdrant")
-    engine = engine_of(QdrantDocumentStore(path=path))
+    engine = QdrantEngine(QdrantDocumentStore(path=path))
     engine.create(32)
     documents = [
         replace(each, meta=as_row(each, "digest"))

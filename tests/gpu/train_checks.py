@@ -17,12 +17,11 @@ from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.question import Question
 from training.command_line import Place
-from training.cusines import RunTexts, loss_and_gradient
+from training.cusines import RunTexts, loss_and_gradient, starting_model, train_mode
 from training.data import TrainingData, epoch_order
 from training.negatives import CurriculumNegatives
 from training.objective import make_batch
 from training.settings import CusinesSettings
-from training.starting_model import starting_model, train_mode
 
 RANKING_MS = 0.2
 REFRESH_RATIO = 1.1

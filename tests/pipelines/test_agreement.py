@@ -18,8 +18,8 @@ from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
+from pipelines.indexing import measure_weight
 from pipelines.loading import load_pipeline
-from pipelines.weights import measure_weight
 
 DIGEST = "0" * 64
 STAGES = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"

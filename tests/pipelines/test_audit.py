@@ -113,11 +113,11 @@ def test_a_word_files_notes_are_read(tmp_path):
     ("name", "content", "says"),
     [
         ("absent.md", None, "No such file"),
-        ("brief.pdf", b"%PDF-1.7 ...", "is a PDF"),
+        ("brief.pdf", b"%PDF-1.7 ...", "PDF"),
         ("brief.odt", b"PK\x03\x04 ...", "packed"),
-        ("brief.txt", b"\xff\xfa\x00", "UTF-8"),
-        ("brief.docx", b"no zip", "is not a Word file"),
-        ("long.txt", b"a" * 2_000_001, "Split it"),
+        ("brief.txt", b"\xff\xfa\x00", "utf-8"),
+        ("brief.docx", b"no zip", "not a Word file"),
+        ("long.txt", b"a" * 2_000_001, "split it"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(tmp_path, command, name, content, says):
@@ -142,7 +142,7 @@ def test_a_missing_or_empty_store_is_an_error(command, tmp_path):
     path.write_text(TRUE)
     code, out, err = command("audit", path, "--store", tmp_path / "law.db")
     assert (code, out) == (2, "")
-    assert "law.db: there is no such file" in err
+    assert "no store" in err
     assert not (tmp_path / "law.db").exists()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -69,10 +70,10 @@ def kept(store: Path) -> AnswerThreshold | None:
 def test_enough_marked_questions_are_taken_alone(law_store):
     found = measured(law_store, [*answerable(), *marked(20)])
     assert found.how == "marked"
-    assert [found.n(kind) for kind in ("answerable", "marked", "taken out")] == [18, 20, 0]
+    assert Counter(each.kind for each in found.scored) == {"answerable": 18, "marked": 20}
     # The articles' own words against volcanoes: nobody errs.
     assert found.separation.auc == 1
-    assert found.separation.held_out.j == 1
+    assert found.separation.held_out["j"] == 1
     low = max(each.score for each in found.scored if each.kind == "marked")
     high = min(each.score for each in found.scored if each.kind == "answerable")
     assert found.separation.threshold == pytest.approx((low + high) / 2)
@@ -202,12 +203,9 @@ def test_a_ranker_comes_before_a_dense_retriever(law_store, tiny_ranker):
     ("stage", "documents", "best"),
     [
         ("dense", [], None),
-        ("dense", [document(None)], None),
         ("dense", [document(float("nan")), document(0.2), document(0.3)], 0.3),
         ("dense", [document(float("nan"))], None),
-        ("dense", [document(-0.5), document(-0.1)], -0.1),
         ("reranker", [document(0.4, reranker=1)], 0.4),
-        ("reranker", [], None),
     ],
 )
 def test_the_best_score_is_one_that_the_stage_gave(stage, documents, best):

@@ -12,7 +12,6 @@ from pipelines.asking import ask
 from pipelines.checking import FOLDER
 from pipelines.evaluation import (
     SHOWN,
-    Comparison,
     PipelineResult,
     StageRank,
     StageRanking,
@@ -67,23 +66,6 @@ def side(*ids: str, cut: int | None = None, **stages: Mapping[str, int]) -> Pipe
     articles = [{"id": id_} for id_ in ids]
     told = [StageRanking(name, ranks, None) for name, ranks in stages.items()]
     return PipelineResult("some", articles, cut, told, [], 1.0)
-
-
-def movements(comparison: Comparison) -> dict[str, tuple[str, int]]:
-    return {id_: (moved.movement, moved.by) for id_, moved in comparison.moved.items()}
-
-
-def test_an_article_stays_rises_falls_comes_or_goes():
-    left = side("same", "falls", "middle", "rises", "goes")
-    right = side("same", "rises", "middle", "falls", "comes")
-    assert movements(compared(left, right)) == {
-        "same": ("same", 0),
-        "rises": ("up", 2),
-        "middle": ("same", 0),
-        "falls": ("down", -2),
-        "comes": ("new", 0),
-        "goes": ("gone", 0),
-    }
 
 
 def test_each_stage_says_what_it_did_on_each_side():

@@ -46,7 +46,7 @@ def test_a_folder_becomes_a_native_file(laws, tmp_path, capsys, name):
     assert StatuteCorpus.read(output).articles == StatuteCorpus.read(laws).articles
     printed = capsys.readouterr()
     assert "2 articles of 1 law" in printed.out
-    for counted in ("1 footnote", "1 table", "README.md"):
+    for counted in ("footnote (1)", "table (1)", "README.md"):
         assert counted in printed.err
     assert (output.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
 

@@ -1,4 +1,4 @@
-"""The same questions and filters over the embedded store, Qdrant and Milvus: the same articles."""
+"""The same questions and filters over the embedded store and Qdrant: the same articles."""
 
 import json
 from contextlib import closing
@@ -27,20 +27,15 @@ OF_STAGES = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"
 
 # How far scores of one article may lie apart: float32 in other orders of summing.
 CLOSE = 2e-5
-BM25_OF_MILVUS = 2.5  # k1 + 1, which Milvus multiplies every score by
 QUESTIONS = [
     "My landlord will not mend the boiler. What can I do?",
-    "Who may marry, and who may not?",
     "What does section 5 say on deposits?",
     "art. 12 Housing Code",
-    "art. 3",
     "articles 3 to 7 of the Housing Code",
     "Does Article 14(2) of the Housing Code apply to my contract?",
     "What does Article 5 of the GDPR say?",
     "Section 900 of the Housing Code",
     "arts. 12-14 Housing Code",
-    "Article 14–1 Housing Code",
-    "roof roof roof",
     "zzzz qqqq",
     " ".join([*(f"zq{n}" for n in range(1_000)), "Who may keep a deposit?"]),
 ]
@@ -54,22 +49,17 @@ FILTERS: list[dict[str, Any] | None] = [
     {"field": "meta.law", "operator": "!=", "value": HOUSING["value"]},
     NUMBERS,
     {**NUMBERS, "operator": "not in"},
-    {"field": "meta.language", "operator": "==", "value": "en"},
     {"field": "meta.language", "operator": "==", "value": None},
     {"field": "meta.language", "operator": "!=", "value": "fr"},
     FROM_2015,
-    {**FROM_2015, "operator": ">"},
     {**FROM_2015, "operator": "<"},
     {**FROM_2015, "operator": "<=", "value": "2009-01-01"},
-    {"field": "meta.valid_to", "operator": "==", "value": None},
     {"field": "meta.valid_to", "operator": "!=", "value": None},
     REPEALED,
     {"operator": "NOT", "conditions": [HOUSING, NUMBERS]},
-    {"operator": "NOT", "conditions": [REPEALED]},
     {"operator": "OR", "conditions": [REPEALED, NUMBERS]},
     {"operator": "AND", "conditions": [HOUSING, {"operator": "NOT", "conditions": [FROM_2015]}]},
     in_force_on(date(2012, 6, 1)),
-    in_force_on(date(2026, 1, 1), HOUSING),
     {"field": "meta.law", "operator": "in", "value": []},
 ]
 DAYS = ("any", "today", "any", "2015-01-01")
@@ -94,8 +84,8 @@ def corpus(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def pipelines(tmp_path_factory, corpus, minilm) -> dict[str, Pipeline]:
-    """The corpus in all three, each asked for 250 articles a list; every text is encoded once."""
-    folder = tmp_path_factory.mktemp("three")
+    """The corpus in both, each asked for 250 articles a list; every text is encoded once."""
+    folder = tmp_path_factory.mktemp("both")
     kept: dict[str, Any] = {}
     encode = BiEncoder.encode_articles_report
 
@@ -110,11 +100,10 @@ def pipelines(tmp_path_factory, corpus, minilm) -> dict[str, Pipeline]:
         index_corpus(corpus, folder / "stages.db", model=minilm)
         with closing(StatuteDocumentStore(folder / "stages.db")) as store:
             record_weight(store, 1.0)  # engines have no other
-        for engine in ("qdrant", "milvus"):
-            index_into_engine(corpus, engine, str(folder / f"{engine}.db"), model=minilm)
+        index_into_engine(corpus, str(folder / "qdrant"), model=minilm)
     return {
-        name: load_pipeline(OF_STAGES if name == "stages" else name, folder / f"{name}.db")
-        for name in ("stages", "qdrant", "milvus")
+        "stages": load_pipeline(OF_STAGES, folder / "stages.db"),
+        "qdrant": load_pipeline("qdrant", folder / "qdrant"),
     }
 
 
@@ -127,13 +116,13 @@ def lists(
     return {**found, **{name: outputs["citation"][name] for name in ("pinned", "left_out")}}
 
 
-def assert_same(ours: list[Document], theirs: list[Document], scale: float, label: str) -> None:
+def assert_same(ours: list[Document], theirs: list[Document], label: str) -> None:
     """The same articles with the same scores, in one order but for ties."""
     cut = min((each.score or 0.0 for each in ours), default=0.0)
     expected = {each.id: each for each in ours}
     assert len(theirs) == len(ours), label
     for place, (own, found) in enumerate(zip(ours, theirs, strict=True)):
-        score = (found.score or 0.0) / scale
+        score = found.score or 0.0
         assert score == pytest.approx(own.score, abs=CLOSE), f"{label}, rank {place + 1}"
         if same := expected.get(found.id):
             assert score == pytest.approx(same.score, abs=CLOSE), label
@@ -145,20 +134,18 @@ def assert_same(ours: list[Document], theirs: list[Document], scale: float, labe
         assert found.sparse_embedding is None
 
 
-@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
-def test_every_stage_finds_the_same_articles_with_every_filter(pipelines, engine):
+def test_every_stage_finds_the_same_articles_with_every_filter(pipelines):
     empty = left_out = 0
     for number, filters in enumerate(FILTERS):
         # All questions without filters, then some of them in turn with each.
         asked = QUESTIONS if filters is None else [QUESTIONS[number % 7]]
         for question in asked:
-            label = f"{engine}: {question!r} with {filters}"
+            label = f"{question!r} with {filters}"
             as_of = DAYS[number % len(DAYS)]
             ours = lists(pipelines["stages"], question, filters, as_of)
-            theirs = lists(pipelines[engine], question, filters, as_of)
+            theirs = lists(pipelines["qdrant"], question, filters, as_of)
             for stage in ("citation", "pinned", "left_out", "bm25", "dense"):
-                scale = BM25_OF_MILVUS if (engine, stage) == ("milvus", "bm25") else 1.0
-                assert_same(ours[stage], theirs[stage], scale, f"{label}: {stage}")
+                assert_same(ours[stage], theirs[stage], f"{label}: {stage}")
             assert {each.id for each in ours["fuser"][:5]} == {
                 each.id for each in theirs["fuser"][:5]
             } or _tied(ours["fuser"]), label
@@ -174,12 +161,11 @@ def _tied(documents: list[Document]) -> bool:
     return len(scores) > 5 and scores[4] - scores[-1] < 0.01
 
 
-@pytest.mark.parametrize("engine", ["qdrant", "milvus"])
-def test_what_is_named_and_not_there_is_told_alike(pipelines, engine):
+def test_what_is_named_and_not_there_is_told_alike(pipelines):
     for question, missing in (
         ("Section 900 of the Housing Code", [f"Section 900, {HOUSING['value']}"]),
         ("May I rely on Article 5 of the GDPR?", ["Article 5, GDPR"]),
         ("arts. 12-14 Housing Code", None),
     ):
-        for name in ("stages", engine):
+        for name in ("stages", "qdrant"):
             assert ask(pipelines[name], question, top_k=1).get("missing") == missing

@@ -1,11 +1,11 @@
-"""Qdrant and Milvus: indexing, asking, and one clear error when the engine fails."""
+"""Qdrant: indexing, asking, and one clear error when the engine fails."""
 
 import asyncio
 import json
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,86 +16,53 @@ from haystack import Document
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
-from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
 from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddingRetriever
 from components.stores.database import StoreError
-from components.stores.engines import (
-    ASKING,
-    LAW,
-    RECORD,
-    SHARD,
-    ArticleEngine,
-    is_complete,
-    read_record,
-)
-from components.stores.milvus import MilvusEngine
-from components.stores.qdrant import QdrantEngine
+from components.stores.qdrant import LAW, RECORD, SHARD, QdrantEngine
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
-from pipelines.checking import MILVUS_STORE, QDRANT_STORE
 from pipelines.command_line import DONE, WRONG_USE
-from pipelines.engines import EngineReport, Shard, index_into_engine
+from pipelines.engines import EngineReport, Shard, engine_at, index_into_engine
 from pipelines.index import main as index_main
-from pipelines.loading import LoadingError, default_parameters, load_pipeline, opened, place_in
+from pipelines.loading import LoadingError, load_pipeline
 
-KINDS = {"qdrant": QDRANT_STORE, "milvus": MILVUS_STORE}
-CLASSES = {"qdrant": QdrantEngine, "milvus": MilvusEngine}
 Article = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch) -> None:
     """Nobody waits for an engine that a test has broken."""
-    monkeypatch.setattr("pipelines.engines.INDEXING", (0.01, 0.02))
-    monkeypatch.setattr("pipelines.loading.ASKING", (0.01,))
-
-
-# Milvus Lite takes seconds for each folder: what the classes' own tests say of it alike is `slow`.
-@pytest.fixture(params=["qdrant", *slow("milvus")])
-def engine(request) -> str:
-    """Each of the two."""
-    return str(request.param)
-
-
-both_engines = pytest.mark.parametrize("engine", ["qdrant", "milvus"])
+    monkeypatch.setattr("components.stores.qdrant._INDEXING", (0.01, 0.02))
+    monkeypatch.setattr("components.stores.qdrant._ASKING", (0.01,))
 
 
 @pytest.fixture
-def address(engine, tmp_path) -> str:
+def address(tmp_path) -> str:
     """Where the engine keeps its files: within the process, so without a server."""
-    return str(tmp_path / ("qdrant" if engine == "qdrant" else "milvus.db"))
+    return str(tmp_path / "qdrant")
 
 
 @pytest.fixture
-def index(engine, address, tmp_path, tiny_model, write_corpus) -> Callable[..., EngineReport]:
+def index(address, tmp_path, tiny_model, write_corpus) -> Callable[..., EngineReport]:
     """Indexes these articles into the test's engine, with the tiny model unless told."""
 
     def run(articles: list[dict[str, Any]], **options: Any) -> EngineReport:
         source = write_corpus(tmp_path / "articles.jsonl", articles)
-        return index_into_engine(source, engine, address, **{"model": str(tiny_model), **options})
+        return index_into_engine(source, address, **{"model": str(tiny_model), **options})
 
     return run
 
 
 @pytest.fixture
-def look(engine, address) -> Iterator[Callable[[], ArticleEngine]]:
+def look(address) -> Iterator[Callable[[], QdrantEngine]]:
     """Opens the test's collection."""
-    opened_here: list[ArticleEngine] = []
-
-    def collection() -> ArticleEngine:
-        parameters = default_parameters(KINDS[engine])
-        place_in(KINDS[engine], parameters, address)
-        opened_here.append(opened(KINDS[engine], parameters, ASKING))
-        return opened_here[-1]
-
-    yield collection
-    for each in opened_here:
-        each.close()
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(engine_at(address)))
 
 
-def assert_holds(engine: ArticleEngine, articles: list[Article], model: Path) -> None:
+def assert_holds(engine: QdrantEngine, articles: list[Article], model: Path) -> None:
     """Exactly these articles, each with its text, metadata and the vector of its own text."""
     assert engine.count() == len(articles)
     found = {each.id: each for each in engine.fetch([each["id"] for each in articles])}
@@ -117,7 +84,7 @@ def test_a_corpus_is_indexed_whole_and_once(index, look, tiny_model, articles, m
     assert (report.articles, report.laws, report.encoded, report.written) == (30, 3, 30, 30)
     assert report.complete
     assert_holds(look(), articles, tiny_model)
-    record = read_record(look())
+    record = look().record()
     assert record is not None
     assert (record.model.path, record.model.dim) == (str(tiny_model), 16)
     assert record.languages == ("en",)
@@ -126,12 +93,10 @@ def test_a_corpus_is_indexed_whole_and_once(index, look, tiny_model, articles, m
     assert (report.encoded, report.written, report.removed, report.complete) == (0, 0, 0, True)
 
 
-@both_engines
 def test_quotes_and_backslashes_in_names_and_ids(
-    engine, index, look, address, articles, tiny_model, monkeypatch
+    index, look, address, articles, tiny_model, monkeypatch
 ):
-    # Every page of Milvus ends with one of them.
-    monkeypatch.setattr("components.stores.milvus._PAGE", 1)
+    monkeypatch.setattr("components.stores.qdrant._PAGE", 1)
     ids = ('a"1"', "a\\1", "a'1'", 'a\\"', "z")
     odd = [{**each, "id": id_, "law": 'Act "A"'} for each, id_ in zip(articles, ids, strict=False)]
     assert index(odd).complete
@@ -142,18 +107,18 @@ def test_quotes_and_backslashes_in_names_and_ids(
     assert (index(odd[1:]).encoded, look().listed('Act "A"').keys()) == (0, set(ids[1:]))
     assert_holds(look(), odd[1:], tiny_model)
     cited = f"art. {odd[1]['number']} Act A"
-    found = ask(load_pipeline(engine, store=address), cited, as_of="any")["documents"]
+    found = ask(load_pipeline("qdrant", store=address), cited, as_of="any")["documents"]
     assert ids[1] in [each["id"] for each in found]
 
 
 def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
-    engine, index, address, articles
+    index, address, articles
 ):
     old, new, other = articles[:3]
     old |= {"id": "old", "valid_from": "2001-01-01", "valid_to": "2019-12-31"}
     new |= {"id": "new", "law": old["law"], "number": old["number"], "valid_from": "2020-01-01"}
     index([old, new, other])
-    pipeline = load_pipeline(engine, store=address)
+    pipeline = load_pipeline("qdrant", store=address)
     cited = f"art. {old['number']} {old['law']}"
 
     def found(**options: Any) -> list[str]:
@@ -175,7 +140,7 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     assert not citation.is_citation("Who decides?")
 
 
-def test_laws_of_one_title_are_told_apart(engine, index, look, address, make_article):
+def test_laws_of_one_title_are_told_apart(index, look, address, make_article):
     acts = [
         [{**make_article(n + i, law="Finance Act", law_id=id_), "number": str(i)} for i in (1, 2)]
         for n, id_ in [(0, "gb/2003/7"), (10, "gb/2004/9")]
@@ -187,7 +152,7 @@ def test_laws_of_one_title_are_told_apart(engine, index, look, address, make_art
     ids = {law: state["law_id"] for law, state in look().states(LAW).items()}
     assert ids == {"Finance Act": "gb/2003/7", "Finance Act (2004)": "gb/2004/9"}
     assert index([*acts[1], *acts[0]]).written == 0
-    citation = load_pipeline(engine, store=address).get_component("citation")
+    citation = load_pipeline("qdrant", store=address).get_component("citation")
     found = citation.run("art. 1 Finance Act 2004")["pinned"]
     assert [each.id for each in found] == ["a11"]
     assert citation.run("Who decides on wages under art. 1 Finance Act?")["pinned"] == []
@@ -199,10 +164,10 @@ def test_laws_of_one_title_are_told_apart(engine, index, look, address, make_art
 
 
 def test_a_run_that_was_interrupted_continues_and_a_foreign_collection_is_refused(
-    engine, index, address, look, tiny_model, articles, monkeypatch
+    index, address, look, tiny_model, articles, monkeypatch
 ):
     monkeypatch.setattr("pipelines.engines.block_size", lambda model: 4)
-    write = CLASSES[engine].write
+    write = QdrantEngine.write
     written: list[int] = []
 
     def dying(self: Any, documents: Any) -> None:
@@ -212,30 +177,30 @@ def test_a_run_that_was_interrupted_continues_and_a_foreign_collection_is_refuse
         written.append(len(documents))
 
     with monkeypatch.context() as patch:
-        patch.setattr(CLASSES[engine], "write", dying)
+        patch.setattr(QdrantEngine, "write", dying)
         with pytest.raises(KeyboardInterrupt):
             index(articles)
     assert look().count() == sum(written) == 16
     with pytest.raises(LoadingError, match=r"not yet indexed to its end.*same command again"):
-        load_pipeline(engine, store=address)
+        load_pipeline("qdrant", store=address)
     report = index(articles)
     assert (report.encoded, report.written) == (14, 14)
     assert_holds(look(), articles, tiny_model)
-    load_pipeline(engine, store=address)
+    load_pipeline("qdrant", store=address)
     look().drop_state(RECORD, RECORD)
     with pytest.raises(LoadingError, match="not made by Lexarbor"):
-        load_pipeline(engine, store=address)
+        load_pipeline("qdrant", store=address)
     with pytest.raises(StoreError, match="Lexarbor did not write"):
         index(articles)
 
 
-def test_shards_are_together_the_whole(engine, index, look, address, tiny_model, articles):
+def test_shards_are_together_the_whole(index, look, address, tiny_model, articles):
     for number, article in enumerate(articles):
         article["law"] = f"Code {number % 7}"
     first = index(articles, shard=Shard(1, 2))
     assert not first.complete
     with pytest.raises(LoadingError, match="not yet indexed to its end"):
-        load_pipeline(engine, store=address)
+        load_pipeline("qdrant", store=address)
     second = index(articles, shard=Shard(2, 2))
     assert second.complete
     assert first.articles + second.articles == 30
@@ -245,16 +210,16 @@ def test_shards_are_together_the_whole(engine, index, look, address, tiny_model,
     assert index(articles).written == 0
     pruned = [index(articles[:20], shard=Shard(n, 2), prune=True) for n in (1, 2)]
     assert sum(report.removed for report in pruned) == 10
-    assert is_complete(look())
+    assert look().is_complete()
     assert len(look().states(SHARD)) == 2  # the marks of earlier runs are gone
 
 
 def test_questions_go_to_the_old_collection_until_the_new_one_takes_its_name(
-    engine, index, look, address, articles, tiny_model, monkeypatch
+    index, look, address, articles, tiny_model, monkeypatch
 ):
     index(articles)
-    pipeline = load_pipeline(engine, store=address)
-    write = CLASSES[engine].write
+    pipeline = load_pipeline("qdrant", store=address)
+    write = QdrantEngine.write
     seen: list[Any] = []
 
     def content() -> str:
@@ -269,7 +234,7 @@ def test_questions_go_to_the_old_collection_until_the_new_one_takes_its_name(
     old = content()
     articles[2]["text"] = "The second edition."
     with monkeypatch.context() as patch:
-        patch.setattr(CLASSES[engine], "write", asked_and_broken)
+        patch.setattr(QdrantEngine, "write", asked_and_broken)
         with pytest.raises(KeyboardInterrupt):
             index(articles, rebuild=True)
     assert [*seen, content()] == [old, 30, old]
@@ -284,38 +249,33 @@ def test_questions_go_to_the_old_collection_until_the_new_one_takes_its_name(
         index(fewer, rebuild=True)
     assert index(fewer, rebuild=True, prune=True).written == 20
     assert_holds(look(), fewer, tiny_model)
-    if engine == "milvus":
-        left = set(look()._client.list_collections())
-    else:
-        left = {each.name for each in look()._opened().get_collections().collections}
+    left = {each.name for each in look()._opened().get_collections().collections}
     assert left == {"lexarbor_2", "lexarbor_2_states"}
 
 
-def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(engine, index, address, articles):
+def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(index, address, articles):
     index(articles)
-    pipeline = load_pipeline(engine, store=address)
+    pipeline = load_pipeline("qdrant", store=address)
     question = "art. 3 Housing Code, on rent"
     found = ask(pipeline, question)["documents"]
     for close in (pipeline.close, lambda: asyncio.run(pipeline.close_async())):
         close()
-        if engine == "qdrant":  # Milvus Lite keeps its folder to the process's end
-            QdrantClient(path=address).close()  # refused while the folder is held
+        QdrantClient(path=address).close()  # refused while the folder is held
         again = ask(pipeline, question)["documents"]
         assert [each["id"] for each in again] == [each["id"] for each in found]
 
 
-@both_engines
-def test_a_corpus_is_indexed_and_asked(engine, address, corpus, tiny_model, capsys):
+def test_a_corpus_is_indexed_and_asked(address, corpus, tiny_model, capsys):
     asked = f"{address}#eu"
-    given = ["--corpus", str(corpus), "--engine", engine, "--url", asked, "--collection", "eu"]
+    given = ["--corpus", str(corpus), "--engine", "qdrant", "--url", asked, "--collection", "eu"]
     assert index_main([*given, "--model", str(tiny_model), "--json"]) == DONE
     report = json.loads(capsys.readouterr().out)
     assert (report["articles"], report["encoded"], report["complete"]) == (30, 30, True)
-    question = ["art. 3 Tax Code, on repairs", "--pipeline", engine, "--store", asked]
+    question = ["art. 3 Tax Code, on repairs", "--pipeline", "qdrant", "--store", asked]
     assert ask_command_main([*question, "--json", "--top-k", "3"]) == DONE
     answer = json.loads(capsys.readouterr().out)
     assert len(answer["documents"]) == 3
-    assert answer["pipeline"] == engine
+    assert answer["pipeline"] == "qdrant"
 
 
 def test_wrong_use_is_refused():
@@ -334,33 +294,17 @@ def test_wrong_use_is_refused():
         assert ended.value.code == WRONG_USE, line
 
 
-@pytest.fixture
-def short_timeouts(monkeypatch) -> None:
-    """An engine has a second to answer."""
-
-    def impatient(kind: str) -> dict[str, Any]:
-        parameters = default_parameters(kind)
-        parameters["timeout"] = 1
-        if "connection_args" in parameters:
-            parameters["connection_args"]["timeout"] = 1
-        return parameters
-
-    monkeypatch.setattr("pipelines.engines.default_parameters", impatient)
-
-
 def free_port() -> int:
     with closing(socket.create_server(("127.0.0.1", 0))) as bound:
         return int(bound.getsockname()[1])
 
 
-def test_an_engine_that_is_down_at_the_start_is_reported_at_once(
-    engine, short_timeouts, corpus, tiny_model
-):
+def test_an_engine_that_is_down_at_the_start_is_reported_at_once(corpus, tiny_model):
     url = f"http://127.0.0.1:{free_port()}"
     began = time.monotonic()
     for attempt in (
-        lambda: index_into_engine(corpus, engine, url, model=str(tiny_model)),
-        lambda: load_pipeline(engine, store=url),
+        lambda: index_into_engine(corpus, url, model=str(tiny_model)),
+        lambda: load_pipeline("qdrant", store=url),
     ):
         with pytest.raises(StoreError, match=rf"{url}.* does not answer .*Check that it runs"):
             attempt()
@@ -371,7 +315,6 @@ def test_a_qdrant_that_is_cut_off_is_reported_and_used_again(
     corpus, tiny_model, monkeypatch, tmp_path
 ):
     address, question = str(tmp_path / "folder"), "Who decides on repairs?"
-    monkeypatch.setattr("components.stores.engines.ASKING", ())
 
     def gone(*_: object, **options: object) -> None:
         raise ResponseHandlingException(httpx.ConnectError("connection reset"))
@@ -379,8 +322,8 @@ def test_a_qdrant_that_is_cut_off_is_reported_and_used_again(
     with monkeypatch.context() as patch:
         patch.setattr(QdrantClient, "upsert", gone)
         with pytest.raises(StoreError, match=r"does not answer \(connection reset\), tried 3 time"):
-            index_into_engine(corpus, "qdrant", address, model=str(tiny_model))
-    assert index_into_engine(corpus, "qdrant", address, model=str(tiny_model)).complete
+            index_into_engine(corpus, address, model=str(tiny_model))
+    assert index_into_engine(corpus, address, model=str(tiny_model)).complete
     pipeline = load_pipeline("qdrant", store=address)
     with monkeypatch.context() as patch:
         patch.setattr(QdrantClient, "query_points", gone)

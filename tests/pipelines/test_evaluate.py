@@ -10,10 +10,10 @@ from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval
 from pipelines.asking import ask
 from pipelines.checking import FOLDER
-from pipelines.evaluation import Measured, StageRun, gains, measure, report, stage_gains
+from pipelines.evaluation import Measured, StageRun, gains, measure, report, summary
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
-from pipelines.stages import Stage, stages_of
+from pipelines.stages import Stage
 
 
 def question(id_: str, *relevant: str) -> Question:
@@ -92,18 +92,6 @@ def reranking(tmp_path, tiny_ranker) -> str:
     return str(tmp_path / "mine.yaml")
 
 
-def test_the_stages_stand_in_their_order(law_store):
-    hybrid, lexical = (stages_of(load_pipeline(name, law_store)) for name in ("hybrid", "lexical"))
-    assert [(each.name, each.component, set(each.takes)) for each in hybrid] == [
-        ("citation", "retriever", set()),
-        ("bm25", "retriever", set()),
-        ("division", "retriever", set()),
-        ("dense", "retriever", set()),
-        ("fused", "retriever", {"citation", "bm25", "division", "dense"}),
-    ]
-    assert [each.name for each in lexical] == ["citation", "bm25", "fused"]
-
-
 def test_the_stages_are_measured_in_the_pipelines_own_run(law_store, reranking, monkeypatch):
     questions = [Question("one", QUESTION, ("a6", "a14")), Question("two", CITING, ("a12",))]
     asked: list[str] = []
@@ -116,13 +104,13 @@ def test_the_stages_are_measured_in_the_pipelines_own_run(law_store, reranking, 
     monkeypatch.setattr(Pipeline, "run", counted)
     measured = measure(reranking, questions, store=law_store, model=None, depth=25)
     assert asked == [QUESTION, CITING]
-    stages = {each["stage"]: each for each in stage_gains(measured, questions)}
+    stages = {each["stage"]: each for each in report(measured, [], questions, [])["stages"]}
     assert list(stages) == ["citation", "bm25", "division", "dense", "fused", "reranker"]
     assert stages["citation"]["n_found"] == 1
     last = stages["reranker"]
     assert list(last["metrics"]) == ["R@10", "R@25", "MAP@10", "MRR@10"]
     for metric in ("R@10", "MAP@10", "MRR@10"):
-        assert last["metrics"][metric] == measured.summary()["metrics"][metric]
+        assert last["metrics"][metric] == summary(measured.values)["metrics"][metric]
     assert last["ceiling"] is not None
     assert list(last["ceiling"]["metrics"]) == ["R@5", "Exist@5"]
 

@@ -12,7 +12,7 @@ from graph_stores import Article, Index
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.retrievers.citation import citation_index
 from components.retrievers.embedding import recorded_weight
 from components.statutes.sources.reading import CorpusError
@@ -353,7 +353,7 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
 
     with monkeypatch.context() as full:
         full.setattr("components.stores.database.open_store", small_disk)
-        with pytest.raises(StoreError, match="the disk is full"):
+        with pytest.raises(StoreError, match="disk is full"):
             index(long)
     done = len(encoded)
     laws = Counter(document.meta["law"] for document in store.filter_documents())
@@ -374,8 +374,8 @@ def test_english_law_gets_the_bundled_model_and_other_law_the_multilingual(
     mostly_english: dict[str | None, int] = {"en-GB": 1, "en_US": 1, None: 1, "fr": 2}
     french: dict[str | None, int] = {"en": 1, "fr": 1}
     at_hand = [True]
-    monkeypatch.setattr("pipelines.loading.multilingual_at_hand", lambda: at_hand[0])
-    monkeypatch.setattr("pipelines.loading.multilingual_folder", lambda: tmp_path)
+    monkeypatch.setattr("components.models.folder.multilingual_at_hand", lambda: at_hand[0])
+    monkeypatch.setattr("components.models.folder.multilingual_folder", lambda: tmp_path)
     assert chosen(english) == minilm
     assert chosen(mostly_english) == chosen(french) == str(tmp_path)
     at_hand[0] = False

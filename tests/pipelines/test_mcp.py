@@ -11,7 +11,6 @@ from haystack_integrations.tools.mcp import MCPTool, StreamableHttpServerInfo
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 
-from pipelines.checking import LoadingError
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.serving.app import build_app
@@ -197,14 +196,6 @@ def test_a_pipelines_own_filters_hold_for_every_tool(aldermere_store):
     assert "There is no article" in read
     assert [each["law"] for each in laws["laws"]] == ["Work Code of Aldermere (invented)"]
     assert "check_citations" in checked and "articles" not in checked
-
-
-def test_a_pipeline_over_another_store_is_refused(pipeline, monkeypatch):
-    for _, each in pipeline.walk():
-        if hasattr(each, "document_store"):
-            monkeypatch.setattr(each, "document_store", object())
-    with pytest.raises(LoadingError, match="store of Lexarbor's"):
-        build_mcp(pipeline)
 
 
 def test_the_command_answers_the_sdks_client_over_stdio(aldermere_store):

@@ -17,11 +17,8 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from chat_server import chat_server
 from waiting import until
 
-from pipelines.asking import ask
-from pipelines.checking import pipeline_file
 from pipelines.serve import _loaded, _parse
 from pipelines.serve import main as serve_main
 from pipelines.serving.limits import prompt_protocol
@@ -77,28 +74,11 @@ def test_other_machines_are_let_in_only_by_a_word_of_its_own(host, capsys, tmp_p
     assert "neither passwords" not in said
 
 
-def test_without_the_extra_it_says_how_to_install_it(capsys, monkeypatch):
-    monkeypatch.setattr("pipelines.serve._NEEDED", ("fastapi", "no_such_package.inside"))
-    code, said = main(capsys, "--port", 0)
-    assert code == 2
-    assert "needs no_such_package.inside" in said
-    assert "pip install 'lexarbor[serve]'" in said
-
-
 def test_a_late_generator_does_not_cost_the_articles(law_store):
     for seconds, limit in ((300, 60), (30, 15)):
         given = ["--store", law_store, "--pipeline", "answer_hybrid", "--seconds", seconds]
         loaded = _loaded(_parse([str(each) for each in given]))
         assert loaded["answer_hybrid"].get_component("generator").time_limit == limit
-
-
-@pytest.mark.parametrize("name", ["a b", "rent?x=1", "économie", "-x"])
-def test_a_name_that_does_not_fit_an_address_is_refused(capsys, text_store, tmp_path, name):
-    mine = tmp_path / f"{name}.yaml"
-    mine.write_bytes(pipeline_file("lexical").read_bytes())
-    code, said = main(capsys, "--port", 0, "--store", text_store, "--pipeline", mine)
-    assert code == 2
-    assert f"'{name}' would be at" in said
 
 
 @pytest.fixture
@@ -217,16 +197,6 @@ def test_what_is_in_flight_ends_and_nothing_new_begins(start, tmp_path):
     asking.join(timeout=60)
     assert [each.status_code for each in answers] == [200]
     assert process.wait(timeout=60) == 0
-
-
-def test_answers_are_written_by_the_generator_that_is_named(law_store):
-    with chat_server() as server:
-        server.reply = 'The "officer decides" [1]. So says section 99 of the Work Code.'
-        written = ["--generator", server.url, "--generator-model", "scripted"]
-        loaded = _loaded(_parse(["--store", str(law_store), *written]))
-        given = ask(loaded["answer_hybrid"], "Who decides on custody?")["answer"]
-    assert given["state"] == "generated"
-    assert [each["state"] for each in given["statements"][1]["citations"]] == ["not found"]
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:

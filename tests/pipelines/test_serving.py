@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import version
 from itertools import product
 from typing import Any
 
@@ -31,15 +30,14 @@ from schemathesis.specs.openapi.checks import (
 from serving import served
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
-from threadpoolctl import threadpool_info, threadpool_limits
 from waiting import until
 
-from components.models.errors import ModelError, VectorError
+from components.models.folder import ModelError, VectorError
 from components.stores.database import StoreError
 from pipelines.ask import main as ask_main
 from pipelines.audit import main as audit_main
 from pipelines.loading import generator_overrides, load_pipeline
-from pipelines.serving.answers import EXAMPLES, RETRY_SECONDS
+from pipelines.serving.answers import RETRY_SECONDS
 from pipelines.serving.app import ServedPipeline, build_app
 from pipelines.serving.limits import (
     BODY_LIMIT,
@@ -49,7 +47,6 @@ from pipelines.serving.limits import (
     is_from_elsewhere,
     is_named,
     prompt_server,
-    share_cores,
 )
 from pipelines.serving.metrics import JsonLines, traced
 
@@ -205,21 +202,6 @@ def test_a_wrong_field_is_refused(law_service):
             assert told["request_id"] == response.headers["x-request-id"]
 
 
-def test_what_is_not_a_request_is_refused_as_json(law_service):
-    for body, kind in (
-        (b'{"query": "rent"}', "text/plain"),
-        (b'{"query": "rent', "application/json"),
-        *((body, "application/json") for body in (b"[1, 2]", b'"rent"', b"", b"\xff\xfe\x00")),
-        (b"[" * 60_000, "application/json"),
-        (b'{"query": "rent", "top_k": ' + b"9" * 5000 + b"}", "application/json"),
-        (b'{"query": "\\ud800", "filters": {"a": "\\ud800"}}', "application/json"),
-    ):
-        sent = {"content": body, "headers": {"Content-Type": kind}}
-        response = law_service.client.post("/lexical/run", **sent)
-        assert response.status_code in (400, 422), body[:50]
-        assert response.json()["error"] == "invalid_request"
-
-
 def test_a_store_that_becomes_empty_is_a_failure(store):
     article = Document(id="a1", content="The rent is due.", meta={"law": "Rent Act", "number": "1"})
     store.write_documents([article])
@@ -234,23 +216,6 @@ def test_a_store_that_becomes_empty_is_a_failure(store):
         store.write_documents([article])
         assert service.client.get("/ready").status_code == 200
         assert service.client.post("/lexical/run", json=QUESTION).status_code == 200
-
-
-def test_the_description_is_whole_and_its_examples_work(law_service):
-    described = law_service.client.get("/openapi.json").json()
-    run = described["paths"]["/lexical/run"]["post"]
-    schemas = described["components"]["schemas"]
-    assert schemas["RunRequest"]["examples"] == list(EXAMPLES)
-    for example in EXAMPLES:
-        assert law_service.client.post("/lexical/run", json=example).status_code == 200
-    written = json.dumps(described)
-    named = {part.split('"')[0] for part in written.split("#/components/schemas/")[1:]}
-    assert named <= set(schemas)
-    assert {"RunRequest", "RunAnswer", "FoundArticle", "ProblemAnswer"} <= named
-    assert schemas["RunRequest"]["additionalProperties"] is False
-    problems = {"400", "408", "413", "421", "422", "500", "503", "504"}
-    assert set(run["responses"]) == {"200", *problems}
-    assert described["info"]["version"] == version("lexarbor")
 
 
 @pytest.mark.slow
@@ -378,16 +343,6 @@ def test_articles_are_streamed_before_the_answer(text_store):
     assert [name for name, _ in failed] == ["articles", "answer"]
     assert failed[-1][1]["state"] == "verbatim"
     assert (refused.status_code, refused.json()["error"]) == (422, "question")
-
-
-def test_no_web_page_of_another_site_may_call_it(law_service):
-    headers = {"Origin": "https://example.com"}
-    response = law_service.client.post("/lexical/run", json=QUESTION, headers=headers)
-    assert "access-control-allow-origin" not in response.headers
-    preflight = law_service.client.options(
-        "/lexical/run", headers={**headers, "Access-Control-Request-Method": "POST"}
-    )
-    assert preflight.status_code == 405
 
 
 def chunks(size: int) -> Iterator[bytes]:
@@ -620,12 +575,3 @@ def test_a_page_of_another_site_is_recognised():
     assert elsewhere(sec_fetch_site="cross-site", origin=here)
     # Behind a proxy
     assert not elsewhere(sec_fetch_site="same-origin", origin="https://law.example.org")
-
-
-@pytest.mark.parametrize(("at_once", "each"), [(1, 3), (2, 1), (7, 1)])
-def test_questions_answered_at_once_share_the_cores(monkeypatch, at_once, each):
-    monkeypatch.setattr("pipelines.serving.limits._cores", lambda: 3)
-    with threadpool_limits():  # restores the threads that there were
-        share_cores(at_once)
-        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-        assert {pool["num_threads"] for pool in pools} == {each}

@@ -14,10 +14,9 @@ from components.models.folder import model_digest, read_manifest
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
-from pipelines.checking import MILVUS_STORE, QDRANT_STORE
-from pipelines.engines import index_into_engine
+from pipelines.engines import engine_at, index_into_engine
 from pipelines.indexing import index_corpus
-from pipelines.loading import default_parameters, load_pipeline, opened, place_in
+from pipelines.loading import load_pipeline
 
 QUESTION = "Who decides on custody in chapter 3?"
 
@@ -51,7 +50,7 @@ def expected_scores(model: Path, similarity: str, articles: list[dict]) -> dict[
     return {each["id"]: float(score) for each, score in zip(articles, scores, strict=True)}
 
 
-def test_store_and_engines_search_by_the_models_similarity(
+def test_store_and_engine_search_by_the_models_similarity(
     similarity, model, articles, write_corpus, tmp_path, tiny_model, monkeypatch
 ):
     monkeypatch.setattr(BF16, "_settled", "float32")  # whatever is faster here
@@ -75,19 +74,13 @@ def test_store_and_engines_search_by_the_models_similarity(
     asked = encoder.encode_queries([QUESTION])[0].tolist()
     nearest = StatuteEmbeddingRetriever(store, top_k=10).run(asked)["documents"]
     own = [each.score for each in nearest]
-    for name, kind, place in (
-        ("qdrant", QDRANT_STORE, "qdrant"),
-        ("milvus", MILVUS_STORE, "milvus.db"),
-    ):
-        address = str(tmp_path / place)
-        index_into_engine(source, name, address, model=str(model))
-        parameters = default_parameters(kind)
-        place_in(kind, parameters, address)
-        engine = opened(kind, parameters, (0.01,))
-        near = engine.nearest(asked, 10, None)
-        found_scores = [expected[each.id] for each in near]
-        assert found_scores == pytest.approx(best[:10], rel=1e-4, abs=1e-5), name
-        scores = [each.score or 0.0 for each in near]
-        assert scores == sorted(scores, reverse=True)
-        assert scores == pytest.approx(own, rel=1e-3)
-        engine.close()
+    address = str(tmp_path / "qdrant")
+    index_into_engine(source, address, model=str(model))
+    engine = engine_at(address)
+    near = engine.nearest(asked, 10, None)
+    found_scores = [expected[each.id] for each in near]
+    assert found_scores == pytest.approx(best[:10], rel=1e-4, abs=1e-5)
+    scores = [each.score or 0.0 for each in near]
+    assert scores == sorted(scores, reverse=True)
+    assert scores == pytest.approx(own, rel=1e-3)
+    engine.close()

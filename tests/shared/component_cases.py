@@ -173,7 +173,7 @@ CASES = [
     ),
     Case(
         StatuteSparseDocumentEmbedder,
-        {"average_length": 7.5, "weighting": "count"},
+        {"average_length": 7.5},
         {"documents": [Document(id="h1", content="A roof.", meta={"headings": ["Repairs"]})]},
         protocol=DocumentEmbedder,
     ),

@@ -49,7 +49,7 @@ def in_order(documents: Sequence[Document]) -> list[Document]:
 def read_places(store: ReadableStore) -> Places:
     """Places that have read everything of a store."""
     places = Places(store)
-    law = places.law(patience=30)
+    law = places.law()
     assert law is not None
     while law.citations is None and not law.unread:
         time.sleep(0.01)

@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 from serving import served
 
-from ui.server import make_server
+from pipelines.serving.limits import prompt_server
 
 PATHS = ("/", "/compare", "/fr", "/fr/compare")
 JOIN = "/gradio_api/queue/join"
@@ -55,7 +55,7 @@ def events(text: str) -> list[dict[str, Any]]:
 @contextmanager
 def on_a_port(app: Any) -> Iterator[int]:
     """The application behind the page's web server."""
-    with served(make_server(app)) as address:
+    with served(prompt_server(app, 2, log_level="warning")) as address:
         yield int(address.rstrip("/").rpartition(":")[2])
 
 

@@ -14,16 +14,14 @@ from graph_runs import GRAPH_SHORT, Settings
 from tiny_bert import save_bert, trained_wordpiece
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import BF16
-from components.models.onednn import LINEAR
+from components.models.devices import BF16, LINEAR
 from components.statutes.corpus import StatuteCorpus
 from training.command_line import DONE
 from training.compare import CompareSettings
-from training.cusines import BiEncoderLearner, RunTexts, main
+from training.cusines import BiEncoderLearner, RunTexts, main, starting_model
 from training.data import TrainingData
 from training.loop import fit
 from training.settings import CusinesSettings, GraphSettings
-from training.starting_model import starting_model
 
 SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
 OFFICES = ("landlord", "tenant", "employer", "worker", "parent")
@@ -261,7 +259,7 @@ def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]
 @pytest.fixture(autouse=True)
 def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of one test draw nothing, which takes longer than training; those of modules do."""
-    for plot in ("loop.plot_run", "ranker.plot_records", "pretrain.plot_losses"):
+    for plot in ("loop.plot_run", "ranker.plot_records"):
         monkeypatch.setattr(f"training.{plot}", lambda *_: None)
 
 
@@ -285,7 +283,6 @@ def graph_settings(small_law: Path, tiny_bert: Path, tmp_path: Path) -> Settings
 
 ARMS: dict[str, dict[str, Any]] = {
     "untrained": {},
-    "in_batch": {"same_articles": True, "negatives_per_question": 0, "views": [], "buckets": 1},
     "random": {"views": [], "buckets": 1},
     "bm25_fixed": {"views": ["bm25"], "schedule": "fixed", "buckets": 1},
     "tree": {"views": ["tree"]},

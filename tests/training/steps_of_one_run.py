@@ -17,12 +17,11 @@ from accelerate import Accelerator
 from safetensors.torch import save_file
 
 from components.models.encoding import Tower
-from training.cusines import RunTexts, loss_and_gradient, main
+from training.cusines import RunTexts, loss_and_gradient, main, starting_model
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import make_batch, share, sum_gradients
 from training.settings import CusinesSettings
-from training.starting_model import starting_model
 
 # Name to (first pair, last pair, negatives a question, settings).
 STEPS: dict[str, tuple[int, int, int, dict[str, Any]]] = {

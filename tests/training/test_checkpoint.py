@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from slow_cases import slow
 
 from components.models.biencoder import BiEncoder
-from components.models.onednn import LINEAR
+from components.models.devices import LINEAR
 from training import checkpoint as checkpoints
 from training.checkpoint import (
     STATE_FILE,
@@ -349,9 +349,7 @@ def test_what_was_faster_when_the_run_began_computes_it_to_its_end(train, alone,
 def start_command() -> Iterator[Callable[[list[str]], BaseProcess]]:
     """Starts the command in a process that has everything imported already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["training.loop", "training.starting_model", "matplotlib.pyplot"]
-    )
+    context.set_forkserver_preload(["training.loop", "training.cusines", "matplotlib.pyplot"])
     running: list[BaseProcess] = []
 
     def started(arguments: list[str]) -> BaseProcess:

@@ -119,7 +119,7 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a model was opened before the settings were checked")
 
     monkeypatch.setattr("components.models.encoding.SentenceTransformer", opened)
-    monkeypatch.setattr("components.models.biencoder.open_tower", opened)
+    monkeypatch.setattr("components.models.encoding.open_tower", opened)
 
 
 Wrong = tuple[dict[str, Any], int, str]
@@ -127,23 +127,11 @@ WRONG: dict[str, Wrong] = {
     "more negatives than articles": (
         {"negatives_per_question": 40}, WRONG_USE, "negatives_per_question is 40",
     ),
-    "shares of buckets that come to nothing": (
-        {"share_of": "bucket", "max_steps": 1}, WRONG_USE, "share_of bucket",
-    ),
     "an unknown view": ({"views": '["trie"]'}, WRONG_USE, "there is no view 'trie'"),
     "a run file that is not there": (
         {"views": '["run"]', "run_file": "/none.trec"}, WRONG_USE, "run_file: /none.trec",
     ),
-    "BM25's constants without BM25": (
-        {"bm25_k1": 99}, WRONG_USE, "bm25_k1 is 99.0, but it only applies to the view bm25",
-    ),
-    "a control of views that are not there": (
-        {"views": '["semantic", "bm25"]', "permute_tree": "true"}, WRONG_USE, "permute_tree is Tr",
-    ),
-    "a corpus that is not there": ({"corpus": "/none.jsonl"}, FAILED, "/none.jsonl"),
-    "questions that are not there": ({"questions": "/none.jsonl"}, FAILED, "/none.jsonl"),
     "another law's questions": ({"questions": "aldermere"}, FAILED, "relevant"),
-    "a device that is not there": ({"device": "cuda:77"}, WRONG_USE, "cuda:77"),
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
 from training.compare import Dataset, n_folds
 from training.data import TrainingData, trainings_on
-from training.negatives.gold import DrawnNegatives, Gold
+from training.negatives.curriculum import DrawnNegatives, Gold
 from training.objective import make_batch
 from training.settings import CusinesSettings
 
@@ -246,7 +246,7 @@ def test_questions_that_the_start_has_learnt_are_not_put_into_folds(learnt_law, 
     model = made("model")
     dataset = Dataset(str(learnt_law), dev_share=0.1)
     start = [CusinesSettings(corpus="law", questions="law", output="out", model=str(model))]
-    with pytest.raises(SettingsError, match=f"{model} has learnt questions that are measured"):
+    with pytest.raises(SettingsError, match=f"{model} has learnt"):
         n_folds(dataset, 5, start)
     assert n_folds(dataset, None, start) == 1
     assert n_folds(dataset, 1, start) == 1

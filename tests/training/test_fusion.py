@@ -13,15 +13,10 @@ import pytest
 from components.models.biencoder import BiEncoder
 from components.models.devices import BF16
 from components.models.folder import model_digest, read_manifest
-from components.models.learned_fusion import (
-    BM25,
-    DENSE,
-    DIVISION,
-    RankedList,
-    learned_fusion_of,
-)
+from components.models.learned_fusion import learned_fusion_of
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
+from components.statutes.fusion import BM25, DENSE, DIVISION, RankedList
 from components.statutes.question import Question
 from pipelines.asking import ask
 from pipelines.indexing import index_corpus
@@ -126,7 +121,7 @@ def ranked(fused: Path, demo: Path) -> Ranked:
     corpus = StatuteCorpus.read("aldermere")
     model = BiEncoder.load(fused, device="cpu", dtype="float32")
     texts = [indexed_text(each.headings, each.text) for each in corpus]
-    searches = Searches(list(corpus), {DENSE: model.encode_articles(texts)})
+    searches = Searches(list(corpus), model.encode_articles(texts))
     fusion = learned_fusion_of(fused, lists=LISTS, model=model.digest)
     assert fusion is not None
 
@@ -134,8 +129,8 @@ def ranked(fused: Path, demo: Path) -> Ranked:
         questions = list(read_questions(demo, split=split))
         vectors = model.encode_queries([each.text for each in questions]).numpy()
         for question, vector in zip(questions, vectors, strict=True):
-            found = searches.find(question.text, {DENSE: vector})
-            asked = CandidateTable.of(question, found, searches.law, fusion.weights, np.empty(0))
+            found = searches.find(question.text, vector)
+            asked = CandidateTable.of(question, found, searches.law, fusion.weights, corpus)
             by_rank, learned = (
                 [corpus.ids[row] for row in rows.tolist()]
                 for rows in (asked.by_rank, asked.learned(fusion))

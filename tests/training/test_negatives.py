@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
@@ -16,11 +17,12 @@ from repeated_law import Case, forbidden, repeated_laws
 from torch.nn.functional import normalize
 
 from components.statutes import Article, Question, StatuteCorpus, read_questions
-from training.candidates import mine_negatives, score_statistics
+from training.candidates import mine_negatives
 from training.negatives import sampling
 from training.negatives.curriculum import (
     MAX_BUCKETS,
     CurriculumSettings,
+    Gold,
     allot,
     allot_of_buckets,
     bucket_edges,
@@ -28,7 +30,6 @@ from training.negatives.curriculum import (
     phase_shares,
     shares,
 )
-from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.sampling import BucketDraws, CurriculumNegatives, statistics
 from training.negatives.views import BM25View
 from training.settings import Strategy
@@ -223,21 +224,18 @@ def test_neither_block_nor_threads_change_what_is_drawn(aldermere, monkeypatch, 
         torch.set_num_threads(1)
 
 
-def test_an_epochs_shares_are_the_schedules(aldermere):
-    corpus, questions = aldermere
-    negatives = CurriculumNegatives(corpus, questions, views=STATIC)
-    n = 8 * len(questions)
-    for progress, parts in ((0.0, (7, 2, 1)), (0.5, (1.5, 7, 1.5)), (0.99, (1, 2, 7))):
-        counts = np.bincount(negatives.draw(0, progress).buckets, minlength=3)
-        assert counts.tolist() == [n * share / 10 for share in parts], "680 divides evenly"
-
-
 def test_bm25_fixed_takes_the_best_scored_negatives_in_every_epoch(aldermere):
     corpus, questions = aldermere
     negatives = CurriculumNegatives(corpus, questions, views=("bm25",), schedule="fixed")
     first, last = negatives.draw(0, 0.0), negatives.draw(9, 0.9)
     assert first.articles.tolist() == last.articles.tolist()
-    scores = BM25View(corpus, questions, torch.device("cpu")).difficulty(np.arange(len(questions)))
+    inputs: Any = SimpleNamespace(
+        articles=corpus,
+        questions=questions,
+        settings=CurriculumSettings(),
+        device=torch.device("cpu"),
+    )
+    scores = BM25View(inputs).difficulty(np.arange(len(questions)))
     for row, excluded in enumerate(negatives.gold.excluded):
         scores[row, excluded] = -1
         best = scores[row].sort(descending=True).values[:8]
@@ -256,6 +254,7 @@ def test_the_view_of_a_negative_is_the_one_that_ranks_it_hardest():
         buckets=1,
     )
     drawn = negatives.draw(0, 0.0)
+    assert statistics(drawn, negatives)["views"] == {"tree": 2, "sequence": 3}
     view_of = dict(zip(drawn.articles.tolist(), drawn.views.tolist(), strict=True))
     # Tree ranks: a5 1, the rest 3.5. Sequence ranks: a1 to a5 are 1 to 5.
     assert view_of == {5: 0, 1: 1, 2: 1, 3: 1, 4: 0}
@@ -287,11 +286,7 @@ def test_every_option_reaches_the_ranking(aldermere):
     ("options", "message"),
     [
         ({"views": ("tree", "moon")}, "views"),
-        ({"views": ("tree", "tree")}, "views"),
-        ({"seed": None}, "seed"),
         ({"buckets": 7}, "buckets"),
-        ({"k": 0}, "k"),
-        ({"bm25_k1": float("inf")}, "bm25_k1"),
         ({"bm25_b": 1.5}, "bm25_b"),
         ({"views": ()}, "buckets"),
         ({"views": ("run",)}, "run_file"),
@@ -355,48 +350,3 @@ def test_fewer_semi_hard_negatives_are_the_first_of_more(problem, n, more):
     )
     for row in range(len(questions)):
         assert few.of(row).tolist() == many.of(row)[:n].tolist()
-
-
-def test_table_3_counts_a_bound_to_the_part_above_it():
-    scores = [0.1, 0.499, 0.5, 0.8, 0.85, 0.9, 1.0, 0.6]
-    assert score_statistics(scores) == {
-        "n": 8,
-        "below_0.5": 0.25,
-        "0.5_to_0.8": 0.25,
-        "0.8_to_0.9": 0.25,
-        "from_0.9": 0.25,
-        "mean": pytest.approx(np.mean(scores)),
-    }
-
-
-# Statistics and examples
-
-# Two chapters of one law, three articles each, and a law of one article.
-ARTICLES = [
-    *(Article(f"a{n}", "Code", str(n), (f"Chapter {n // 3}",), f"words {n}") for n in range(6)),
-    Article("a6", "Act", "1", (), "words 6"),
-]
-QUESTIONS = [Question("q0", "one?", ("a0",)), Question("q1", "two?", ("a3", "a6"))]
-
-
-def negatives() -> CurriculumNegatives:
-    options: dict[str, Any] = {"negatives_per_question": 2, "buckets": 2}
-    return CurriculumNegatives(ARTICLES, QUESTIONS, views=("tree", "sequence"), **options)
-
-
-def drawn(
-    *articles: int,
-    buckets: tuple[int, ...] = (0, 1, 1, 1),
-    views: tuple[int, ...] = (0, 0, 1, 0),
-) -> DrawnNegatives:
-    return DrawnNegatives(
-        np.array(articles),
-        np.array([0, 2, 4]),
-        np.array(buckets, np.int8),
-        np.array(views, np.int8),
-    )
-
-
-def test_counts_by_hand():
-    got = statistics(drawn(3, 6, 4, 1), negatives())
-    assert got == {"drawn": 4, "buckets": [1, 3], "views": {"tree": 3, "sequence": 1}}

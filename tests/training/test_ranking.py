@@ -18,8 +18,8 @@ from components.converters.statutes import StatuteConverter
 from components.embedders.graph import LegislativeGraphEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
-from components.models.learned_fusion import FULL_COVERAGE
 from components.statutes.article import Article
+from components.statutes.fusion import FULL_COVERAGE
 from components.statutes.lexical import coverage
 from components.statutes.question import Question
 from pipelines.asking import ask
@@ -33,10 +33,11 @@ from training.candidates import (
     mine_negatives,
     open_network,
     pipeline_candidates,
+    score_statistics,
     stage_digest,
 )
 from training.data import TrainingData
-from training.negatives.gold import Gold
+from training.negatives.curriculum import Gold
 from training.ranker import (
     BestPassageLoss,
     RankerMeasuring,
@@ -227,28 +228,32 @@ def test_before_training_after_one_epoch_and_after_two(lists):
         select_by="MRR@3",
         start_ranks=True,
     )
-    before, after_one, after_two = (measuring(None, epoch=epoch) for epoch in (0, 1.0, 2.0))
-    assert before["first_stage/MRR@3"] == pytest.approx((1 / 3 + 1 / 2) / 2)
-    assert before["dev/MRR@3"] == after_two["dev/MRR@3"] == pytest.approx(0.75)
-    assert before["negatives/ranker/from_0.9"] == after_one["negatives/ranker/from_0.9"] == 0.5
-    assert before["negatives/ranker/below_0.5"] == 0.5
-    assert before["negatives/biencoder/0.8_to_0.9"] == 0.5
-    assert before["negatives/biencoder/mean"] == pytest.approx(0.625)
-    assert before["start_ranks"] == 1
-    assert set(after_two) == {"dev/R@1", "dev/MRR@3"}
-    assert measuring.dev_logits is not None
-    assert measuring.dev_logits.tolist() == [[1, 0.5, 2], [0, 0, -1]]
+    before, after_one, after_two = (
+        measuring(None, epoch=epoch)["measured"] for epoch in (0, 1.0, 2.0)
+    )
+    assert before["first_stage"]["MRR@3"] == pytest.approx((1 / 3 + 1 / 2) / 2)
+    assert before["dev"]["MRR@3"] == after_two["dev"]["MRR@3"] == pytest.approx(0.75)
+    # As in the paper's Table 3, a bound belongs to the part above it.
+    assert list(score_statistics([0.1, 0.5, 0.8, 0.9]).values())[1:5] == [0.25] * 4
+    scores = before["negatives"]
+    assert scores["ranker"]["from_0.9"] == scores["ranker"]["below_0.5"] == 0.5
+    assert after_one["negatives"] == scores
+    assert scores["biencoder"]["0.8_to_0.9"] == 0.5
+    assert scores["biencoder"]["mean"] == pytest.approx(0.625)
+    assert before["start_ranks"]
+    assert set(after_two) == {"dev"} and set(after_two["dev"]) == {"R@1", "MRR@3"}
 
 
-SCORES = {"n": 2, "below_0.5": 0.5, "0.5_to_0.8": 0.5, "0.8_to_0.9": 0.0, "from_0.9": 0.0}
-FLAT = {f"eval_negatives/ranker/{name}": value for name, value in SCORES.items()}
+SCORES = {"ranker": {"n": 2, "below_0.5": 0.5}}
+START = {"first_stage": {"MRR@10": 0.4}, "dev": {"MRR@10": 0.9}, "negatives": SCORES}
+TRAINED = {"dev": {"MRR@10": 0.6}}
 HISTORY = [
-    {"step": 0, "eval_first_stage/MRR@10": 0.4, "eval_dev/MRR@10": 0.9, "eval_runtime": 1, **FLAT},
+    {"step": 0, "eval_measured": START, "eval_runtime": 1},
     {"step": 10, "epoch": 0.5, "loss": 0.6, "learning_rate": 2e-5, "grad_norm": 1.0},
     {"step": 20, "epoch": 1.0, "loss": 0.4, "learning_rate": 1e-5},
-    {"step": 20, "epoch": 1.0, "eval_dev/MRR@10": 0.6, **FLAT},
+    {"step": 20, "epoch": 1.0, "eval_measured": TRAINED},
     {"step": 25, "epoch": 2.0, "loss": 0.2, "learning_rate": 0.0},
-    {"step": 25, "epoch": 2.0, "eval_dev/MRR@10": 0.6},
+    {"step": 25, "epoch": 2.0, "eval_measured": TRAINED},
     {"step": 25, "epoch": 2.0, "train_runtime": 3.0},
 ]
 
@@ -257,7 +262,7 @@ def test_a_record_for_each_measuring():
     records = records_of(HISTORY)
     assert [(record["step"], record["epoch"]) for record in records] == [(0, 0), (20, 1), (25, 2)]
     assert records[0]["first_stage"] == {"MRR@10": 0.4}
-    assert records[0]["negatives"] == {"ranker": SCORES}
+    assert records[0]["negatives"] == SCORES
     assert "loss" not in records[0]
     assert records[1]["loss"] == pytest.approx(0.5)
     assert records[2] == {

@@ -17,32 +17,20 @@ from transformers import (
     DebertaV2Model,
     DistilBertConfig,
     DistilBertModel,
-    ElectraConfig,
-    ElectraModel,
-    LongformerConfig,
-    LongformerModel,
     ModernBertConfig,
     ModernBertModel,
     MPNetConfig,
     MPNetModel,
     RobertaConfig,
     RobertaModel,
-    XLMRobertaConfig,
-    XLMRobertaModel,
 )
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import RankerSettings
 from components.models.folder import read_manifest
+from training.checkpoint import kept_parts
 from training.command_line import DONE, SettingsError
-from training.cusines import main
-from training.starting_model import (
-    OF_ITS_VECTORS,
-    kept_parts,
-    layers_of,
-    starting_model,
-    train_mode,
-)
+from training.cusines import OF_ITS_VECTORS, layers_of, main, starting_model, train_mode
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]
@@ -60,8 +48,6 @@ SIZES = {
 }
 FAMILIES = {
     "roberta": (RobertaModel, RobertaConfig, SIZES),
-    "xlm-roberta": (XLMRobertaModel, XLMRobertaConfig, SIZES),
-    "electra": (ElectraModel, ElectraConfig, {**SIZES, "embedding_size": 32}),
     "mpnet": (MPNetModel, MPNetConfig, SIZES),
     "deberta": (
         DebertaV2Model,
@@ -73,7 +59,6 @@ FAMILIES = {
         DistilBertConfig,
         {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 60},
     ),
-    "longformer": (LongformerModel, LongformerConfig, {**SIZES, "attention_window": 16}),
     "modernbert": (
         ModernBertModel,
         ModernBertConfig,

@@ -27,12 +27,18 @@ from components.models.encoding import (
 )
 from components.statutes.article import indexed_text
 from training.command_line import settings_from
-from training.cusines import GradientVectors, RunTexts, Side, loss_and_gradient
+from training.cusines import (
+    GradientVectors,
+    RunTexts,
+    Side,
+    loss_and_gradient,
+    starting_model,
+    train_mode,
+)
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import Batch, Optimizer, loss_of, make_batch, own_mass, warm_up_and_decay
 from training.settings import CusinesSettings
-from training.starting_model import starting_model, train_mode
 
 # The loss
 
@@ -302,8 +308,8 @@ def watched(of: Side, monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
     seen: list[torch.Tensor] = []
     embed: Callable[..., torch.Tensor] = Side.embed
 
-    def remembering(self: Side, rows: np.ndarray, budget: TokenBudget) -> torch.Tensor:
-        seen.append(embed(self, rows, budget))
+    def remembering(self: Side, rows: np.ndarray) -> torch.Tensor:
+        seen.append(embed(self, rows))
         return seen[-1]
 
     monkeypatch.setattr(Side, "embed", remembering)

@@ -16,12 +16,11 @@ from sentence_transformers import (
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Pooling
-from sentence_transformers.sentence_transformer.training_args import BatchSamplers
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, TrainerCallback
 
 from components.statutes import Article, Question, indexed_text
-from training.negatives.gold import DrawnNegatives
+from training.negatives.curriculum import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.trainer import EpochNegatives
 
@@ -99,7 +98,6 @@ def trained(
     *,
     n_epochs: int,
     batch: int = 4,
-    sampler: BatchSamplers = BatchSamplers.BATCH_SAMPLER,
     called_back: bool = True,
     **options: Any,
 ) -> tuple[CurriculumNegatives, EpochNegatives, Seen]:
@@ -115,7 +113,6 @@ def trained(
             num_train_epochs=n_epochs,
             per_device_train_batch_size=batch,
             learning_rate=0.05,
-            batch_sampler=sampler,
             report_to="none",
             save_strategy="no",
             use_cpu=True,

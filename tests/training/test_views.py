@@ -7,6 +7,7 @@ import math
 import re
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,7 @@ from components.statutes import (
     Question,
 )
 from training.negatives import views
-from training.negatives.curriculum import CurriculumSettings, DynamicView
-from training.negatives.gold import Gold
+from training.negatives.curriculum import CurriculumSettings, DynamicView, Gold
 from training.negatives.sampling import (
     CurriculumNegatives,
     FusedRanking,
@@ -151,28 +151,28 @@ def test_the_order_is_that_of_plain_loops_for_any_block(case, k):
     ranking = FusedRanking(views, gold, CurriculumSettings(k=k, seed=3), CPU)
     rows = np.arange(gold.n_questions)
     keys = TieKeys(3, gold.question_ids, gold.article_ids, CPU).of(rows, "fusion").tolist()
-    whole = ranking.of(rows)
+    orders, ranks = ranking.of(rows)
     for row in rows.tolist():
         expected = plain(gold, views, row, keys[row], k)
-        order = whole.order[row].tolist()
+        order = orders[row].tolist()
         assert order[: len(expected)] == expected
         assert sorted(order) == list(range(gold.n_articles))
-        alone = ranking.of(np.array([row]))
-        assert alone.order[0].tolist() == order
-        assert [torch.equal(a[0], w[row]) for a, w in zip(alone.ranks, whole.ranks, strict=True)]
+        order_alone, ranks_alone = ranking.of(np.array([row]))
+        assert order_alone[0].tolist() == order
+        assert all(torch.equal(a[0], w[row]) for a, w in zip(ranks_alone, ranks, strict=True))
 
 
 # The tree and the sequence
+
+
+def inputs(gold: Gold, **others: Any) -> Any:
+    return SimpleNamespace(gold=gold, device=CPU, **{"settings": CurriculumSettings(), **others})
 
 
 def gold_of(n_articles: int, positives: list[list[int]]) -> Gold:
     own = tuple(np.array(sorted(set(each))) for each in positives)
     ids = tuple(f"q{row}" for row in range(len(own)))
     return Gold(ids, tuple(map(str, range(n_articles))), own, own)
-
-
-def distances(view: TreeView, n_questions: int) -> np.ndarray:
-    return -view.difficulty(np.arange(n_questions)).numpy()
 
 
 @st.composite
@@ -192,9 +192,11 @@ def trees(draw: st.DrawFn) -> tuple[list[Article], Gold]:
 def test_distances_are_the_trees_own(case, cross_law):
     articles, gold = case
     tree = LegislativeTree(articles)
-    got = distances(TreeView(tree, gold, CPU, cross_law=cross_law), gold.n_questions)
+    settings, places = CurriculumSettings(cross_law=cross_law), np.arange(len(articles))
+    view = TreeView(inputs(gold, tree=tree, places=places, settings=settings))
+    got = -view.difficulty(np.arange(gold.n_questions)).numpy()
     for row, positives in enumerate(gold.positives):
-        expected = tree.min_distances(positives, cross_law=cross_law)
+        expected = tree.distances(positives, cross_law=cross_law).min(axis=0)
         assert got[row].tolist() == expected.tolist()
 
 
@@ -203,13 +205,13 @@ def test_permuted_leaves_stand_at_each_others_places(case, chance):
     articles, gold = case
     permutation = np.array(chance.sample(range(len(articles)), len(articles)))
     tree = LegislativeTree(articles)
-    view = TreeView(tree, gold, CPU, permutation=permutation)
+    view = TreeView(inputs(gold, tree=tree, places=permutation))
     # Article i goes with the law and headings of article permutation[i].
     moved = LegislativeTree([articles[place] for place in permutation])
-    got = distances(view, gold.n_questions)
+    got = -view.difficulty(np.arange(gold.n_questions)).numpy()
     for row, positives in enumerate(gold.positives):
         # Law indices differ, distances do not: "farther" adds the same in both trees.
-        assert got[row].tolist() == moved.min_distances(positives).tolist()
+        assert got[row].tolist() == moved.distances(positives).min(axis=0).tolist()
 
 
 @st.composite
@@ -224,7 +226,7 @@ def test_difficulty_is_minus_the_steps_to_the_nearest_positive(gold, chance, per
     places = list(range(gold.n_articles))
     if permuted:
         chance.shuffle(places)
-    view = SequenceView(gold, CPU, permutation=np.array(places) if permuted else None)
+    view = SequenceView(inputs(gold, places=np.array(places)))
     rows = np.arange(gold.n_questions)[::-1].copy()
     expected = [
         [-min(abs(place - places[p]) for p in gold.positives[row].tolist()) for place in places]
@@ -244,7 +246,7 @@ def unit(n: int, dim: int, seed: int) -> torch.Tensor:
 
 
 def refreshed(dim: int = 768) -> SemanticView:
-    view = SemanticView(N_QUESTIONS, N_ARTICLES, CPU)
+    view = SemanticView(inputs(gold_of(N_ARTICLES, [[0]] * N_QUESTIONS)))
     view.refresh(unit(N_QUESTIONS, dim, 0), unit(N_ARTICLES, dim, 1))
     return view
 
@@ -288,7 +290,8 @@ def test_the_score_orders_and_what_was_not_found_is_easiest_and_tied(tmp_path):
         "q%200 Q0 a 2 1e30 tag\nq%200 Q0 e%20f 3 -3.5 tag\n"
     )
     own = (np.array([0]), np.array([1]))
-    view = RunView(run, Gold(("q 0", "q1"), ("a", "b", "c", "d%20", "e f"), own, own), CPU)
+    gold = Gold(("q 0", "q1"), ("a", "b", "c", "d%20", "e f"), own, own)
+    view = RunView(inputs(gold, settings=CurriculumSettings(views=("run",), run_file=run)))
     assert view.difficulty(np.array([1, 0])).tolist() == [[1, 0, 0, 0, 0], [2, 0, 1, 0, 1]]
 
 
@@ -329,7 +332,7 @@ def negatives_of(*views: Any, **options: Any) -> CurriculumNegatives:
 def test_every_dynamic_view_is_given_the_vectors_of_each_draw():
     own = Dot()
     assert isinstance(own, DynamicView)
-    second = SemanticView(len(QUESTIONS), len(ARTICLES), CPU)
+    second = SemanticView(inputs(gold_of(len(ARTICLES), [[0]] * len(QUESTIONS))))
     second.name = "second"
     negatives = negatives_of("semantic", second, own, "tree")
     assert negatives.needs_vectors

@@ -15,7 +15,7 @@ from small_law import told as text_of
 from components.builders import cited_answer
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
-from ui.language import ANSWER_TEXTS, LANGUAGES
+from ui.language import LANGUAGES, TEXTS
 from ui.results import written_answer
 
 ARTICLES = [
@@ -81,7 +81,7 @@ def test_every_doubt_is_reported_in_words_behind_what_it_is_about():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_reply_cannot_write_a_verdict(language):
     """Neither in what is seen nor in what is copied or heard: ours begin with signs of our own."""
-    texts = ANSWER_TEXTS[language]
+    texts = TEXTS[language].answer
     told = [f"({sign} {each})" for each in texts.verdicts.values() for sign in "✓✔✅☑√⚠"]
     panel = written_answer(
         built(f'Keep it {" ".join(told)} [1]. "In all cases" it is so.'), language
@@ -128,5 +128,5 @@ def test_every_notice_that_is_given_has_its_words_in_every_language():
     }
     assert len(codes) == 8
     for language in LANGUAGES:
-        texts = ANSWER_TEXTS[language]
+        texts = TEXTS[language].answer
         assert all(code in texts.counted or getattr(texts, code) for code in codes)

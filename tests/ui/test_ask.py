@@ -6,22 +6,17 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 from datetime import date
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from haystack import Document
 
-from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import ask
-from pipelines.loading import load_pipeline
+from components.retrievers.validity import not_in_force_on
 from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import BINARY, MEDIA_TYPES
-from ui.ask import Desk, Shown, build_page
+from ui.ask import Desk, Narrowing, Shown
 from ui.frame import Collection
-from ui.language import ASK_TEXTS, LANGUAGES
-from ui.serving import Narrowing
+from ui.language import LANGUAGES, TEXTS
 
 LAWS = ("Housing Code", "Work Code")
 ARTICLE = {
@@ -112,11 +107,11 @@ def test_a_search_is_narrowed_to_what_was_chosen():
 
 def test_an_invalid_choice_or_day_gets_a_message():
     ask = Ask(ARTICLE)
-    laws = (["Code of nowhere"], "x" * 10_000_000, [["Work Code"]], ["Work Code"] * 3, {"a": 1})
+    laws = (["Code of nowhere"], "x" * 10_000_000, [["Work Code"]], {"a": 1})
     for chosen in (
         *((law, "all", "") for law in laws),
         *(([], which, "") for which in ("everything", None)),
-        *(([], "all", day) for day in ("2020-02-30", "9" * 10_000_000, 20200101)),
+        *(([], "all", day) for day in ("2020-02-30", "9" * 10_000_000, "today")),
     ):
         shown = last(desk_of(ask).search("deposit", *chosen))
         assert 'class="message' in shown.status
@@ -129,7 +124,7 @@ MANY = tuple(f"Act {number} on Léasing" for number in range(300))
 
 def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     ask = Ask(ARTICLE)
-    desk = Desk(at_once(ask), lambda: Collection(900, (*MANY, "Work Code")), "en", by_list=False)
+    desk = Desk(at_once(ask), lambda: Collection(900, (*MANY, "Work Code")), "en")
     shown = last(desk.search("deposit", "  leasing ACT  29 "))
     # Act 29, 129 and 229, and 290 to 299
     assert len(ask.narrowed[0].laws) == 13
@@ -181,7 +176,7 @@ def test_a_corrected_question_links_to_the_search_of_its_words_as_typed():
 def test_a_link_that_was_not_made_here_is_an_empty_search():
     ask = Ask(ARTICLE)
     laws = "&".join(f"law={letter}" for letter in "ABCDE")
-    for link in (None, 5, [], "", "q", "%", "q=" + "x" * 100_000, "&" * 1000, laws):
+    for link in (None, 5, [], "", "q", "%", "&" * 1000, laws):
         arrival = desk_of(ask).arrive(link)
         assert "Enter a question or an article number." in next(arrival.shown).status
         assert arrival[:3] == ([], "in force", "")
@@ -199,11 +194,11 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
         return {**Ask(ARTICLE)(question, narrowing), **found, "doubtful": True}
 
     shown = last(Desk(at_once(ask), lambda: Collection(2, LAWS), language).search("art. 9"))
-    told = ASK_TEXTS[language].missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
+    told = TEXTS[language].ask.missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
-    assert ASK_TEXTS[language].also_found in shown.status
-    assert ASK_TEXTS[language].not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
-    assert ASK_TEXTS[language].doubtful[0] in shown.status
+    assert TEXTS[language].ask.also_found in shown.status
+    assert TEXTS[language].ask.not_followed[0].format(citations="&lt;b&gt;1 to 2") in shown.status
+    assert TEXTS[language].ask.doubtful[0] in shown.status
     assert "A deposit is owed." in shown.results
 
 
@@ -310,72 +305,15 @@ def test_law_that_no_longer_binds_stands_under_a_banner_and_not_in_the_answer():
     assert 'class="not-law"' not in last(desk_of(Ask(ARTICLE)).search("deposit")).results
 
 
-def parts_of(laws: int) -> dict[str, dict[str, Any]]:
-    def never(question: str, narrowing: Narrowing) -> dict[str, Any]:
-        raise AssertionError((question, narrowing))
-
-    names = tuple(f"Act {number}" for number in range(laws))
-    page = build_page(never, lambda: Collection(laws, names), ["bm25"])
-    return {each["props"].get("elem_id"): each for each in page.get_config_file()["components"]}
-
-
-def test_one_of_very_many_laws_is_named():
-    parts = parts_of(201)
-    assert parts["law"]["type"] == "textbox"
-    assert "search all 201 laws" in parts["law"]["props"]["info"]
-    assert "laws" not in parts
-
-
-ON = date(2020, 6, 1)
-DATED = {
-    "old": {"valid_from": "1990-01-01", "valid_to": "2019-12-31"},
-    "now": {"valid_from": "1990-01-01"},
-    "coming": {"valid_from": "2021-01-01"},
-    "undated": {},
-    "other": {"law": "Work Code", "valid_from": "1990-01-01"},
-}
-
-
-@pytest.fixture(scope="module")
-def dated_store(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("store") / "law.db"
-    documents = [
-        Document(
-            id=id_,
-            content="A deposit is owed.",
-            meta={"law": "Housing Code", "number": id_, "position": place, **meta},
-        )
-        for place, (id_, meta) in enumerate(DATED.items())
-    ]
-    StatuteDocumentStore(str(path)).write_documents(documents)
-    return path
-
-
-def states_found(dated_store: Path, narrowing: Narrowing) -> dict[str, str]:
-    answer = ask(
-        load_pipeline("lexical", store=str(dated_store)),
-        "deposit",
-        filters=narrowing.filters,
-        as_of=narrowing.as_of,
-        states_on=narrowing.day,
-    )
-    return {each["id"]: each["state"] for each in answer["documents"]}
-
-
-def test_articles_are_kept_by_whether_they_are_in_force_on_the_day(dated_store):
-    everything = states_found(dated_store, Narrowing(which="all", day=ON))
-    assert everything == {
-        "old": "repealed",
-        "now": "in force",
-        "coming": "not yet in force",
-        "undated": "unknown",
-        "other": "in force",
+def test_a_search_is_kept_to_what_is_in_force_on_the_day_or_what_is_not():
+    day = date(2020, 6, 1)
+    of_law = {"field": "meta.law", "operator": "in", "value": ["Work Code"]}
+    assert Narrowing().as_arguments()["as_of"] is None
+    assert Narrowing(("Work Code",), day=day).as_arguments() == {
+        "filters": of_law,
+        "as_of": day,
+        "states_on": day,
+        "correct": True,
     }
-    for which, day, kept in (
-        ("in force", ON, {"now", "undated", "other"}),
-        # Without a day it is today, when what was coming has come.
-        ("in force", None, {"now", "coming", "undated", "other"}),
-        ("not in force", ON, {"old", "coming"}),  # only what certainly is not
-        ("not in force", None, {"old"}),
-    ):
-        assert states_found(dated_store, Narrowing(which=which, day=day)).keys() == kept
+    assert Narrowing(which="all", day=day).as_of == Narrowing(which="not in force").as_of == "any"
+    assert Narrowing(which="not in force", day=day).filters == not_in_force_on(day, None)

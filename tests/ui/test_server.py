@@ -15,7 +15,7 @@ from starlette.routing import Mount
 from tiny_site import DATA, JOIN, PATHS, call_of, events, head_of, on_a_port, raw
 
 from ui.frame import STYLES
-from ui.language import GUARD_TEXTS, language_of
+from ui.language import TEXTS, language_of
 from ui.server import build_server
 
 # What a view's page uses of its Gradio.
@@ -89,7 +89,7 @@ def test_nothing_else_of_gradio_is_served_at_any_view(app: Any, client: TestClie
         response = client.request(method, address, follow_redirects=False)
         assert response.status_code == 404, (method, address)
         if method != "HEAD":  # refused by the guard, and not for want of a file
-            told = GUARD_TEXTS[language_of(path)].not_found
+            told = TEXTS[language_of(path)].guard.not_found
             assert response.text.strip() == told, (method, address)
 
 
@@ -154,10 +154,3 @@ def test_the_documents_load_nothing_from_another_host(client: TestClient):
         assert not config["stylesheets"]
     for sheet in ("/theme.css", *(f"/{style}" for style in STYLES)):
         assert re.findall(r"@import|url\(\W*(?:https?:)?//", client.get(sheet).text) == []
-
-
-def test_too_long_a_head_is_refused(port: int):
-    refused = (400, 0)  # a connection that is reset brings nothing
-    assert raw(port, head_of("GET", "/favicon.svg", {"X-Long": "x" * 200_000}))[0] in refused
-    assert raw(port, head_of("GET", "/favicon.svg?" + "x" * 200_000))[0] in refused
-    assert raw(port, head_of("GET", "/favicon.svg", {"X-Long": "x" * 8_000}))[0] == 200

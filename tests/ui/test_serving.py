@@ -24,9 +24,10 @@ from components.retrievers.citation import CitationRetriever
 from components.retrievers.engines import EngineCitationRetriever
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.loading import chat_generator
+from ui.ask import Narrowing
 from ui.language import LANGUAGES, address
-from ui.server import build_site
-from ui.serving import OF_TODAY, Narrowing, Searched, Serving
+from ui.law import Places
+from ui.server import OF_TODAY, Serving, build_site, recipients
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +38,7 @@ def store(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("written", [True, False])
 @pytest.mark.parametrize("engine", [True, False])
-def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, store, monkeypatch):
-    serving = Serving("lexical", store)
-    assert serving.sent_to == frozenset()
+def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, store):
     pipeline = Pipeline()
     # As the pipeline's own file may name it, without any flag.
     model = OpenAIChatGenerator(api_key=Secret.from_token("none")) if written else None
@@ -50,9 +49,13 @@ def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, stor
         if engine
         else CitationRetriever(StatuteDocumentStore(store)),
     )
-    monkeypatch.setattr(serving, "_pipeline", pipeline)
     expected = {name for name, told in (("generator", written), ("engine", engine)) if told}
-    assert serving.sent_to == expected
+    assert recipients(pipeline) == expected
+
+
+def answer_of(serving: Serving, question: str, narrowing: Narrowing = OF_TODAY) -> dict[str, Any]:
+    *_, answered = serving.answers(question, narrowing)
+    return answered
 
 
 def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
@@ -74,12 +77,12 @@ def test_a_citation_goes_straight_to_the_article_before_any_model_runs(
     monkeypatch.setattr(BiEncoder, "encode_queries", counted)
 
     def found(question: str, narrowing: Narrowing = OF_TODAY) -> list[str]:
-        return [each["id"] for each in serving.answer(question, narrowing)["documents"]]
+        return [each["id"] for each in answer_of(serving, question, narrowing)["documents"]]
 
     assert found("art. 7 Work Code") == ["a1"]
     assert found("§ 7") == ["a0", "a1"]
     assert found("art. 7", Narrowing(laws=("Work Code",))) == ["a1"]
-    assert serving.answer("arts. 7 and 99 Work Code")["missing"] == ["99, Work Code"]
+    assert answer_of(serving, "arts. 7 and 99 Work Code")["missing"] == ["99, Work Code"]
     assert ran == []
     assert len(found("May the deposit be kept under art. 7 Work Code?")) == 3
     # Retriever and page share one vector.
@@ -111,7 +114,7 @@ def index_laws(folder: Path, laws: Sequence[str], snapshot: date | None) -> Path
 @pytest.fixture
 def site(tmp_path) -> Any:
     serving = Serving("lexical", index_laws(tmp_path, ["Housing Code", "Work Code"], BEFORE))
-    return build_site(serving, Searched(serving.store))
+    return build_site(serving, Places(serving.store))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,19 @@ from components.statutes.question import Question
 from components.statutes.tree import LegislativeTree
 from training.negatives.curriculum import (
     CurriculumSettings,
+    DrawnNegatives,
     DynamicView,
+    Gold,
     View,
     ViewInputs,
     allot,
     allot_of_buckets,
     bucket_edges,
+    flattened,
     phase_of,
     phase_shares,
     random_generator,
 )
-from training.negatives.gold import DrawnNegatives, Gold, flattened
 from training.negatives.views import VIEWS
 
 
@@ -130,9 +132,6 @@ class BucketDraws:
 # Ranks negatives in each view and fuses the rankings (CuSINeS, section 3).
 
 
-_SIGN = 1 << 63
-
-
 class TieKeys:
     """A pseudo-random key for every (question, article), from their ids and a seed.
 
@@ -144,7 +143,7 @@ class TieKeys:
         seed: A different seed gives a different order.
         question_ids: Ids of the questions.
         article_ids: Ids of the articles by position.
-        device: Where the keys are computed.
+        device: Where the keys are stored.
     """
 
     def __init__(
@@ -156,7 +155,8 @@ class TieKeys:
     ) -> None:
         self._seed = seed
         self._question_ids = question_ids
-        self._articles = _hashes(article_ids).to(device)
+        self._articles = _hashes(article_ids)
+        self._device = device
 
     def of(self, rows: NDArray[np.int64], purpose: str) -> Tensor:
         """Keys of all articles for some questions.
@@ -169,7 +169,8 @@ class TieKeys:
             int64 `[n_rows, n_articles]`.
         """
         texts = [f"{self._seed}/{purpose}/{self._question_ids[row]}" for row in rows.tolist()]
-        return _mix(_hashes(texts).to(self._articles.device)[:, None] ^ self._articles)
+        keys = _mix(_hashes(texts)[:, None] ^ self._articles)
+        return torch.from_numpy(keys.view(np.int64)).to(self._device)
 
 
 def descending(scores: Tensor, keys: Tensor) -> Tensor:
@@ -208,25 +209,16 @@ def group_edges(values: Tensor) -> tuple[Tensor, Tensor]:
     return edges[:, :-1], edges[:, 1:]
 
 
-def _hashes(texts: Sequence[str]) -> Tensor:
+def _hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
     digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    signed = [int.from_bytes(digest, "little") - _SIGN for digest in digests]
-    return torch.tensor(signed, dtype=torch.int64)
+    hashes: NDArray[np.uint64] = np.frombuffer(b"".join(digests), "<u8") ^ np.uint64(1 << 63)
+    return hashes
 
 
-def _mix(x: Tensor) -> Tensor:
-    x = (x ^ _shifted(x, 30)) * _signed(0xBF58476D1CE4E5B9)
-    x = (x ^ _shifted(x, 27)) * _signed(0x94D049BB133111EB)
-    return x ^ _shifted(x, 31)
-
-
-def _shifted(x: Tensor, bits: int) -> Tensor:
-    """Right shift that fills with zeros; torch's own fills with the sign."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def _signed(constant: int) -> int:
-    return constant - (1 << 64) if constant >= _SIGN else constant
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def fuse(ranks: Sequence[Tensor], keys: Tensor, k: int = 60) -> Tensor:
@@ -302,19 +294,6 @@ def permutation_ranks(difficulty: Tensor, excluded: Tensor, keys: Tensor) -> Ten
     return ranks.masked_fill_(excluded, torch.inf)
 
 
-@dataclass(frozen=True)
-class RankedBlock:
-    """The negatives of a block of questions.
-
-    Attributes:
-        order: int64 `[n_rows, n_articles]`: articles, hardest negative first, then the excluded.
-        ranks: For each view float32 `[n_rows, n_articles]`: the rank of each article in it.
-    """
-
-    order: Tensor
-    ranks: tuple[Tensor, ...]
-
-
 class FusedRanking:
     """Ranks the negatives in each view, and fuses the rankings.
 
@@ -339,11 +318,15 @@ class FusedRanking:
         self._keys = TieKeys(settings.seed, gold.question_ids, gold.article_ids, device)
 
     @torch.no_grad()
-    def of(self, rows: NDArray[np.int64]) -> RankedBlock:
+    def of(self, rows: NDArray[np.int64]) -> tuple[Tensor, list[Tensor]]:
         """Rank the negatives of some questions; memory grows with `n_rows * n_articles`.
 
         Args:
             rows: int64 `[n_rows]`, which questions.
+
+        Returns:
+            int64 `[n_rows, n_articles]`, articles, hardest negative first, then the excluded; and
+            for each view float32 `[n_rows, n_articles]`, the rank of each article in it.
 
         Raises:
             ValueError: A view did not return finite float32 `[n_rows, n_articles]`; names it.
@@ -353,26 +336,21 @@ class FusedRanking:
         )
         cells = flattened(self._gold.excluded, rows)
         excluded[tuple(torch.from_numpy(each).to(self._device) for each in cells)] = True
-        ranks = tuple(self._ranks(view, rows, excluded) for view in self._views)
-        order = fuse(ranks, self._keys.of(rows, "fusion"), self._settings.k)
-        return RankedBlock(order, ranks)
+        ranks = [self._ranks(view, rows, excluded) for view in self._views]
+        return fuse(ranks, self._keys.of(rows, "fusion"), self._settings.k), ranks
 
     def _ranks(self, view: View, rows: NDArray[np.int64], excluded: Tensor) -> Tensor:
-        difficulty = _checked(view, view.difficulty(rows), excluded).to(self._device)
+        difficulty = view.difficulty(rows)
+        if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
+            raise ValueError(f"view {view.name!r} must give float32 {list(excluded.shape)}")
+        # NaN would give a meaningless order; it becomes both minimum and maximum.
+        if not all(map(math.isfinite, difficulty.aminmax())):
+            raise ValueError(f"view {view.name!r} gave difficulties that are not finite")
+        difficulty = difficulty.to(self._device)
         if self._settings.ties == "mid_rank":
             return mid_ranks(difficulty, excluded)
         keys = self._keys.of(rows, f"view {view.name}")
         return permutation_ranks(difficulty, excluded, keys)
-
-
-def _checked(view: View, difficulty: Tensor, excluded: Tensor) -> Tensor:
-    """A view's difficulties, checked: NaN would give a meaningless order."""
-    if difficulty.dtype != torch.float32 or difficulty.shape != excluded.shape:
-        raise ValueError(f"view {view.name!r} must give float32 {list(excluded.shape)}")
-    # NaN becomes both minimum and maximum, so one pass finds it.
-    if not all(map(math.isfinite, difficulty.aminmax())):
-        raise ValueError(f"view {view.name!r} gave difficulties that are not finite")
-    return difficulty
 
 
 # Questions are ranked in blocks of about this many (question, article) cells: some 100 MB.
@@ -445,15 +423,11 @@ class CurriculumNegatives:
         target = resolve_device(None if device is None else str(device))
         if target.type == "mps":  # Apple's GPUs lack float64, in which ranks are fused.
             target = torch.device("cpu")
-        permutation = None
+        places = np.arange(self.n_articles)
         if self.settings.permute_tree:
-            permutation = random_generator(self.settings.seed, "leaves").permutation(
-                self.n_articles
-            )
+            places = random_generator(self.settings.seed, "leaves").permutation(self.n_articles)
         tree = LegislativeTree(articles)
-        inputs = ViewInputs(
-            self.settings, articles, questions, self.gold, tree, target, permutation
-        )
+        inputs = ViewInputs(self.settings, articles, questions, self.gold, tree, target, places)
         views = [VIEWS[v](inputs) if isinstance(v, str) else v for v in self.settings.views]
         self._dynamic = [view for view in views if isinstance(view, DynamicView)]
         self._ranking = FusedRanking(views, self.gold, self.settings, target) if views else None
@@ -509,21 +483,19 @@ class CurriculumNegatives:
         places = np.concatenate(chosen)
         rows = np.repeat(np.arange(len(chosen)), np.diff(starts))
         if self.needs_vectors:
-            self._refresh(questions, articles)
+            if questions is None or articles is None:
+                names = " and ".join(view.name for view in self._dynamic)
+                raise ValueError(f"{names}: give draw() the vectors of questions and articles")
+            for view in self._dynamic:
+                view.refresh(questions, articles)
         if self._ranking is not None and self.settings.draws_any:
             drawn, views = self._from_ranking(self._ranking, rows, places)
         else:
-            drawn, views = self._from_corpus(chosen), np.full(len(places), -1)
+            # Places of the corpus, leaving out the excluded articles.
+            each = [self.gold.negatives_at(row, own) for row, own in enumerate(chosen)]
+            drawn, views = np.concatenate(each), np.full(len(places), -1)
         buckets = self._draws.buckets_at(rows, places)
         return DrawnNegatives(drawn, starts, buckets, views.astype(np.int8))
-
-    def _refresh(self, questions: Tensor | None, articles: Tensor | None) -> None:
-        """Pass the vectors of this draw to every dynamic view."""
-        if questions is None or articles is None:
-            names = " and ".join(view.name for view in self._dynamic)
-            raise ValueError(f"{names}: give draw() the vectors of questions and articles")
-        for view in self._dynamic:
-            view.refresh(questions, articles)
 
     def _from_ranking(
         self, ranking: FusedRanking, rows: _IntArray, places: _IntArray
@@ -533,19 +505,14 @@ class CurriculumNegatives:
         rows_at_a_time = max(1, BLOCK_CELLS // self.n_articles)
         for start in range(0, self.gold.n_questions, rows_at_a_time):
             block_rows = np.arange(start, min(start + rows_at_a_time, self.gold.n_questions))
-            block = ranking.of(block_rows)
+            order, block_ranks = ranking.of(block_rows)
             here = slice(*np.searchsorted(rows, [start, start + rows_at_a_time]))
-            row = torch.from_numpy(rows[here] - start).to(block.order.device)
-            articles = block.order[row, torch.from_numpy(places[here]).to(block.order.device)]
+            row = torch.from_numpy(rows[here] - start).to(order.device)
+            articles = order[row, torch.from_numpy(places[here]).to(order.device)]
             drawn[here] = articles.cpu().numpy()
-            ranks = torch.stack([each[row, articles] for each in block.ranks])
+            ranks = torch.stack([each[row, articles] for each in block_ranks])
             views[here] = ranks.cpu().numpy().argmin(axis=0)
         return drawn, views
-
-    def _from_corpus(self, chosen: Sequence[_IntArray]) -> _IntArray:
-        """The articles at places of the corpus, leaving out the excluded ones."""
-        drawn = [self.gold.negatives_at(row, places) for row, places in enumerate(chosen)]
-        return np.concatenate(drawn)
 
 
 def statistics(drawn: DrawnNegatives, negatives: CurriculumNegatives) -> dict[str, Any]:

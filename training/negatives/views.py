@@ -6,22 +6,26 @@
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi, BM25Plus
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import CountVectorizer
 from torch import Tensor
 
-from components.models.similarity import Similarity
-from components.statutes.article import Article, TextRule
+from components.statutes.article import Article, TextRule, indexed_text
+from components.statutes.lexical import analyzer, segmenter, words_joined
 from components.statutes.question import Question
-from components.statutes.tree import CrossLaw, LegislativeTree
-from training.negatives.curriculum import View, ViewInputs
-from training.negatives.gold import Gold, flattened
+from training.negatives.curriculum import View, ViewInputs, flattened
 from training.objective import similarities
 
 
@@ -39,27 +43,14 @@ class TreeView:
     are, and one gather for the articles.
 
     Args:
-        tree: The tree of the corpus.
-        gold: The questions' positives.
-        device: Where difficulties are computed.
-        cross_law: As for `LegislativeTree.distances`.
-        permutation: int64 `[n_articles]`: article i takes the place of article permutation[i]. A
-            control: the same tree, but places that mean nothing.
+        inputs: Their tree, positives, places and `cross_law` are used.
     """
 
     name = "tree"
 
-    def __init__(
-        self,
-        tree: LegislativeTree,
-        gold: Gold,
-        device: torch.device,
-        *,
-        cross_law: CrossLaw = "farther",
-        permutation: NDArray[np.int64] | None = None,
-    ) -> None:
-        places = np.arange(gold.n_articles) if permutation is None else permutation
-        self._positives = gold.positives
+    def __init__(self, inputs: ViewInputs) -> None:
+        tree, device = inputs.tree, inputs.device
+        self._positives = inputs.gold.positives
         self._device = device
         n_inner = tree.n_nodes - tree.n_articles
         inner_depth = tree.depth[:n_inner]
@@ -76,13 +67,13 @@ class TreeView:
         # A division's ancestors by depth, itself included; -1 stays -1.
         ancestors = tree.ancestors[:n_inner, : len(level_ends)]
         self._ancestors = np.where(ancestors >= 0, number[ancestors], -1)
-        self._parents = tree.parent[tree.article_node][places]
+        self._parents = tree.parent[tree.article_node][inputs.places]
         self._article_parents = torch.from_numpy(number[self._parents]).to(device)
         self._leaf_depth = inner_depth[self._parents] + 1
         # Only the root is above two laws. This adds more than any distance within one law.
         depths = np.arange(len(level_ends))
         self._from_ancestor = -2.0 * depths
-        if cross_law == "farther":
+        if inputs.settings.cross_law == "farther":
             self._from_ancestor[0] += 2.0 * (int(tree.depth.max()) - 1)
         self._depths = torch.from_numpy(self._leaf_depth).to(device, torch.float32)
 
@@ -120,20 +111,15 @@ class SequenceView:
     """Minus the distance in position to the nearest positive (CuSINeS, section 3).
 
     Args:
-        gold: The questions' positives.
-        device: Where difficulties are computed.
-        permutation: As for `TreeView`.
+        inputs: Their positives and places are used.
     """
 
     name = "sequence"
 
-    def __init__(
-        self, gold: Gold, device: torch.device, *, permutation: NDArray[np.int64] | None = None
-    ) -> None:
-        places = np.arange(gold.n_articles) if permutation is None else permutation
-        self._positives = tuple(np.sort(places[own]) for own in gold.positives)
-        self._device = device
-        self._places = torch.from_numpy(places).to(device, torch.float32)
+    def __init__(self, inputs: ViewInputs) -> None:
+        self._positives = tuple(np.sort(inputs.places[own]) for own in inputs.gold.positives)
+        self._device = inputs.device
+        self._places = torch.from_numpy(inputs.places).to(inputs.device, torch.float32)
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
         """Minus the distances, float32 `[n_rows, n_articles]`."""
@@ -170,25 +156,16 @@ class SemanticView:
     length are plain float64.
 
     Args:
-        n_questions: Number of questions.
-        n_articles: Number of articles in the corpus.
-        device: Where difficulties are computed.
-        similarity: Of the model.
+        inputs: Their numbers of questions and articles and `similarity` are used.
     """
 
     name = "semantic"
 
-    def __init__(
-        self,
-        n_questions: int,
-        n_articles: int,
-        device: torch.device,
-        similarity: Similarity = "cosine",
-    ) -> None:
-        self._similarity: Similarity = similarity
-        self._sizes = {"questions": n_questions, "articles": n_articles}
-        self._device = device
-        self._questions = self._articles = torch.empty(0, 0, device=device)
+    def __init__(self, inputs: ViewInputs) -> None:
+        self._similarity = inputs.settings.similarity
+        self._sizes = {"questions": inputs.gold.n_questions, "articles": inputs.gold.n_articles}
+        self._device = inputs.device
+        self._questions = self._articles = torch.empty(0, 0, device=self._device)
 
     def refresh(self, questions: Tensor, articles: Tensor) -> None:
         """Take the vectors from which difficulties are computed; they are not copied on the device.
@@ -234,6 +211,97 @@ def _on_grid(vectors: Tensor) -> Tensor:
     return vectors.mul_(_GRID).round_()
 
 
+Terms = Literal["lower_cased", "analysed"]
+Ranking = NDArray[np.int64]
+
+
+class CountedLaw:
+    """The words of a law and of questions, counted once for every variant of BM25.
+
+    Scores are rank-bm25's, as a product of sparse matrices: its `get_scores` looks every word up in
+    every article, which takes a hundred times as long.
+
+    Args:
+        articles: The law.
+        questions: A repeated word counts as often as it occurs. Words are analysed in the language
+            of the first article.
+        terms: How words are made from text. If pyvi is installed, Vietnamese words are whole.
+        text_rule: Which parts of an article are searched.
+
+    Attributes:
+        asked: How often each word stands in a question, float64 `[n_questions, n_words]`.
+
+    Raises:
+        ValueError: No article has a word.
+    """
+
+    def __init__(
+        self,
+        articles: Sequence[Article],
+        questions: Sequence[Question],
+        *,
+        terms: Terms,
+        text_rule: TextRule = "headings_text",
+    ) -> None:
+        self._documents = [
+            _words(indexed_text(each.headings, each.text, text_rule), terms, each.language)
+            for each in articles
+        ]
+        counter = CountVectorizer(analyzer=list, dtype=np.float64)
+        self._counts = counter.fit_transform(self._documents)
+        language = articles[0].language
+        self.asked = counter.transform([_words(each.text, terms, language) for each in questions])
+        self._vocabulary = counter.get_feature_names_out()
+
+    def weights(self, kind: type[BM25Okapi | BM25Plus], k1: float, b: float) -> csr_array:
+        """What a word in a question adds to an article's score, float64 `[n_words, n_articles]`:
+
+            idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length))
+
+        A question's row of `asked` times this are `get_scores`. BM25Plus adds delta * idf for each
+        word of the question, to every article, those without the word included: that moves no rank
+        and is left out.
+        """
+        statistics, counts = kind(self._documents, k1=k1, b=b), self._counts
+        lengths = np.array(statistics.doc_len) / statistics.avgdl
+        saturation = np.repeat(k1 * (1 - b + b * lengths), np.diff(counts.indptr))
+        idf = np.array([statistics.idf[word] for word in self._vocabulary])
+        weights = idf[counts.indices] * (counts.data * (k1 + 1) / (counts.data + saturation))
+        return csr_array((weights, counts.indices, counts.indptr), shape=counts.shape).T.tocsr()
+
+    def rankings(
+        self, weights: csr_array, depth: int, rows: Sequence[int] | None = None
+    ) -> list[Ranking]:
+        """For every question the positions of the best articles.
+
+        An article that shares no word with the question scores 0 and is not found.
+
+        Args:
+            weights: As `weights` gives them.
+            depth: At most this many.
+            rows: Of the questions; default: all.
+
+        Returns:
+            int64 `[at most depth]` for each question, best first; equal scores in the order of the
+            law.
+        """
+        rankings: list[Ranking] = []
+        for row in range(self.asked.shape[0]) if rows is None else rows:
+            scores = (self.asked[[row]] @ weights).toarray()[0]
+            order = np.argsort(-scores, kind="stable")
+            rankings.append(order[scores[order] != 0][:depth])
+        return rankings
+
+
+def _words(text: str, terms: Terms, language: str | None) -> list[str]:
+    if terms == "analysed":
+        return analyzer(language)(text)
+    if segmenter() and (language or "").partition("-")[0] == "vi":
+        text = words_joined(text)
+    # Compose a letter and its mark into one character: a separate mark would end the word.
+    return re.findall(r"\w+", unicodedata.normalize("NFC", text).lower())
+
+
 class BM25View:
     """Okapi BM25 of the question's words in the article (CuSINeS, section 3, static).
 
@@ -241,12 +309,7 @@ class BM25View:
     words.
 
     Args:
-        articles: The corpus.
-        questions: The questions.
-        device: Where difficulties are stored.
-        k1: Saturation of term frequency.
-        b: Weight of length.
-        text_rule: Which parts of an article are indexed.
+        inputs: Their articles, questions, `bm25_k1`, `bm25_b` and `text_rule` are used.
 
     Raises:
         ValueError: No article has a word.
@@ -254,25 +317,12 @@ class BM25View:
 
     name = "bm25"
 
-    def __init__(
-        self,
-        articles: Sequence[Article],
-        questions: Sequence[Question],
-        device: torch.device,
-        *,
-        k1: float = 1.5,
-        b: float = 0.75,
-        text_rule: TextRule = "headings_text",
-    ) -> None:
-        # Imported here: the settings import this package, and the table the settings.
-        from rank_bm25 import BM25Okapi
-
-        from training.bm25_table import CountedLaw, Variant
-
-        law = CountedLaw(articles, questions, terms="analysed", text_rule=text_rule)
+    def __init__(self, inputs: ViewInputs) -> None:
+        settings, rule = inputs.settings, inputs.settings.text_rule
+        law = CountedLaw(inputs.articles, inputs.questions, terms="analysed", text_rule=rule)
         self._asked = law.asked
-        self._weights = law.weights(Variant(BM25Okapi, k1, b))
-        self._device = device
+        self._weights = law.weights(BM25Okapi, settings.bm25_k1, settings.bm25_b)
+        self._device = inputs.device
 
     def difficulty(self, rows: NDArray[np.int64]) -> Tensor:
         """The scores, float32 `[n_rows, n_articles]`."""
@@ -288,9 +338,7 @@ class RunView:
     ignored.
 
     Args:
-        path: The run file.
-        gold: The questions and articles.
-        device: Where difficulties are stored.
+        inputs: Their ids of questions and articles and `run_file` are used.
 
     Raises:
         ValueError: A line cannot be read, names an article that is not in the corpus, or repeats
@@ -301,8 +349,9 @@ class RunView:
 
     name = "run"
 
-    def __init__(self, path: Path, gold: Gold, device: torch.device) -> None:
-        self._device = device
+    def __init__(self, inputs: ViewInputs) -> None:
+        path, gold = Path(str(inputs.settings.run_file)), inputs.gold
+        self._device = inputs.device
         self._n_articles = gold.n_articles
         article_at = {article: position for position, article in enumerate(gold.article_ids)}
         row_of = {question: row for row, question in enumerate(gold.question_ids)}
@@ -344,28 +393,10 @@ class RunView:
 
 
 VIEWS: Mapping[str, Callable[[ViewInputs], View]] = {
-    "tree": lambda inputs: TreeView(
-        inputs.tree,
-        inputs.gold,
-        inputs.device,
-        cross_law=inputs.settings.cross_law,
-        permutation=inputs.permutation,
-    ),
-    "sequence": lambda inputs: SequenceView(
-        inputs.gold, inputs.device, permutation=inputs.permutation
-    ),
-    "semantic": lambda inputs: SemanticView(
-        *(inputs.gold.n_questions, inputs.gold.n_articles, inputs.device),
-        inputs.settings.similarity,
-    ),
-    "bm25": lambda inputs: BM25View(
-        inputs.articles,
-        inputs.questions,
-        inputs.device,
-        k1=inputs.settings.bm25_k1,
-        b=inputs.settings.bm25_b,
-        text_rule=inputs.settings.text_rule,
-    ),
-    "run": lambda inputs: RunView(Path(str(inputs.settings.run_file)), inputs.gold, inputs.device),
+    "tree": TreeView,
+    "sequence": SequenceView,
+    "semantic": SemanticView,
+    "bm25": BM25View,
+    "run": RunView,
 }
 """Views by the name that settings give them."""

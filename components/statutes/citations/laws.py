@@ -14,7 +14,7 @@ from typing import TypeVar
 from babel import Locale
 from babel.core import get_global
 
-from components.statutes.citations.patterns import any_language, plain_words, read_tables
+from components.statutes.citations.patterns import Forms, plain_words, read_tables
 from components.statutes.citations.united_states import AmericanCodes
 from components.statutes.languages import STOP_WORDS
 
@@ -37,31 +37,22 @@ YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 
 _TABLES = read_tables("laws")
 _SAME_KIND = [(kind, *row.split("; ")) for kind, row in _TABLES["kinds of acts"].items()]
-_OTHER_KINDS = (
-    r"ley(?: foral)?|lei|loi(?: organique)?|law|act|decreto(?:[- ]ley| supremo)?|d[ée]cret(?:-loi)?"
-    r"|ordonnance|medida provisória|portaria|ordenanza"
-)
 _OF_THE_UNION = _TABLES["acts of the union"]
 _UNION_KINDS = {word: kind for kind, words in _OF_THE_UNION.items() for word in words.split("|")}
 _KIND = "|".join(
     sorted((re.escape(name) for names in _SAME_KIND for name in names), key=len, reverse=True)
 )
-_DAY = r"\d{1,2}(?:er|[°º])?\.?\s+(?:de\s+)?[^\W\d]+\s+(?:de\s+)?(?:1[5-9]|20)\d\d"
-_COMMUNITY = r"\(?\b(?:EU|EC|EEC|UE|CE|CEE|EG|EWG)\b\)?"
-_NUMBER_SIGN = r"(?:n(?:[°º]|[or]s?\b)\.?|n\.\s?[°º]?|n[úu]m\.?|nro\.?|№)"
-BY_NUMBER = (
-    rf"\b(?P<kind>{_KIND}|{_OTHER_KINDS}|{'|'.join(_OF_THE_UNION.values())})(?<=\w\w|\w\.)"
-    rf"(?:\s+(?:del?\s|du\s)?\s*(?P<date>{_DAY}),?)?[\s-]*(?:{_COMMUNITY}\s*)?(?:{_NUMBER_SIGN}\s*)?"
-    r"(?P<number>\d{1,3}(?:\.\d{3})+(?!\d)|\d+)(?:(?:/|-|\s+(?:of|del?)\s+)(?P<second>\d+))?"
-    r"(?!\w|[./-]\d)"
+_LEADS_OF_COUNTRIES = "|".join(row["of"] for row in read_tables("countries").values() if row["of"])
+_FORMS = Forms(
+    "laws",
+    kind=_KIND,
+    leads_of_countries=_LEADS_OF_COUNTRIES,
+    no_places="|".join(plain_words("no places")),
+    union_kinds="|".join(_OF_THE_UNION.values()),
 )
+_form = cache(_FORMS.compiled)
+BY_NUMBER = _FORMS.text("by_number")
 """An act by its whole number; ignore case."""
-_ACT = re.compile(
-    # "Labour Relations Act 66 of 1995", "Labour Relations Act, 1995 (Act 66 of 1995)"
-    rf"(?i)(?:^|\(|^(?:(?-i:[A-Z]\w+)\s(?:(?:and|of)\s)?){{1,8}}?(?=Act\s)){BY_NUMBER}"
-    rf"(?:,?\s+(?:de|du|of|vom)\s+(?P<day>{_DAY}))?"
-)
-_CELEX = re.compile(r"3(\d{4})([RLD])(\d{4})")
 _BY_LETTER = {"R": "regulation", "L": "directive", "D": "decision"}
 
 
@@ -75,11 +66,11 @@ def _act_numbers(name: str) -> Iterator[str]:
     >>> list(_act_numbers("32016R0679"))
     ['regulation 2016 679', 'regulation 679 2016', 'regulation 16 679', 'regulation 679 16']
     """
-    if celex := _CELEX.fullmatch(name):
+    if celex := _form("celex").fullmatch(name):
         kind, year, number = _BY_LETTER[celex[2]], celex[1], str(int(celex[3]))
         yield from (f"{kind} {year} {number}", f"{kind} {number} {year}")
         yield from (f"{kind} {year[2:]} {number}", f"{kind} {number} {year[2:]}")
-    if (act := _ACT.search(name)) is None:
+    if (act := _form("act").search(name)) is None:
         return
     kind, number, second = act["kind"].lower(), act["number"].replace(".", ""), act["second"]
     if kind in _UNION_KINDS and second:
@@ -106,26 +97,11 @@ def _act_numbers(name: str) -> Iterator[str]:
 
 _LANGUAGES = ("en", "fr", "de", "nl", "es")
 _HOMES = {"en": "england", "pt": "PT"}  # of languages that are spoken in many countries
-# "belg-e" of Belgique, "Canad-ian", "österreich-isch".
-_STEM_ENDING = re.compile(r"(?:ique|ium|[aeiou]+)$")
-_OF_A_PLACE = re.compile(
-    r"(?:[ei]?[ae]n(?:ne)?|ic?ain?e?|[ao]i[sn]e?|ol[ae]?|[ei]se|(?:er)?isch(?:e[rnsm]?)?|ish)s?"
-)
-_ENGLISH_ADJECTIVE = re.compile(r"\w*(?:an|ish|ese)")
 _MOST_WORDS = 4  # of a place: "New South Wales"
 _OF = r"(?:(?:of|in|du|des|de|del|der|von|van)\b|d['’]|de l['’])"
 _LINK = rf"\.?\s+(?:{_OF}\s*(?:(?:the|la|le|les)\s+|l['’]\s?)?|\()?"
 _LINK_AFTER = re.compile(_LINK, re.IGNORECASE)
 _LINK_BEFORE = re.compile(rf"(?i){_LINK}$")
-_PLACE_WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?!s\b)(?=\w))*")
-# "of Norway", "du Valais"; but not "of Part 2" or "of May 2001".
-_CAPITAL_WORD = rf"(?!(?:{'|'.join(plain_words('no places'))})\b)[A-ZÀ-Ý][\w-]+"
-_CAPITAL = re.compile(
-    r"\s+(?:of\s+(?:the\s+)?|(?:du|de la|de)\s+|(?:de l|d)['’]\s?)"
-    rf"(?P<place>{_CAPITAL_WORD}(?:\s+{_CAPITAL_WORD})*)"
-)
-# "Northern Ireland" is not Ireland, nor New Mexico Mexico.
-_LONGER = re.compile(r"(?:new|north(?:ern)?|south(?:ern)?|east(?:ern)?|west(?:ern)?)")
 _NEAR_PLACE = 60  # characters that are searched for the place
 
 
@@ -135,14 +111,14 @@ def place_after(text: str, end: int) -> str | None:
     >>> place_after("Housing Code of Norway", 12), place_after("Code civil suisse", 10)
     ('Norway', 'suisse')
     """
-    if capital := _CAPITAL.match(text, end):
+    if capital := _form("capital").match(text, end):
         return capital["place"]
     link = _LINK_AFTER.match(text, end)
     # "... of the Housing Code. In Norway" begins a sentence.
     if link is None or (link[0][0] == "." and link[0][1:].lstrip()[:1].isupper()):
         return None
     start = link.end()
-    words = list(_PLACE_WORD.finditer(text, start, start + _NEAR_PLACE))[:_MOST_WORDS]
+    words = list(_form("place_word").finditer(text, start, start + _NEAR_PLACE))[:_MOST_WORDS]
     if not words or words[0].start() != start:
         return None
     for last in reversed(words):
@@ -151,7 +127,8 @@ def place_after(text: str, end: int) -> str | None:
             # English puts adjectives before a name. After it they belong to the next word
             # ("Housing Code British tenants") or name a language ("Code civil in English").
             english = (
-                _ENGLISH_ADJECTIVE.fullmatch(place) or _unaccented(place) in _english_languages()
+                _form("english_adjective").fullmatch(place)
+                or _unaccented(place) in _english_languages()
             )
             return None if english and link[0].strip() in ("", "in") else place
     return None
@@ -198,7 +175,7 @@ def is_of(law: str, place: str) -> bool:
         return True
     words = re.findall(r"[\w-]+|[^\w\s]", _unaccented(law).casefold())
     for index, word in enumerate(words):
-        if word == sought[0] and not (index and _LONGER.fullmatch(words[index - 1])):
+        if word == sought[0] and not (index and _form("longer").fullmatch(words[index - 1])):
             # "New Zealand" is not New York, but what follows "Aldermere" may not be part of it.
             following = words[index + 1 : index + len(sought)]
             return not following or not following[0].isalpha() or following == sought[1:]
@@ -237,7 +214,7 @@ def _unaccented(text: str) -> str:
 
 def _last_place(text: str) -> int | None:
     """Where the longest known place that ends a text begins."""
-    words = list(_PLACE_WORD.finditer(text))[-_MOST_WORDS:]
+    words = list(_form("place_word").finditer(text))[-_MOST_WORDS:]
     if not words or words[-1].end() != len(text):
         return None
     return next((word.start() for word in words if _territory(text[word.start() :])), None)
@@ -246,10 +223,10 @@ def _last_place(text: str) -> int | None:
 @lru_cache(maxsize=4096)
 def _territories(law: str) -> frozenset[str]:
     """The places that a law's name contains."""
-    words = [_unaccented(word[0]).casefold() for word in _PLACE_WORD.finditer(law)]
+    words = [_unaccented(word[0]).casefold() for word in _form("place_word").finditer(law)]
     found: set[str | None] = set()
     for first in range(len(words)):
-        if not (first and _LONGER.fullmatch(words[first - 1])):
+        if not (first and _form("longer").fullmatch(words[first - 1])):
             found.update(_territory(" ".join(words[first : first + n])) for n in range(1, 5))
     return frozenset(territory for territory in found if territory)
 
@@ -262,7 +239,7 @@ def _territory(words: str) -> str | None:
     if words in names:
         return names[words]
     for end in range(len(words) - 1, 2, -1):
-        if (code := stems.get(words[:end])) and _OF_A_PLACE.fullmatch(words, end):
+        if (code := stems.get(words[:end])) and _form("of_a_place").fullmatch(words, end):
             return code
     return None
 
@@ -276,7 +253,9 @@ def _places() -> tuple[dict[str, str], dict[str, str]]:
         for code, name in locale.territories.items():
             if len(code) == 2:
                 names.setdefault(_unaccented(name).casefold().replace("’", "'"), code)
-    stems = {_STEM_ENDING.sub("", name): code for name, code in names.items() if " " not in name}
+    stems = {
+        _form("stem_ending").sub("", name): code for name, code in names.items() if " " not in name
+    }
     for locale in map(Locale, ("en", "fr")):  # in Dutch, "Lets" is a language
         for language, name in locale.languages.items():
             if len(language) == 2 and language in likely:
@@ -309,56 +288,16 @@ Name = TypeVar("Name", bound=Hashable)
 _LONGEST_CHINESE = 40  # characters
 _REACH = 200  # characters read on either side of a citation
 
-_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _PLAIN_BRACKETS = str.maketrans("()", "（）", "《》〈〉")
-_LEADS_OF_COUNTRIES = "|".join(row["of"] for row in read_tables("countries").values() if row["of"])
-_LEAD = re.compile(  # what may stand between a citation and the name of its law
-    rf"(?i)(?:[\s,(«“\"'’]|\b(?:{any_language('of')}|{any_language('the')}"
-    rf"|from|to|[ld](?!\.\s?\w\.)|et suivants|ff?|{_LEADS_OF_COUNTRIES})\b\.?|แห่ง)*"
-)
-_TRAIL = re.compile(
-    r"(?i)(?:[\s,(]|['’](?:s|n?[uıiü]n)\b|\b(?:in|under|at|dans|en|à|l|im|tại|its|the|son|ses|les?"
-    r"|de la naci[óo]n(?: argentina)?)\b|['’])*$"
-)
-# "... of the Housing Code. Article 1 GDPR"; but not "C. civ. Art. 5".
-_SENTENCE_ENDED = re.compile(r"(?:\w{5,}|\b(?:\d{4}|Act|Code|Law|code|loi))[)\"”»]*[.!?]\s+$")
-# Initials that are read in small letters too, "gdpr" and "pdpa": with vowels they may be a word.
-_UNMISTAKABLE = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,}[A-Z]")
 # A short name counts in this case alone: "OR", "KSchG", "Sr".
 _OF_ABBREVIATIONS = 3  # rank
-_SHORT = re.compile(r"[^\W\d_]{2,4}|(?=[^\W_]*?[A-ZÄÖÜ][^\W_]*?[A-ZÄÖÜ])[^\W\d_]{2,10}")
-_COUNTRY = re.compile(r"[a-z]{2}/(?=[A-Z])")  # of an identifier: "ar/LEY-20744"
 _FUNCTION_WORDS = frozenset().union(*STOP_WORDS.values())
-# The year after a name is the act's, unless it is of an edition: "(2020 Rev. Ed.)".
-_YEAR_AFTER = re.compile(
-    r"(?i)(?:/(?=(?:\d\d){1,2}\b)|(?:[^\S\n]|[,(\[])*(?:(?:of|del?|von|vom)\s+)?(?=\d{4}))"
-    r"((?:1[5-9]|20)?\d\d)\b"
-    r"(?!\s+(?:rev(?:ised)?|ed(?:ition|n)?|consolidat\w+|reprint)\b)"
-)
-# "Ley 20.744" is not "Ley 20"; a year may follow after a slash.
-_NUMBER_GOES_ON = re.compile(r"(?<=\d)(?:[.-]\d|/(?!(?:\d\d){1,2}\b)\d)")
-_SLASHED_YEAR = re.compile(r"(?<=\d)/(?:1[5-9]|20)?\d\d$")
 _BRACKET = r"\s*\((?!(?:Part|Book|Livre|Titre|Chap)\b)(?P<words>[A-Z]\w*(?:\s+[A-Z]\w*){0,3})\)"
 _BRACKET_AFTER = re.compile(rf"(?:,?\s+(?:of\s+)?(?:1[5-9]|20)\d\d)?{_BRACKET}")
 _BRACKET_ENDING = re.compile(rf"{_BRACKET}$")
-# How a longer name continues: the "Code pénal" is not the "Code pénal social".
-_CONTINUES = re.compile(
-    r"\s+(?:(?i:social|militaire|maritime|local|nacional|provincial|y comercial|international"
-    r"|amendment|regulations?)\b"
-    # "Housing Code Enforcement Act", "Companies Act (Fees) Regulations"
-    r"|(?:\([^()]{1,40}\)\s+)?(?:[A-Z]\w+\s+){0,2}(?:Act|Order|Regulations?|Rules|Guidelines|Code"
-    r"|Law|Ordinance)\b(?!\s+\d)"
-    # "Companies Act 2006 (Amendment) Regulations 2009": after brackets no citation begins
-    r"|\([A-Z][^()]{1,80}\)\s+(?:Order|Regulations|Rules|Act)\s+(?:1[5-9]|20)\d\d\b)"
-)
-# Only English names put distinguishing words, capitalised, in front.
-_ENGLISH_NAME = re.compile(r".*[a-z].*\b(?:Act|Order|Regulations?|Rules|Code|Law|Ordinance)\b.*")
-_CAPITALS = re.compile(r"(?:(?:[A-ZÀ-Ý][\w’'-]*|(?:1[5-9]|20)\d\d)\s+){1,4}$")
-_IN_FRONT = re.compile(r"([^\W\d][\w’'-]*|(?:1[5-9]|20)\d\d\b) +")
 _NEAR = 80  # characters that are searched for them
 # After these the words in capitals belong to the name.
 _FIRM = frozenset({"the", "under", "per"})
-_LEADS_TO_NAME = re.compile(r"(?i)\b(?:the|under|per)\s+$")
 # Words that do not distinguish laws, and others that begin a sentence or introduce a name.
 _QUALIFIERS = plain_words("qualifiers")
 _LEADS = _QUALIFIERS.union(plain_words("leads"), *STOP_WORDS.values())
@@ -368,51 +307,12 @@ LONGEST_NAME = 14
 KINDS_OF_LAW = frozenset({"act", "code", "law", "loi", "regulation", "rule", "luat", "gesetz"})
 """Words that do not name a law on their own, in compared form."""
 
-# A number is one word, with its sign and without its dots: "N° 20.744", "(EU) No 2016". So are
-# dotted initials: "c. p. c.".
-_WORD = re.compile(
-    rf"(?i)(?:{_COMMUNITY}\s*)?(?:\b{_NUMBER_SIGN}\s*|\b(?:of|del?)\s+(?=(?:1[5-9]|20)\d\d\b))?"
-    rf"\b(?P<number>\d{{1,3}}(?:\.\d{{3}})+|\d+)\b(?:/{_COMMUNITY})?"
-    r"|\b(?P<dotted>[^\W\d_](?:\.[^\W\d_](?!\w)|\.\s[^\W\d_](?=\.))+\.?)|\w+|&"
-)
-# Enough for case and number: Gesetzbuchs, Bürgerlichen, Regulations; kodeksu cywilnego,
-# občanského zákoníku; rikoslain of rikoslaki; Гражданского кодекса, Цивільного кодексу; Αστικού.
-_ENDING = re.compile(
-    r"(?<=\w{4})(?:[esnrmuyi]|e[gh][oa]|emu|ej|ych|og|(?<=um|on|ik)a)+$"
-    r"|(?<=\w{2}la)(?:ki|in)$|(?<=^cod)ul(?:ui)?$"
-    r"|(?<=[а-яєіґ]{4})[аеиоуыэюяієьмгвх]+$"
-    r"|(?<=[α-ω]{4})(?:ατ)?[αεηιουωςν]+$"
-)
 # Words that occur in names and next to them, and do not distinguish laws.
 _IGNORED_WORDS = plain_words("ignored")
 # In brackets these say whose law it is; they are not its initials.
 _OF_PLACES = frozenset(["EU", "EC", "EEC", "UE", "CE", "EG", "UK", "US", "USA", "UAE", "NI", "NSW"])
-# "Act 1988", "Act, 1872", "Act of 1996", "Act 66 of 1995"
-# "... vom 10. Dezember 1907", "... du 10 décembre 1907"
-_DATE = re.compile(
-    r",?\s+(?:(?:No\.?\s*)?\d{1,3}\s+)?(?:of\s+)?\d{4}$"
-    r"|,?\s+(?:vom|du|del|of)\s+\d{1,2}\S*\s+[^\W\d]+\s+\d{4}$"
-)
-_DATED = re.compile(
-    r"(?i)(loi|arrêté royal|arrêté|décret|ordonnance|règlement)\s+(?:n°\s?\S+\s+)?"
-    r"(du\s+\S+\s+\w+\s+\d{4})"
-)
-# "Ley 29/1994, de 24 de noviembre, de Arrendamientos Urbanos"
-_NUMBERED_TITLE = re.compile(
-    rf"(?i){BY_NUMBER}(?:,?\s+de\s+\d{{1,2}}\s+de\s+\w+(?:\s+de\s+\d{{4}})?)?,?\s+(?P<subject>.+)"
-)
-# "Real Decreto ... por el que se aprueba el texto refundido de la Ley ..."
-_ENACTS = re.compile(
-    r"(?i)\b(?:por el que se (?:publica|aprueba)|approvazione d\w+)\s+(?:\w+\s+){0,5}?"
-    r"((?:ley|c[óo]digo|codice)\b.+)"
-)
-_OF_THE_NATION = re.compile(
-    r"(?i) (?:Российской Федерации|РФ|України|de la naci[óo]n(?: argentina)?)$"
-)
 # They end a name, but not as the place of a law does: "California Code of Civil Procedure".
 _SUBJECTS = ("Procedure", "Evidence", "Practice", "Conduct", "Regulations", "Rights", "Obligations")
-_KIND_OF_IDENTIFIER = re.compile(r"(?:[a-z]{2}/)?(LEY|LEI|LOI)-\d")
-_GERMAN_COMPOUND = re.compile(r"\w{3,}(?:gesetz|gesetzbuch|ordnung|verfassung)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -460,11 +360,13 @@ class LawNames:
             self._years[law] = set()
             self._add(law, law)
             for name in names.get(law, ()):
-                if _SHORT.fullmatch(name) and name != name.lower():
+                if _form("short").fullmatch(name) and name != name.lower():
                     _keep(self._initials, name, 0, law)
                 else:
-                    self._add(_COUNTRY.sub("", name), law)
-                if kind := _KIND_OF_IDENTIFIER.match(name):  # "LEY-24240", "Defensa del Consumidor"
+                    self._add(_form("country").sub("", name), law)
+                if kind := _form("kind_of_identifier").match(
+                    name
+                ):  # "LEY-24240", "Defensa del Consumidor"
                     self._add_words(f"{kind[1]} {law}", 1, law)
         self._add_abbreviations()
         # Most citations are next to words that neither begin nor end a name: one look-up shows it.
@@ -479,7 +381,7 @@ class LawNames:
 
     def _add(self, name: str, law: str) -> None:
         """Index a full name of a law, and the shorter ones that follow from it."""
-        if _CHINESE.search(name):
+        if _form("chinese").search(name):
             for rank, alias in enumerate(chinese_aliases_of(name)):
                 _keep(self._chinese, alias, rank, law)
             return
@@ -506,21 +408,21 @@ class LawNames:
             if laws:
                 named = (_OF_ABBREVIATIONS, list(laws))
                 bare = short.removesuffix(".")
-                if _SHORT.fullmatch(bare) and bare != bare.lower():
+                if _form("short").fullmatch(bare) and bare != bare.lower():
                     self._initials.setdefault(bare, named)
                 else:  # "C.c." and "c.c." of two countries are compared alike
                     for law in laws:
                         _keep(self._words, words_of(short), _OF_ABBREVIATIONS, law)
         for initials, named in self._initials.items():
             small = initials.lower()
-            if _UNMISTAKABLE.fullmatch(initials.upper()) and small not in _FUNCTION_WORDS:
+            if _form("unmistakable").fullmatch(initials.upper()) and small not in _FUNCTION_WORDS:
                 self._words.setdefault(words_of(initials), named)
             if initials.isupper():
                 self._words.setdefault(("".join(f"{letter}." for letter in small),), named)
 
     def after(self, text: str, position: int) -> NamedLaws:
         """The laws whose name begins at a position, past "of the" and the like."""
-        lead = _LEAD.match(text, position)
+        lead = _form("lead").match(text, position)
         begin = lead.end() if lead else position
         laws, _ = self._beginning(text, begin, tokens_of(text, begin, begin + _REACH))
         if laws:
@@ -540,16 +442,16 @@ class LawNames:
         """The laws whose name ends at a position and does not begin before another."""
         begin = max(since, position - _REACH)
         is_upper = text[position : position + 1].isupper()
-        if is_upper and _SENTENCE_ENDED.search(text, begin, position):
+        if is_upper and _form("sentence_ended").search(text, begin, position):
             return NamedLaws()
         if self._chinese and (laws := self._chinese_ending(text[begin:position])):
             return NamedLaws(laws)
-        trail = _TRAIL.search(text, begin, position)
+        trail = _form("trail").search(text, begin, position)
         end = trail.start() if trail else position
         named = self._ending(text, begin, end)
         if named.laws:
             return named
-        if slash := _SLASHED_YEAR.search(text, begin, end):
+        if slash := _form("slashed_year").search(text, begin, end):
             named = self._ending(text, begin, slash.start())
             laws = self._of_year(named.laws, text, begin, slash.start())
         elif (start := place_ending(text, begin, end)) is not None:
@@ -588,7 +490,7 @@ class LawNames:
                 laws, end = self._beginning(text, start, following)
                 if laws:
                     yield start, end, laws
-        if self._chinese and _CHINESE.search(text):
+        if self._chinese and _form("chinese").search(text):
             for end in range(2, len(text) + 1):
                 laws = self._chinese_suffix(text[max(0, end - _LONGEST_CHINESE) : end])
                 if laws:
@@ -625,10 +527,14 @@ class LawNames:
             if not words and not (begins and start == begin):
                 break
             words += (word,)
-            if _NUMBER_GOES_ON.match(text, end):
+            if _form("number_goes_on").match(text, end):
                 continue  # "Loi 2002-303" is not a law of 2002
             if laws := self._named(words, text[begin:end]):
-                found = () if _CONTINUES.match(text, end) else self._of_year(laws, text, begin, end)
+                found = (
+                    ()
+                    if _form("continues").match(text, end)
+                    else self._of_year(laws, text, begin, end)
+                )
                 found = of_place(found, place_after(text, end))
                 if bracket := _BRACKET_AFTER.match(text, end):  # "(Qld)"
                     found = with_bracket(found, bracket["words"])
@@ -648,7 +554,7 @@ class LawNames:
 
         A law without a year fits any year, unless another law has exactly that year.
         """
-        year = _YEAR_AFTER.match(text, end)
+        year = _form("year_after").match(text, end)
         if year is None or YEAR.search(text, begin, end):
             return laws
         of_it = tuple(law for law in laws if self._is_of_year(law, year[1]))
@@ -656,7 +562,7 @@ class LawNames:
 
     def _names_year(self, laws: tuple[str, ...], text: str, begin: int, end: int) -> bool:
         """Whether the year of one of the laws is in, or follows, its name text[begin:end]."""
-        year = _YEAR_AFTER.match(text, end)
+        year = _form("year_after").match(text, end)
         years = YEAR.findall(text, begin, end) + ([year[1]] if year else [])
         return any(self._is_of_year(law, each) for law in laws for each in years)
 
@@ -730,15 +636,15 @@ def words_before(text: str, start: int, end: int) -> tuple[list[str], bool]:
     >>> words_before("Does the Social Housing Code apply?", 16, 28)
     (['Social'], True)
     """
-    capitals = _CAPITALS.search(text, max(0, start - _NEAR), start)
-    if capitals is None or _ENGLISH_NAME.fullmatch(text, start, end) is None:
+    capitals = _form("capitals").search(text, max(0, start - _NEAR), start)
+    if capitals is None or _form("english_name").fullmatch(text, start, end) is None:
         return [], False
     words = [_bare(word) for word in capitals[0].split()]
     leads = [i for i, word in enumerate(words) if word.lower() in _LEADS]
     if leads:
         return words[leads[-1] + 1 :], words[leads[-1]].lower() in _FIRM
     before = max(0, capitals.start() - 8)
-    return words, _LEADS_TO_NAME.search(text, before, capitals.start()) is not None
+    return words, _form("leads_to_name").search(text, before, capitals.start()) is not None
 
 
 def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
@@ -749,7 +655,7 @@ def names_in_front(text: str, begin: int) -> Iterator[tuple[int, list[str]]]:
     """
     words: list[str] = []
     for _ in range(4):
-        if (word := _IN_FRONT.match(text, begin)) is None:
+        if (word := _form("in_front").match(text, begin)) is None:
             return
         if word[1].lower() not in _QUALIFIERS:
             words.append(_bare(word[1]))
@@ -780,24 +686,30 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     yield 0, law
     whole = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
     bare = whole.removesuffix(" für die Bundesrepublik Deutschland")
-    undated = _DATE.sub("", bare)
-    for name in (whole, _DATE.sub("", law), bare, _OF_THE_NATION.sub("", bare), undated):
+    undated = _form("date").sub("", bare)
+    for name in (
+        whole,
+        _form("date").sub("", law),
+        bare,
+        _form("of_the_nation").sub("", bare),
+        undated,
+    ):
         yield 1, name
     if (finnish := bare.removeprefix("Laki ")) != bare:
         yield 1, f"{finnish} annetun lain"
         yield 1, f"{finnish} annettu laki"
-    if dated := _DATED.match(law):
+    if dated := _form("dated").match(law):
         yield 1, f"{dated[1]} {dated[2]}"
-    if numbered := _NUMBERED_TITLE.match(bare):
+    if numbered := _form("numbered_title").match(bare):
         yield 1, f"{numbered['kind']} {numbered['subject']}"
-    if enacts := _ENACTS.search(bare):
+    if enacts := _form("enacts").search(bare):
         yield 1, enacts[1]
     name, of, place = undated.rpartition(" of ")
     of_a_place = place.removeprefix("the ")[:1].isupper() and not place.endswith(_SUBJECTS)
     if of and of_a_place and len(words_of(name)) > 1:
         yield 1, name
     elif (name := without_place(undated)) and (
-        len(words_of(name)) > 1 or _GERMAN_COMPOUND.fullmatch(name)
+        len(words_of(name)) > 1 or _form("german_compound").fullmatch(name)
     ):
         yield 2, name
 
@@ -840,7 +752,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 def tokens_of(text: str, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
     """(compared form, start, end) of each distinguishing word."""
-    for word in _WORD.finditer(text, begin, min(end, len(text))):
+    for word in _form("word").finditer(text, begin, min(end, len(text))):
         if word["number"]:
             yield word["number"].replace(".", ""), word.start(), word.end()
         elif word["dotted"]:
@@ -859,4 +771,4 @@ def as_compared(word: str) -> str:
     folded = "".join(c for c in letters if not unicodedata.combining(c)).replace("đ", "d")
     if folded in _IGNORED_WORDS:
         return ""
-    return "and" if folded == "&" else _ENDING.sub("", folded)
+    return "and" if folded == "&" else _form("ending").sub("", folded)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from configparser import RawConfigParser
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 from math import inf
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from components.statutes.languages import DIGITS
 from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
@@ -30,13 +30,15 @@ class _Tables(RawConfigParser):
 def read_tables(name: str) -> dict[str, Mapping[str, str]]:
     """The tables of data/{name}.ini, each a mapping from names to values.
 
-    A further line of a value follows after a blank; one that begins with "|" or "(?" without.
+    A further line of a value follows after a blank; one that begins with "|" or "(?", and every
+    one of "forms", without.
     """
+    joint = "" if name == "forms" else " "
     parser = _Tables(delimiters=("=",))
     parser.read(Path(__file__).parent / "data" / f"{name}.ini", encoding="utf-8")
     return {
         table: {
-            key: re.sub(r"\n(?=\||\(\?)", "", value).strip().replace("\n", " ")
+            key: re.sub(r"\n(?=\||\(\?)", "", value).strip().replace("\n", joint)
             for key, value in parser[table].items()
         }
         for table in parser.sections()
@@ -53,6 +55,48 @@ CHINESE_NUMERAL = rf"[{CHINESE_DIGITS}\d]{{1,12}}"
 ROMAN_NUMERAL = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?![\w'’-])"
 """From I to CCCXCIX, in capitals."""
 
+FIRST = "premier|primer[oa]|primeiro"
+"""An article's number in words: only the first has one that is cited."""
+
+# "I" and "V" count where nothing but the law follows: "the article I read" cites nothing. Behind
+# "of this article." a paragraph "II." begins.
+ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
+
+
+class Forms:
+    """The regular expressions of a table of `data/forms.ini`.
+
+    Args:
+        table: Its name.
+        values: Expressions that a module computes.
+    """
+
+    def __init__(self, table: str, **values: str) -> None:
+        self._forms = _COMMON | dict(read_tables("forms")[table]) | values
+
+    def text(self, name: str) -> str:
+        """An expression with all that it refers to."""
+        if name.startswith("any "):
+            return any_language(name.removeprefix("any "))
+        form = self._forms[name]
+        return re.sub(r"\{([a-z][a-z_ ]*)\}", lambda place: self.text(place[1]), form)
+
+    def compiled(self, name: str, flags: int = 0) -> re.Pattern[str]:
+        """An expression, ready to search with."""
+        return re.compile(self.text(name), flags)
+
+
+_COMMON = {
+    "chinese_numeral": CHINESE_NUMERAL,
+    "first": FIRST,
+    "latin_suffix": LATIN_SUFFIX,
+    "roman": ROMAN,
+    "unit_after": unit_pattern("after"),
+    "unit_before": unit_pattern("before"),
+}
+_FORMS = Forms("numbers")
+_form = cache(_FORMS.compiled)
+
 LISTED_PARAGRAPH = "paragraph"
 """Division of numbers printed as list items, "25)": reached by "paragraph 25" alone."""
 
@@ -60,30 +104,9 @@ _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
-# Chinese inserts 第十七条之一 and 第17條之1, Japanese 第三条の二 and 第三条ノ二の三.
-_CHINESE_ARTICLE = re.compile(
-    rf"第?\s?({CHINESE_NUMERAL})(?:-(\d+))?\s?[条條](?:\s?[之のノ]\s?({CHINESE_NUMERAL}))?"
-    rf"(?:[のノ]({CHINESE_NUMERAL}))?"
-)
-_KOREAN_ARTICLE = re.compile(
-    r"(?:제\s?)?(\d+)(?:\s?조)?\s?의\s?(\d+)(?:\s?의\s?(\d+))?|(?:제\s?)?(\d+)\s?조"
-)
-# Numbers as single countries print them: "1 kap. 3 §", "§ 19 b", "3. gr. a", "12/A. §", "Чл. 7а",
-# "14^1", "มาตรา 288". The word for the unit is not part of the number.
-_COUNTRY_NUMBER = re.compile(
-    rf"(?:(?:{unit_pattern('before')})\s*)?"
-    r"(?:(?P<chapter>\d+\s?[a-z]?)\s?(?:kap\.?|luku|luvun)\s)?"
-    r"(?P<number>\d+(?:[.:/-]\d+)*)(?:\s?\^\s?(?P<inserted>\d+))?"
-    r"(?P<letter>\s?/[a-z]|[.-]?\s?[^\W\d_]|\s?(?:ทวิ|ตรี|จัตวา|เบญจ|สัตต|อัฏฐ|นว|ทศ))?"
-    rf"(?:\.?\s?(?:{unit_pattern('after')})(?:\s(?P<behind>[^\W\d_]))?)?\.?"
-)
 
-FIRST = "premier|primer[oa]|primeiro"
-"""An article's number in words: only the first has one that is cited."""
 
-FINAL_TITLE = re.compile(
-    r"(?i)\s*\b(?:SchlT(?:it)?\b\.?|Schlusstitel\b|tit\.\s?fin\.|titre final\b|titolo finale\b)"
-)
+FINAL_TITLE = _FORMS.compiled("final_title")
 """A title of a law whose numbers start again: "Art. 8 SchlT ZGB"."""
 IN_FINAL_TITLE = "final title"
 """Division of its numbers."""
@@ -91,34 +114,12 @@ IN_FINAL_TITLE = "final title"
 NUMERAL = re.compile(rf"[\d{CHINESE_DIGITS}]|\b[IVXLC]+\b|(?i:{FIRST})")
 """What every citation has: digits, a Chinese or Roman numeral, or the first in words."""
 
-_ORDINAL_SIGN = re.compile(r"(?<=\d)\.?[ºª°]")  # "1.º", "5º", "5°"
-# "§ 12¹", "art. 2^1", "art. 2^{1}" and Polish "art. 2[1]" come between 12 and 13, 2 and 3.
-_RAISED = re.compile(
-    r"(?<=\d)(?:\^[({]?(?=\d)|\[(?=\d+[a-z]?\])|\.?(?=[⁰¹²³⁴-⁹]))([\d⁰¹²³⁴-⁹]+[a-z]?)[)}\]]?"
-)
 _FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060\ufeff]")
-_HYPHEN = re.compile(r"[\u2010-\u2015\u2212]")  # as typesetters print a number's hyphen
-# "PDPA s.2(1)", "Art. 12", "§ 823", "Điều 5": the abbreviation of the law and the unit go.
-_UNIT = re.compile(
-    rf"(?i)^(?:[\w.]{{1,12}}\s+)?(?:ss?\.|§§|{unit_pattern('before')}|điêu)\s*(?=\S*\d)"
-)
-# Turkish laws end with provisions whose numbers start again.
-_TURKISH_DIVISION = re.compile(r"(ek|geçici|mükerrer)\s+madde\s+(?=\d)")
-_DIVISION = re.compile(r"^(schedule|annexe?|app(?:endix)?)\s*([\divxlc]+[a-z]?)\s*[.,]\s*")
-_PASSED_OVER = re.compile(r"^(?:(?:part|chapter|title|book|division)\s*[\divxlc]+[a-z]?\s*\.\s*)+")
-# A number's further parts: letters, Latin suffixes and numbers behind them, and a level in the
-# middle, "1.704(b)-2".
-_PARTS = (
-    rf"(?:(?:[\s.-]|\.\s)?{LATIN_SUFFIX}\b(?:[\s.-]\d\b)?|er\b|[-/.:]\d+|-?[a-z]{{1,4}}(?![a-z])"
-    r"|(?<=\d)\.[a-z](?!\w)|(?<=[a-z])\d+|\(\w{1,4}\)(?=-\d))"
-)
+_PARTS = _FORMS.text("parts")
 _CORE = re.compile(rf"(?:[a-z]{{1,3}}[\s.*-]*)?\d+{_PARTS}{{0,12}}(?:\s[a-z]{{1,2}}$)?")
 PART = re.compile(r"(\d+[a-z]?)\.(\d{1,2})")
 """A number that may be an article's with its paragraph: "12.3"."""
-_THOUSAND = re.compile(r"(\d{1,3})\.?(\d{3})")
-_DIGITS_JOINED = re.compile(r"(?<=\d)[-./](?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,29 +146,33 @@ def parse_number(printed: str) -> ArticleNumber | None:
     not the article that they hang on, and give None.
     """
     printed = printed.strip()
-    if chinese := _CHINESE_ARTICLE.fullmatch(printed):
+    if chinese := _form("chinese_article").fullmatch(printed):
         return ArticleNumber(_chinese_core(*chinese.groups()))
     if roman := _ROMAN_ARTICLE.fullmatch(printed):
         return ArticleNumber(canonical_core(roman[1]))
-    if korean := _KOREAN_ARTICLE.fullmatch(printed):
+    if korean := _form("korean_article").fullmatch(printed):
         return ArticleNumber("-".join(str(int(n)) for n in korean.groups() if n))
     text = _plain(printed).strip()
-    if turkish := _TURKISH_DIVISION.match(text):
+    if turkish := _form("turkish_division").match(text):
         number = parse_number(text[turkish.end() :])
         return replace(number, division=turkish[1]) if number else None
-    if country := _COUNTRY_NUMBER.fullmatch(text):
-        return ArticleNumber(_country_core(**country.groupdict(default="")))
+    if country := _form("country_number").fullmatch(text):
+        part = country.groupdict(default="")
+        inserted = f"-{part['inserted']}" if part["inserted"] else ""
+        chapter = f"{part['chapter']}:" if part["chapter"] else ""
+        letter = part["letter"].strip(" .-") + part["behind"]
+        return ArticleNumber(re.sub(r"\s", "", f"{chapter}{part['number']}{inserted}{letter}"))
     if re.fullmatch(FIRST, text):
         return ArticleNumber("1")
-    text = _UNIT.sub("", text)
+    text = _form("unit").sub("", text)
     division = ""
     if final := FINAL_TITLE.search(text):
         division, text = IN_FINAL_TITLE, text[: final.start()] + text[final.end() :]
-    elif match := _DIVISION.match(text):
+    elif match := _form("division").match(text):
         division, text = f"{match[1][:3]} {match[2]}", text[match.end() :]
         if re.match(r"[a-z]\d", text):  # "APP2.A2.1.1" is cited as A2.1.1
             division = ""
-    text = _PASSED_OVER.sub("", text)
+    text = _form("passed_over").sub("", text)
     if re.fullmatch(r"\d+[a-z]?\)", text):
         return ArticleNumber(text[:-1], (), LISTED_PARAGRAPH)
     core = _CORE.match(text)
@@ -193,7 +198,7 @@ def canonical_core(number: str) -> str:
     >>> canonical_core("XIV")
     '14'
     """
-    if chinese := _CHINESE_ARTICLE.fullmatch(number.strip()):
+    if chinese := _form("chinese_article").fullmatch(number.strip()):
         return _chinese_core(*chinese.groups())
     if re.fullmatch(ROMAN_NUMERAL, number):
         return str(_roman_integer(number))
@@ -209,25 +214,6 @@ def canonical_core(number: str) -> str:
 
 # Several articles that are printed as one: "§§ 15 bis 20", "150–158", "Arts. 1912 a 1920.".
 
-# A hyphen behind a singular unit is part of one number: Norwegian "§ 1-4", "Article 10-12".
-_PLURAL_UNIT = (
-    r"§§|articles|artikels?|artikeln|artículos|articoli|artigos|arts?\.|artt\.|sections|ss\."
-)
-_SINGULAR_UNIT = r"§|article|artikel|artículo|articolo|artigo|section|s\."
-_NUMBER_OF_RANGE = (
-    r"(?:第[^第条條]+[条條](?:[之の]\S+?)?|제\d+조(?:의\d+)?"
-    r"|\d+(?:-\d+)?[º°]?\.?(?:\s?[a-z]{1,2}\b)?)"
-)
-_JOINED = (
-    r"\s*(?P<through>bis|to|through|à|au|al?|t/m|tot(?: en met)?|till?|až|do|до|по|から|至|到"
-    r"|내지|부터|[–-])\s*"
-)
-_PAIRED = r"\s*(?P<pair>(?<=\s)(?:und|and|et|y|e|en|och|og|i|и)(?=\s)|,|及び)\s*"
-_RANGE = re.compile(
-    rf"(?i)\[?(?:\(x+\)\s*)?(?:(?P<plural>{_PLURAL_UNIT})|(?P<singular>{_SINGULAR_UNIT}))?\s*"
-    rf"(?P<first>{_NUMBER_OF_RANGE})(?:{_JOINED}|{_PAIRED})(?:§\s*)?(?P<last>{_NUMBER_OF_RANGE})(?:まで|까지)?[\s.]*(?:§§?)?"
-)
-
 
 def printed_range(printed: str) -> tuple[str, str] | None:
     """The canonical first and last number of articles that are printed as one; None if it is one.
@@ -236,7 +222,7 @@ def printed_range(printed: str) -> tuple[str, str] | None:
     (('195', '198'), ('28d', '28f'))
     >>> printed_range("§ 1-4")
     """
-    found = _RANGE.fullmatch(printed.strip())
+    found = _form("range").fullmatch(printed.strip())
     if found is None or (found["through"] in ("-", "–") and found["singular"]):
         return None
     numbers = (parse_number(found[end].replace("條", "条")) for end in ("first", "last"))
@@ -262,26 +248,20 @@ def spellings(number: str) -> Iterator[str]:
 
     "12.3" stays: it may be paragraph 3 of article 12.
     """
-    if thousand := _THOUSAND.fullmatch(number):
+    if thousand := _form("thousand").fullmatch(number):
         yield f"{thousand[1]}{'' if '.' in number else '.'}{thousand[2]}"
     if ordinal := re.fullmatch(r"(\d+)o([a-z]*)", number):  # "3o", "2o-A", "3o. bis"
         yield "".join(ordinal.groups())
     if not PART.fullmatch(number):
         for sign in "-./":
-            yield _DIGITS_JOINED.sub(sign, number)
+            yield _form("digits_joined").sub(sign, number)
 
 
 def _plain(number: str) -> str:
-    number = _RAISED.sub(lambda raised: f"-{raised[1].translate(_FROM_RAISED)}", number)
-    number = _ORDINAL_SIGN.sub("", number)
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", number))
-    return _HYPHEN.sub("-", text.translate(DIGITS)).lower().replace("i\u0307", "i")
-
-
-def _country_core(chapter: str, number: str, inserted: str, letter: str, behind: str) -> str:
-    core = f"{number}-{inserted}" if inserted else number
-    core += letter.strip(" .-") + behind
-    return re.sub(r"\s", "", f"{chapter}:{core}" if chapter else core)
+    number = _form("raised").sub(lambda raised: f"-{raised[1].translate(_FROM_RAISED)}", number)
+    number = _form("ordinal_sign").sub("", number)
+    text = _form("invisible").sub("", unicodedata.normalize("NFKC", number))
+    return _form("hyphen").sub("-", text.translate(DIGITS)).lower().replace("i\u0307", "i")
 
 
 def chinese_integer(numeral: str) -> int:
@@ -374,6 +354,24 @@ class Citation(NamedTuple):
         return {*numbers, *spellings(self.number), *(number for number, _ in self.longer)}
 
 
+class Enumeration(NamedTuple):
+    """A stretch of text that cites.
+
+    Attributes:
+        start, end: Its span, the name of the law included; nothing else is cited in it.
+        citations: Those in it; empty for a law that is named as a whole.
+    """
+
+    start: int
+    end: int
+    citations: list[Citation]
+
+
+def completed(items: Iterable[Citation], text: str, **shared: Any) -> list[Citation]:
+    """The citations of one enumeration with their words and what they share."""
+    return [each._replace(text=text[each.start : each.end], **shared) for each in items]
+
+
 def any_language(kind: str) -> str:
     """An expression for the words of a kind, in any language."""
     return "|".join(row[kind] for row in read_tables("words").values() if kind in row)
@@ -395,49 +393,12 @@ def ordinals(stems: str) -> dict[str, str]:
     }
 
 
-# "I" and "V" count where nothing but the law follows: "the article I read" cites nothing. Behind
-# "of this article." a paragraph "II." begins.
-ROMAN = rf"(?-i:(?![XLC]\b|[IV]\b(?!\s*(?:$|[.;?!(]|(?:of|du|de|des|del)\b))){ROMAN_NUMERAL})"
-NUMBER = re.compile(
-    rf"(?:{FIRST})\b(?!.{{0,20}}\balinéa)"
-    r"|(?:[LRDlrd]\s?\.?\s?(?:\*\s?)?|L\.?O\.?\s|[A-Z]{1,2}\.?)?"
-    rf"\d+(?:[\s-]?{LATIN_SUFFIX}\b(?!\s(?:\d|§|[Aa]rt(?:ikel|\.)))|er\b|\.?[ºª]|°(?!\s?[CF]\b)"
-    r"|(?!ff\b)(?:[A-Za-z]{1,2}|[A-Z]{3,4})\b)?"
-    rf"(?:[-/.:]\d+(?:\s?{LATIN_SUFFIX}\b|[A-Za-z]{{1,2}}\b)?)*(?:-[A-Z]{{1,4}}(?!\w))?"
-    rf"|{ROMAN}"
-)
+NUMBER = _FORMS.compiled("number")
 """The number of an article, as its marker or the list before it leads to it.
 
 It is read as far as any law's numbers go; `longer_numbers` gives what a particular law may add.
 """
-_CJK = r"\u2e80-\ufeff"
-# What may continue a number: directly behind it, or letters and suffixes behind a blank.
-_CONTINUATION = re.compile(
-    rf"(?i)[-–/.:^]?[^\W_{_CJK}]+|\(\w{{1,4}}\)|\^\{{\w{{1,4}}\}}|[°ºª]"
-    rf"|\.?[^\S\n]{LATIN_SUFFIX}(?!\w)|[^\S\n](?:[^\W\d_]{{1,2}}|(?-i:[A-Z]{{3}}))(?!\w)"
-    r"|(?<=[^\W\d_])[^\S\n]\d(?!\w)"
-)
 _MOST_CONTINUATIONS = 6
-# A single letter behind a blank belongs to the number where the citation ends after it, or a part
-# or a law follows: "§ 7 c.", "art. 12 a Abs. 2", "§ 19 b BGB", but not "article 12 a été abrogé".
-# "art. 415 k.c." is the name of a law.
-_LETTER_BEHIND = re.compile(
-    r"[^\S\n](?:(?P<twice>[a-z])(?P=twice)|[a-z](?!\.\s(?:[a-z]|[A-Z]\.))|[A-Z](?!\.\s[^\W\d_]))"
-    r"(?!\w|\.[^\W\d_])(?=\s*(?:$|[,;:)\]\n]|\.\s*(?:$|[A-ZÀ-Ý\n])"
-    r"|(?i:abs|satz|nr|stk|ust|odst|lid|al)\b|(?:und|oder|and|or|et|ou|og|eller|och|en)\s(?:\d|[a-z]\b)"
-    r"|[A-ZÄÖÜ]|(?:of|der|des|du|del|dell|van|till)\b|(?<=[A-Z])\sde\b))"
-)
-_SUFFIXED = re.compile(
-    rf"[^\S\n]\({LATIN_SUFFIX}\)|(?:\.?[^\S\n]|\.){LATIN_SUFFIX}(?!\w)(?:[^\S\n]\d(?!\w))?"
-    r"|(?<=bis|ter|ies)[^\S\n]\d(?!\w)|[^\S\n]ze\szn\w*\.?[^\S\n]?\d+"
-    # "§ 1395 note" is not in the section, "ст. 158 прим. 1" is another article.
-    r"|(?<=\w)[^\S\n](?:note\b(?=[.,;)]|$)|прим(?:\.|ечани\w+)?[^\S\n]?\d*)"
-)
-# What is attached to a number or its paragraphs and was not read as a part of it.
-_ATTACHED = re.compile(
-    rf"[-–/+=]?[^\W_\u0e00-\u0e7f{_CJK}][\w-]*|-\(|\([^\W_]{{1,6}}\)"
-    r"|\[(?:[a-z]{1,3}|\d+[a-z])\]|\{\w+\}|\^\S+|<su[pb]>\w*"
-)
 
 
 def longer_numbers(text: str, number: str, end: int) -> tuple[tuple[str, int], ...]:
@@ -449,7 +410,7 @@ def longer_numbers(text: str, number: str, end: int) -> tuple[tuple[str, int], .
     (('1.704(b)-2', 10), ('1.704(b)', 8))
     """
     longer: list[tuple[str, int]] = []
-    while len(longer) < _MOST_CONTINUATIONS and (more := _CONTINUATION.match(text, end)):
+    while len(longer) < _MOST_CONTINUATIONS and (more := _form("continuation").match(text, end)):
         number, end = number + more[0], more.end()
         longer.append((canonical_core(number), end))
     return tuple(reversed(longer))
@@ -466,12 +427,12 @@ def unread_after(text: str, end: int, *, levels: bool) -> str:
     >>> unread_after("§ 7 q BGB", 3, levels=False), unread_after("12(3)x", 5, levels=True)
     (' q', 'x')
     """
-    attached = _ATTACHED.match(text, end)
+    attached = _form("attached").match(text, end)
     if attached is None and not levels:
-        attached = _LETTER_BEHIND.match(text, end) or _SUFFIXED.match(text, end)
+        attached = _form("letter_behind").match(text, end) or _form("suffixed").match(text, end)
     return attached[0] if attached else ""
 
 
 def is_letter_behind(text: str, number_end: int) -> bool:
     """Whether a single letter behind a blank clearly belongs to the number before it."""
-    return _LETTER_BEHIND.match(text, number_end) is not None
+    return _form("letter_behind").match(text, number_end) is not None

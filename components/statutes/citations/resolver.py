@@ -12,34 +12,9 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.statutes.citations.finding import (
-    OTHER_LAW,
-    PLAIN_CHARACTERS,
-    PRIVATE_PAPER,
-    after_divisions,
-    find_citations,
-    hint_after,
-    is_named_behind,
-    is_of_something,
-    law_hint,
-    levels_after,
-    read_citations,
-)
+from components.statutes.citations import finding, patterns
 from components.statutes.citations.laws import LawNames, NamedLaws, initials_of, is_of
-from components.statutes.citations.patterns import (
-    LISTED_PARAGRAPH,
-    NUMERAL,
-    PART,
-    Citation,
-    any_language,
-    is_letter_behind,
-    number_order,
-    parse_number,
-    plain_words,
-    printed_range,
-    spellings,
-    unread_after,
-)
+from components.statutes.citations.patterns import Citation
 from components.statutes.languages import STOP_WORDS, folded
 
 LONGEST_RANGE = 200
@@ -112,9 +87,9 @@ class NumberIndex:
         # law -> (first, last, position) of what is printed as a range, ascending
         self._ranges: dict[str, list[_PrintedRange]] = {}
         for position, (_, law, printed) in enumerate(articles):
-            number = parse_number(printed)
-            if ends := printed_range(printed):
-                first, last = map(number_order, ends)
+            number = patterns.parse_number(printed)
+            if ends := patterns.printed_range(printed):
+                first, last = map(patterns.number_order, ends)
                 self._ranges.setdefault(law, []).append((first, last, position))
                 if number and "-" not in number.core:
                     number = None  # "5 bis 8"
@@ -148,7 +123,7 @@ class NumberIndex:
         For "12.3", a law may print 12.
         """
         cores = {core for reading in citation.readings for core in reading if core}
-        if part := PART.fullmatch(citation.number):
+        if part := patterns.PART.fullmatch(citation.number):
             cores.add(part[1])
         printing = set[str]().union(*(self._numbers.get(core, ()) for core in cores))
         printing.update(
@@ -160,7 +135,7 @@ class NumberIndex:
         """The position of the printed range that a number lies in."""
         if not (ranges := self._ranges.get(law)):
             return []
-        order = number_order(number)
+        order = patterns.number_order(number)
         place = bisect_right(ranges, order, key=itemgetter(0)) - 1
         return [ranges[place][2]] if place >= 0 and order <= ranges[place][1] else []
 
@@ -175,24 +150,26 @@ class NumberIndex:
             if number not in self._numbers:
                 continue
             behind = text[end - 2 : end]
-            if behind[0].isspace() and behind[1].isalpha() and not is_letter_behind(text, end - 2):
+            if (
+                behind[0].isspace()
+                and behind[1].isalpha()
+                and not patterns.is_letter_behind(text, end - 2)
+            ):
                 return citation._replace(unread=behind)  # "article 12 a été abrogé"
-            paragraph, last, _ = levels_after(text, end)
+            paragraph, last, _ = finding.levels_after(text, end)
             return citation._replace(
                 end=last,
                 text=text[citation.start : last],
                 number=number,
                 paragraph=paragraph,
                 otherwise=None,
-                unread=unread_after(text, last, levels=last > end),
+                unread=patterns.unread_after(text, last, levels=last > end),
             )
         if citation.through or any(number in self._numbers for number, _ in citation.readings):
             return citation
-        for number in spellings(citation.number):
+        for number in patterns.spellings(citation.number):
             if number in self._numbers:
                 return citation._replace(number=number)
-        if citation.number.endswith("f") and citation.number[:-1] in self._numbers:
-            return citation._replace(number=citation.number[:-1], onward=True)  # "§ 535f."
         first, *further = citation.number.split("/")
         if further and all(number in self._numbers for number in (first, *further)):
             end = text.index("/", citation.start)  # "ss 302/34" may be two
@@ -210,7 +187,10 @@ class NumberIndex:
     def fitting(self, citation: Citation, law: str, here: int | None) -> Fitting:
         """The articles of a law that fit a citation in the article at `here` (None: a question)."""
         division = citation.division
-        near = division in (None, LISTED_PARAGRAPH)  # "paragraph 2 above" may be in a schedule
+        near = division in (
+            None,
+            patterns.LISTED_PARAGRAPH,
+        )  # "paragraph 2 above" may be in a schedule
         if near and here is not None and citation.kind == "paragraph":
             division = self._division[here] or division
         for number, through in citation.readings:
@@ -229,7 +209,7 @@ class NumberIndex:
                     return of_range
         # "art. 12.3" is article 12, paragraph 3 in a law whose numbers have no dots.
         if here is None and self._whole and law not in self._dotted and citation.through is None:
-            part = PART.fullmatch(citation.number)
+            part = patterns.PART.fullmatch(citation.number)
             if part and citation.kind in ("article", "section"):
                 return Fitting(self._numbered(citation, law, part[1], division, part[2]))
         return _NOTHING
@@ -321,7 +301,7 @@ def _without_numbers(ranges: list[_PrintedRange], numbers: Iterable[str]) -> lis
 
     No other article has a number in a true range. Where one "9-12" is a number, all are.
     """
-    printed = sorted(map(number_order, numbers))
+    printed = sorted(map(patterns.number_order, numbers))
     known = set(printed)
     kept: list[tuple[_PrintedRange, bool]] = []
     dashed = False
@@ -348,7 +328,7 @@ def _key(core: str) -> tuple[_Row, _Parts]:
 
 def _reaches(citation: Citation, place: str, division: str | None) -> bool:
     """Whether a citation can mean an article in a place (`ArticleNumber.division`)."""
-    if division == LISTED_PARAGRAPH and "." in citation.number:
+    if division == patterns.LISTED_PARAGRAPH and "." in citation.number:
         return place in ("", division)
     if division is not None:
         return place == division
@@ -373,11 +353,11 @@ MOST_RANGES = 8
 """The most ranges followed for a question."""
 _MOST_LOOKUPS = 6_000  # laws looked into and articles found for a question
 
-_OF = re.compile(rf"(?i)\s*(?:(?:{any_language('of')})\b|(?:de l|d)['’])")
+_OF = re.compile(rf"(?i)\s*(?:(?:{patterns.any_language('of')})\b|(?:de l|d)['’])")
 _APART = re.compile(r"\s*[,;]")
 # The Tenancy Act, the Contract Code and 劳动合同法 are law.
 _PRIVATE_PAPER = re.compile(
-    rf"(?i)\b(?:{PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|(?:合同|协议)(?![法编])|租约"
+    rf"(?i)\b(?:{finding.PRIVATE_PAPER})\b(?!(?-i:\s+(?:Act|Code|Ordinance)\b))|(?:合同|协议)(?![法编])|租约"
 )
 
 
@@ -475,7 +455,7 @@ class _Reading:
     @cached_property
     def names_other_law(self) -> bool:
         """Whether the text names anything that looks like a law."""
-        return OTHER_LAW.search(self.uncited) is not None
+        return finding.OTHER_LAW.search(self.uncited) is not None
 
     def resolved(self, cited: list[Citation]) -> list[ResolvedCitation]:
         """The citations of the text with the articles that fit each."""
@@ -527,7 +507,7 @@ class _Reading:
         if citation.code is not None or whole.end <= citation.group[1]:
             return whole
         start, end = citation.group[0], whole.end
-        hint, reference = law_hint(self.text, start, end, self.since)
+        hint, reference = finding.law_hint(self.text, start, end, self.since)
         return whole._replace(group=(start, end), law_hint=hint, reference=reference)
 
     def _with_laws(self, citation: Citation) -> tuple[Citation, NamedLaws | None]:
@@ -554,7 +534,7 @@ class _Reading:
             return None if begins else NamedLaws(self.previous)
         if citation.reference == "own":
             return None
-        after, _ = after_divisions(self.text, end)
+        after, _ = finding.after_divisions(self.text, end)
         following = self.names.after(self.text, after)
         before = self.names.before(self.text, start, self.since)
         # "Housing Code § 12, Work Code § 13": the name after the comma is the next citation's.
@@ -566,7 +546,7 @@ class _Reading:
             return following if following.sure or citation.reference == "named" else None
         if before.laws:
             other = _OF.match(self.text, after) is not None or (
-                is_named_behind(self.text, after) and not citation.text.isupper()
+                finding.is_named_behind(self.text, after) and not citation.text.isupper()
             )
             of_it = not other or _may_be_of(self.text, end, before)
             return before if of_it else NamedLaws()
@@ -591,14 +571,17 @@ class _Reading:
         if (
             citation.kind == "paragraph"
             # "section 3 of Chapter 2" and "section 3 of title 2" may be divisions
-            or (citation.kind == "section" and after_divisions(self.text, citation.group[1])[1])
+            or (
+                citation.kind == "section"
+                and finding.after_divisions(self.text, citation.group[1])[1]
+            )
             or (citation.code is not None and named is None)
         ):
             return False
         if named is not None or self.here is not None:
             return named is None or named.sure
         # "Article 5 of the Treaty, or article 7"; "the Housing Code allows it, but my contract …".
-        if is_of_something(self.text, citation.group[1]) or self.foreign or self.private:
+        if finding.is_of_something(self.text, citation.group[1]) or self.foreign or self.private:
             return False
         is_of_the_only_law = len(self.index.laws) == 1 and citation.kind in ("article", "section")
         return bool(self.spoken) or (is_of_the_only_law and not self.names_other_law)
@@ -699,9 +682,9 @@ class CitationResolver:
             KeyError: `within` is not an id of the corpus.
         """
         here = None if within is None else self._index.position[within]
-        plain = text.translate(PLAIN_CHARACTERS)
+        plain = text.translate(finding.PLAIN_CHARACTERS)
         reading = _Reading(self._index, self.names, plain, here, is_document)
-        return reading.resolved(find_citations(text, language))
+        return reading.resolved(finding.find_citations(text, language))
 
     def resolve_question(self, question: str) -> ResolvedQuestion:
         """The citations of a user's question, with a bound on the work.
@@ -709,10 +692,10 @@ class CitationResolver:
         At most `MOST_CITATIONS` are read and `MOST_RANGES` ranges followed; `unread` and the
         citations' `unfollowed` hold the rest.
         """
-        if NUMERAL.search(question) is None:  # most questions
+        if patterns.NUMERAL.search(question) is None:  # most questions
             return ResolvedQuestion([], "")
-        cited, end = read_citations(question, most=MOST_CITATIONS)
-        plain = question.translate(PLAIN_CHARACTERS)
+        cited, end = finding.read_citations(question, most=MOST_CITATIONS)
+        plain = question.translate(finding.PLAIN_CHARACTERS)
         reading = _Reading(
             self._index, self.names, plain, None, ranges=MOST_RANGES, lookups=_MOST_LOOKUPS
         )
@@ -735,14 +718,14 @@ def _may_be_of(text: str, end: int, named: NamedLaws) -> bool:
     In "Under the Housing Act, section 5 of my lease" it is not; in "Housing Code, article 12 of
     Aldermere" and "Housing Code, article 12 of the Code" it is.
     """
-    hint = hint_after(text, end)
+    hint = finding.hint_after(text, end)
     if hint is None or hint[1] != "named":
         return True
     return any(is_of(law, hint[0] or "") for law in named.laws)
 
 
 # What belongs to somebody is a private paper: "What does article 5 say in my will?".
-_EMPTY = plain_words("asking").union(*STOP_WORDS.values()) - plain_words("whose")
+_EMPTY = patterns.plain_words("asking").union(*STOP_WORDS.values()) - patterns.plain_words("whose")
 
 
 def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
@@ -762,7 +745,7 @@ def only_cites(question: str, citations: Sequence[ResolvedCitation]) -> bool:
     foreign = any(each.citation.reference == "named" for each in lawless)
     if foreign and any(each.ids for each in lawless):
         return False
-    if any(is_of_something(question, each.citation.end) for each in lawless):
+    if any(finding.is_of_something(question, each.citation.end) for each in lawless):
         return False  # "What does article 5 of the will say?"
     rest = question
     for resolved in sorted(citations, key=lambda each: -each.citation.start):

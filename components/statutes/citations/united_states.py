@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from components.statutes.citations.patterns import (
     Citation,
     CitationKind,
+    Enumeration,
+    Forms,
     canonical_core,
+    completed,
     read_tables,
 )
 
@@ -57,171 +60,75 @@ _STATE = "|".join(
     rf"(?i:{name})\b" + (rf"|(?:{short}){_END}" if short else "")
     for name, short in sorted(_STATES.items(), key=lambda state: -len(state[0]))
 )
-# Possessive, since a name of many words would otherwise be tried in many ways.
-_GAP = r"(?>(?<=\.)\s?|\s)"
-_KNOWN_WORD = (
-    rf"(?:&|(?i:{_TABLES['lists']['plain']}|{'|'.join(_WORDS)}|{'|'.join(_WORDS.values())}){_END})"
+_FORMS = Forms(
+    "united_states",
+    beginnings="|".join(
+        sorted({name[:3].lower() for name in (*_STATES, *_INITIALS) if "." not in name[:3]})
+    ),
+    end=_END,
+    initials_spelled="|".join(map(_spelled, _INITIALS)),
+    meanings="|".join(_WORDS.values()),
+    plain=_TABLES["lists"]["plain"],
+    state=_STATE,
+    words="|".join(_WORDS),
 )
-_ANY_WORD = (
-    r"(?>(?!(?:Sect?|Section|Art|Article|Title|Tit|Chapter|Rule)\b)[A-Z][a-z]+(?:['’][a-z]*)?"
-    rf"{_END}|{_KNOWN_WORD})"
-)
-_KIND_OF_CODE = rf"(?:(?i:code|laws?|statutes?|stats?|cplr){_END}|C\.P\.L\.R\.)"
-_USC = (
-    rf"(?i:U\.?\s?S\.?\s?C(?:\.?\s?[AS])?{_END}"
-    rf"|(?:U\.?\s?S\.?|United\sStates)\sCode{_END}(?:\sAnn(?:otated|\.))?)"
-)
-_CFR = rf"(?i:C\.?\s?F\.?\s?R{_END}|Code\sof\sFederal\sRegulations)"
-_TITLE = r"(?i:title|tit\.)\s"
-_NAME = (
-    rf"(?:{_TITLE})?(?P<title>\d{{1,2}}[aA]?),?\s?(?:of\s(?:the\s)?)?(?:{_USC}|(?P<cfr>{_CFR}))"
-    r"(?P<appendix>,?\s(?i:app(?:endix|x)?)\b\.?)?"
-    rf"|(?:{_USC}|(?P<cfr_before>{_CFR})),?\s{_TITLE}(?P<title_behind>\d{{1,2}}[aA]?)\b"
-    rf"|{_TITLE}(?P<bare>\d{{1,2}})(?![\w-]|\.\d|,?\s(?:of|in)\s(?:the|this|that)\b)"
-    r"|(?:Pub(?:lic|\.)\s?L(?:aw|\.)|P\.\s?L\.|PL)\s?(?:No\.?\s)?(?P<public>\d{1,3}[-–]\d{1,4})\b"
-    r"|(?P<volume>\d{1,3})\s(?P<session>Stat\.|Fed\.\s?Reg\.)\s(?P<page>\d[\d,]*)\b"
-    r"|(?P<paper>H\.\s?R\.|Exec(?:utive|\.)\sOrder|E\.\s?O\.)\s(?:No\.\s?)?(?P<paper_number>\d{1,5})\b"
-    rf"|(?:(?P<union>U\.\s?S\.|United\sStates)|(?P<place>{_STATE})){_GAP}Const(?:itution\b|\.)"
-    rf"|(?:(?P<front>\d{{1,3}})\s)?(?:(?P<initials>{'|'.join(map(_spelled, _INITIALS))})"
-    r"(?:\s1978,?)?"
-    rf"|(?P<state>{_STATE}){_GAP}(?P<words>(?:{_ANY_WORD}{_GAP}){{0,6}}?{_KIND_OF_CODE}"
-    rf"(?:,?{_GAP}{_KNOWN_WORD}){{0,6}}+))"
-)
-_NAME_HERE = re.compile(_NAME)
+_form = cache(_FORMS.compiled)
 
-_DASH = "[-–]"
-_RUN = r"\d\w*(?:[.:]\d\w*){0,4}"
-# "2000e-2", "1.704(b)-2", "235-b", "2A:18-61.1", in Kansas "58-25,137"
-_NUMBER_HERE = re.compile(
-    rf"{_RUN}(?:(?:\(\w{{1,4}}\)){{0,4}}{_DASH}{_RUN}"
-    rf"|{_DASH}(?P<letter>[A-Za-z])(?P=letter){{0,5}}(?::{_RUN})?(?!\w)){{0,8}}"
-    r"(?:(?<=-\d\d),\d{3}(?!\d))?"
-)
-_LEVEL = r"\((?:\d{1,3}[A-Za-z]?|[ivxlIVXL]{1,6}|[a-z]{1,2}|[A-Z]|AA|BB|CC|DD)\)"
-# New York's courts print "[a] [7]" within brackets; "[7]" alone is a note.
-_LEVELS_HERE = re.compile(rf"\s?\[[a-z]\](?:\s?\[\w{{1,4}}\]){{0,5}}|(?:\s?{_LEVEL}){{0,8}}")
-_MORE_LEVELS = re.compile(
-    rf"\s?(?:,\s?(?:(?:and|or)\b)?|\b(?:and|or|to|through)\b|&|{_DASH})\s?(?P<levels>(?:{_LEVEL}){{1,8}})"
-)
-_SECTION_SIGN = r"(?:§{1,2}\s?|(?i:sections?|secs?\.)\s)"
-# In "29 CFR 825.100; section 5 of title 11" a citation of its own begins.
-_NEXT = re.compile(
-    rf"\s?(?:[,;]\s?(?:§{{1,2}}\s?)?|(?:[,;]\s?)?(?:\b(?:and|or)\b|&)\s?{_SECTION_SIGN}?)(?=\d)"
-)
-_THROUGH = re.compile(
-    rf"(?:\s?(?:\b(?:through|thru|to)\b|[–—])\s?{_SECTION_SIGN}?|-(?=\.))(?=(?P<rest>[-–.])?\d)"
-)
-# A number of a list is not the volume of what comes next ("29 U.S.C. § 1", "81 Stat. 54").
-_VOLUME = re.compile(r"\w*\s[A-Z][\w.']*(?:\s?[A-Z][\w.']*){0,3}\s?(?:(?:part|pt\.)\s)?(?:§|\d)")
-_LIST_GOES_ON = re.compile(
-    r"\s?(?:$|[,;.:?!)\]\"”—–&]|(?:and|or|of|to|through|et\sseq|does|do|is|are|may|shall|must|apply"
-    r"|applies|says?|requires?|provides?)\b)"
-)
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_DASH = _FORMS.text("dash")
 
-_MARK = (
-    r"(?P<mark>§{1,2}|(?i:(?P<article>arts?\.|articles?)|(?P<rule>rules?)|sections?|sects?\.|secs?\.?"
-    r"|parts?(?=\s\d+\.)|pts?\.(?=\s\d+\.)|ss?\.))"
-)
-_TO_NUMBER = re.compile(
-    r"(?:,?\s?\((?:[A-Z][\w.'& ]{1,30}|\d{4})\))?"  # "(West 2012)", "(CFR)"
-    r"(?:,?\s(?P<unit>(?i:tit|ch|c))(?i:le|apter|ap)?\.?\s(?P<value>\d++[A-Za-z]?),?)?"
-    rf",?\s?(?:at\s)?(?:{_MARK}\s?)?(?P<act>\d+/)?(?=\d)"
-)
-# "ORS chapter 90", "CPLR article 3": a division, unless a section follows
-_TO_DIVISION = re.compile(
-    r",?\s(?i:ch(?:apter|s?\.)|c\.|pts?\.|parts?|(?<=CPLR\s)art(?:icle|\.))\s\d[\w-]*+(?!\.\d|,?\s?(?:§|[Ss]ec))"
-)
-_PROPOSED = re.compile(r"\bProp(?:osed|\.)\s$")
 _TITLED = re.compile(r"^Title \w+, ")
-_ET_SEQ = re.compile(r",?\set\sseq\b\.?")
-_TO_NAME = re.compile(r",?\s(?:of|in|under|to)\s(?:the\s)?|(?P<apart>,\s)")
-# "section 14 of chapter 186 of the Massachusetts General Laws"
-_TO_WHOLE = re.compile(
-    r"(?i),?\s(?:of|in)\s(?P<unit>chapter|title)\s(?P<value>[\w.-]+)\sof\s(?:the\s)?"
-)
-_TO_ARTICLE = re.compile(
-    r",?\s(?:(?i:art(?:icle|s?\.))\s(?P<number>[IVXL]+(?:-?[A-Z])?\b|\d+)|(?i:amend(?:ment|\.)?)\s\w+)"
-    r"(?:,?\s(?:§\s?|(?i:sec(?:tion|\.))\s)(?P<section>\d\w*))?"
-    r"(?:,?\s(?i:cl(?:ause|\.))\s(?P<clause>\d+))?"
-)
-# How they begin in small letters; most words of a text are not tried any further.
-_BEGINNINGS = "|".join(
-    sorted({name[:3].lower() for name in (*_STATES, *_INITIALS) if "." not in name[:3]})
-)
-_OPENING = re.compile(
-    rf"(?=[§\dA-Z]|sec|ss?\.|art|rule|p(?:ar)?t|tit|uni|us|u\.s|{_BEGINNINGS})"
-    rf"(?<![\w.$€£§-])(?:(?P<behind>{_MARK}\s?(?=\d))|{_NAME})"
-)
-# "Housing Code, title 5, section 2"
-_OF_A_LAW = re.compile(r"(?:Code|Act|Law|Regulations?|Ordinance)(?:['’]s)?,?\s$")
 
 
-class American(NamedTuple):
-    """A stretch of text that names American law.
-
-    Attributes:
-        start, end: Its span, in which nothing else is cited.
-        citations: Those in it; empty for a law that is named as a whole.
-    """
-
-    start: int
-    end: int
-    citations: list[Citation]
-
-
-def find_american(text: str) -> Iterator[American]:
+def find_american(text: str) -> Iterator[Enumeration]:
     """Where a text names American law, in order."""
     position = 0
-    while opening := _OPENING.search(text, position):
+    while opening := _form("opening").search(text, position):
         found = _before(text, opening) if opening["behind"] else _behind(text, opening)
-        if isinstance(found, American):
+        if isinstance(found, Enumeration):
             yield found
-        position = found.end if isinstance(found, American) else found
+        position = found.end if isinstance(found, Enumeration) else found
 
 
-def _behind(text: str, name: re.Match[str]) -> American | int:
+def _behind(text: str, name: re.Match[str]) -> Enumeration | int:
     """The numbers behind the name of a code, or where to read on."""
     if name["union"] or name["place"]:
         return _of_constitution(text, name)
-    if division := _TO_DIVISION.match(text, name.end()):
-        return American(name.start(), division.end(), [])
-    to = _TO_NUMBER.match(text, name.end())
+    if division := _form("to_division").match(text, name.end()):
+        return Enumeration(name.start(), division.end(), [])
+    to = _form("to_number").match(text, name.end())
     code = _code_of(name, to)
     if to and code and _leads(text, name, to):
         kind: CitationKind = "article" if to["article"] else "rule" if to["rule"] else "section"
         if to["act"]:
             code = f"{code}, Act {to['act'][:-1]}"
-        if _PROPOSED.search(text, max(0, name.start() - 9), name.start()):
+        if _form("proposed").search(text, max(0, name.start() - 9), name.start()):
             code = f"Proposed {_TITLED.sub('', code)}"
         items = _items(text, to.end(), _is_plural(to), code)
         if items:
             return _american(text, (name.start(), items[-1].end), items, code, kind)
     if name["public"] or name["session"] or name["paper"] or name["title"]:
-        return American(name.start(), (to or name).end(), [])
+        return Enumeration(name.start(), (to or name).end(), [])
     return name.end()
 
 
-def _before(text: str, mark: re.Match[str]) -> American | int:
+def _before(text: str, mark: re.Match[str]) -> Enumeration | int:
     """The numbers in front of the name of a code, or where to read on."""
     items = _items(text, mark.end(), _is_plural(mark), "")
     end = items[-1].end if items else mark.end()
-    to, division = _TO_NAME.match(text, end), None
+    to, division = _form("to_name").match(text, end), None
     if to is None or not items:
         return end
-    name = _NAME_HERE.match(text, to.end())
-    if name is None and (division := _TO_WHOLE.match(text, end)):
-        name = _NAME_HERE.match(text, division.end())
+    name = _form("name").match(text, to.end())
+    if name is None and (division := _form("to_whole").match(text, end)):
+        name = _form("name").match(text, division.end())
     if name is None or name["union"] or name["place"]:
         return end
-    if to["apart"] and (name["bare"] or _TO_NUMBER.match(text, name.end())):
+    if to["apart"] and (name["bare"] or _form("to_number").match(text, name.end())):
         return end  # "§ 5, 15 U.S.C. § 1" are two citations
     code = _code_of(name, division)
-    if code is None:
+    if code is None or not _fits(name, text[mark.end() : end]):
         return end
     items = _items(text, mark.end(), _is_plural(mark), code)
-    if not _fits(name, text[items[0].start : items[0].end]):
-        return end
     kind: CitationKind = "rule" if mark["rule"] else "section"
     return _american(text, (mark.start(), name.end()), items, code, kind)
 
@@ -230,7 +137,7 @@ def _leads(text: str, name: re.Match[str], to: re.Match[str]) -> bool:
     """Whether a name and the words behind it lead to the number of a section."""
     if name["bare"]:
         before = text[max(0, name.start() - 16) : name.start()]
-        in_code = _OF_A_LAW.search(before) is None
+        in_code = _form("of_a_law").search(before) is None
         return in_code and bool(to["mark"]) and not (to["article"] or to["rule"])
     if name["public"] or name["session"] or name["paper"]:
         return to["mark"] is not None
@@ -241,12 +148,12 @@ def _leads(text: str, name: re.Match[str], to: re.Match[str]) -> bool:
         return True
     if (_code_of(name) or "").startswith("Federal Rules"):
         return True
-    whole = _NUMBER_HERE.match(number)
+    whole = _form("number_here").match(number)
     assert whole
     if not whole[0].isdecimal():
         return True
     plain = (name["words"] or "").lower() in ("code", "law", "laws")  # "California law"
-    return len(whole[0]) > 2 and not (plain or _YEAR.fullmatch(whole[0]))
+    return len(whole[0]) > 2 and not (plain or _form("year").fullmatch(whole[0]))
 
 
 def _fits(name: re.Match[str], number: str) -> bool:
@@ -255,14 +162,14 @@ def _fits(name: re.Match[str], number: str) -> bool:
     return re.match(form, number) is not None
 
 
-def _of_constitution(text: str, name: re.Match[str]) -> American | int:
+def _of_constitution(text: str, name: re.Match[str]) -> Enumeration | int:
     """The article of a constitution; amendments are numbered by themselves, and are not read."""
-    to = _TO_ARTICLE.match(text, name.end())
+    to = _form("to_article").match(text, name.end())
     if to is None:
         return name.end()
     span = (name.start(), to.end())
     if to["number"] is None:
-        return American(*span, [])
+        return Enumeration(*span, [])
     levels = [f"({to[level]})" for level in ("section", "clause") if to[level]]
     number = canonical_core(to["number"])
     item = _cited(to.start("number"), to.end(), number, "".join(levels).lower() or None)
@@ -271,35 +178,17 @@ def _of_constitution(text: str, name: re.Match[str]) -> American | int:
 
 def _american(
     text: str, span: tuple[int, int], items: list[Citation], code: str, kind: CitationKind
-) -> American:
+) -> Enumeration:
     if code.endswith("Federal Regulations"):  # "29 CFR 825" is a part, not a section
         items = [item for item in items if "." in item.number]
     if items:  # the name in front or behind is part of a citation
         items[0] = items[0]._replace(start=span[0])
         items[-1] = items[-1]._replace(end=span[1])
-    named = [
-        item._replace(
-            text=text[item.start : item.end],
-            law_hint=code,
-            code=code,
-            kind=kind,
-            reference="named",
-            group=span,
-        )
-        for item in items
-    ]
-    return American(*span, named)
+    shared = {"law_hint": code, "code": code, "kind": kind, "reference": "named", "group": span}
+    return Enumeration(*span, completed(items, text, **shared))
 
 
 # What a name means.
-
-
-_FORMS_OF_NAMES = {
-    "bare": "Title {bare}",
-    "public": "Public Law {public}",
-    "session": "{volume} {session} {page}",
-    "union": "United States Constitution",
-}
 
 
 def _code_of(name: re.Match[str], to: re.Match[str] | None = None) -> str | None:
@@ -311,7 +200,7 @@ def _code_of(name: re.Match[str], to: re.Match[str] | None = None) -> str | None
         federal = name["cfr"] or name["cfr_before"]
         code = "Code of Federal Regulations" if federal else "United States Code"
         return f"Title {title.lower()}{'a' if name['appendix'] else ''}, {code}"
-    for group, form in _FORMS_OF_NAMES.items():
+    for group, form in _TABLES["names"].items():
         if name[group]:
             return form.format(**name.groupdict()).replace("–", "-")
     if name["paper"]:
@@ -370,29 +259,29 @@ def _is_plural(match: re.Match[str]) -> bool:
 def _items(text: str, position: int, plural: bool, code: str) -> list[Citation]:
     """The numbers from a position on."""
     items: list[Citation] = []
-    while number := _NUMBER_HERE.match(text, position):
-        levels = _LEVELS_HERE.match(text, number.end())
+    while number := _form("number_here").match(text, position):
+        levels = _form("levels_here").match(text, number.end())
         assert levels
         end = levels.end()
         if items and (
             re.match(r"[%/$\w]", text[end : end + 1])
-            or _VOLUME.match(text, number.start())
-            or not (plural or _LIST_GOES_ON.match(text, end))
+            or _form("volume").match(text, number.start())
+            or not (plural or _form("list_goes_on").match(text, end))
         ):
             break
         items.append(_read(text, number, levels, plural, code))
-        while more := _MORE_LEVELS.match(text, items[-1].end):
+        while more := _form("more_levels").match(text, items[-1].end):
             last = items[-1]
             if last.through:
                 break
             named = _levels_in_place(levels[0], more["levels"])
             items.append(_cited(more.start("levels"), more.end(), last.number, named))
-        following = _NEXT.match(text, items[-1].end)
+        following = _form("next").match(text, items[-1].end)
         if following is None:
             break
         plural = plural or "§" in following[0]
         position = following.end()
-    if items and not items[-1].through and (more := _ET_SEQ.match(text, items[-1].end)):
+    if items and not items[-1].through and (more := _form("et_seq").match(text, items[-1].end)):
         items[-1] = items[-1]._replace(end=more.end(), onward=True)
     return items
 
@@ -420,12 +309,12 @@ def _read(
                 (printed, through), otherwise = both, joined
             elif plural:
                 otherwise = both
-    if through is None and (to := _THROUGH.match(text, end)):
-        last_number = _NUMBER_HERE.match(text, to.end() + (to["rest"] is not None))
+    if through is None and (to := _form("through").match(text, end)):
+        last_number = _form("number_here").match(text, to.end() + (to["rest"] is not None))
         if last_number and (to["rest"] or _order(last_number[0]) >= _order(printed)):
             shared = printed.rpartition(to["rest"].replace("–", "-"))[0] if to["rest"] else ""
             through = f"{shared}{to['rest'] or ''}{last_number[0]}"
-            behind = _LEVELS_HERE.match(text, last_number.end())
+            behind = _form("levels_here").match(text, last_number.end())
             end = (behind or last_number).end()
     item = _cited(number.start(), end, canonical_core(printed), paragraph)
     return item._replace(through=through and canonical_core(through), otherwise=otherwise)
@@ -474,29 +363,21 @@ class _Title(NamedTuple):
     divisions: frozenset[tuple[str, str]]
 
 
-_PLACES = re.compile(
-    r"(?i)\b(?:"
-    + "|".join(sorted([*_STATES, "United States"], key=len, reverse=True)).replace(" ", r"\s")
-    + r")\b",
-)
-_DIVISION = re.compile(
-    r"(?i)\b(?:(?P<unit>title|chapter|part|act|division|subtitle|book|article)\s)?"
-    r"(?P<value>\d\w*(?:[.:–-]\w+)*)\b"
-)
-_PARTED = re.compile(r"[,;:()\[\]/|]|\s[-–—]\s")
+_PLACES_BY_LENGTH = sorted([*_STATES, "United States"], key=len, reverse=True)
+_PLACES = re.compile(rf"(?i)\b(?:{'|'.join(_PLACES_BY_LENGTH)})\b".replace(" ", r"\s"))
 _IGNORED = frozenset(_TABLES["lists"]["ignored"].split())
 
 
 @lru_cache(maxsize=65_536)
 def _title(law: str) -> _Title:
-    written = _NAME_HERE.sub(lambda name: f" {_code_of(name) or name[0]} ", law)
+    written = _form("name").sub(lambda name: f" {_code_of(name) or name[0]} ", law)
     divisions = {
         ((each["unit"] or "").lower(), each["value"].lower().replace("–", "-"))
-        for each in _DIVISION.finditer(written)
-        if each["unit"] or not _YEAR.fullmatch(each["value"])
+        for each in _form("division").finditer(written)
+        if each["unit"] or not _form("year").fullmatch(each["value"])
     }
     places = {"", *(" ".join(each[0].lower().split()) for each in _PLACES.finditer(written))}
-    parts = _PARTED.split(_DIVISION.sub(",", _PLACES.sub(" ", written)))
+    parts = _form("parted").split(_form("division").sub(",", _PLACES.sub(" ", written)))
     named = list(filter(None, map(_compared, parts)))
     named.append(frozenset().union(*named[:2]))  # "Maryland Code, Real Property"
     names = frozenset((place, words) for place in places for words in named if words)
@@ -523,7 +404,9 @@ class AmericanCodes:
         self._divisions: dict[str, frozenset[tuple[str, str]]] = {}
         for law, names_of_law in names.items():
             for each in names_of_law:
-                if not (_PLACES.search(each) or _OPENING.search(each) or each[:8] == "Uniform "):
+                if not (
+                    _PLACES.search(each) or _form("opening").search(each) or each[:8] == "Uniform "
+                ):
                     continue  # most laws of a large corpus need not be read any further
                 title = _title(each)
                 for name in title.names:

@@ -12,31 +12,14 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from components.statutes.article import Article
-from components.statutes.citations.finding import (
-    GENERIC_NAMES,
-    NAME_OF_A_LAW,
-    PRIVATE_PAPER,
-    after_divisions,
-    is_of_something,
-)
+from components.statutes.citations import finding
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import Citation, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.citations.united_states import find_american
-from components.statutes.replies.citations import (
-    NO_PARAGRAPH,
-    PLAIN_EMPHASIS,
-    doubt_of,
-    doubt_of_name,
-    is_name,
-    is_paragraph,
-    lacks,
-    names_law,
-    speaks_of_another_law,
-)
+from components.statutes.replies import citations
 from components.statutes.replies.quotations import find_quotations
-from components.statutes.replies.text import joined_spans, sentence_spans, word_pattern
-from components.statutes.sources.units import unit_pattern
+from components.statutes.replies.text import joined_spans, reply_form, sentence_spans
 
 Verdict = Literal[
     "verified",
@@ -90,38 +73,9 @@ _MOST_IN_A_STATEMENT = 4  # citations; a sentence with more is a list of them
 _WHICH_LAW = "it does not say of which law"
 _OTHERWISE = "it names the law otherwise"
 _OF_A_PRIVATE_PAPER = "it is of a private paper, not of a law"
-_PRIVATE = re.compile(rf"\b(?:{PRIVATE_PAPER})\b|合同|协议", re.IGNORECASE)
-_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
+_PRIVATE = re.compile(rf"\b(?:{finding.PRIVATE_PAPER})\b|合同|协议", re.IGNORECASE)
 # A list item, a heading, a table or a quotation begins.
 _BLOCK = re.compile(r"[ \t]*(?:[>#|*+•–—-]|\d{1,3}[.)]\s|\(\w{1,4}\)\s|\[\^?\w+\]:)")
-_ENDS_BLOCK = re.compile(r"[ \t]*[#|]")
-_IN_CAPITALS = re.compile(r"^[^a-zß-ÿ\u0370-\U0001ffff\n]+$", re.MULTILINE)
-# "section 5 below" and "section 5 of this brief" are parts of the document.
-_OF_THE_DOCUMENT = re.compile(
-    r"\s*,?\s*(?:(?:above|below|supra|infra|ci-dessus|ci-dessous|oben|unten)\b"
-    r"|(?:of|in)\s+(?:this|the present|our)\s+(?!(?:act|code|law)\b)\w)",
-    re.IGNORECASE,
-)
-_DECISION = ("decisions", "WORDS", 0)
-# A number, also in words, at the word for an article or a clause.
-_UNIT_AND_NUMBER = re.compile(
-    rf"(?<!\w)(?:§§?|{unit_pattern('before')}|paragra[fp]h?|član|clauses?|cl[áa]usulas?|klausel"
-    r"|المادة|ماده|סעיף|धारा)\s?[A-Z]{0,3}[-.]?\d[\w./:-]*"
-    # "art. XII-A", "O. 15 r. 3"
-    rf"|(?<!\w)(?:{unit_pattern('before')})\s?(?-i:[IVXLC]{{2,}}(?:-[A-Z]|[a-z]))(?!\w)"
-    r"|(?<!\w)(?-i:O\.|Ord(?:er|\.)?)\s?\d+,?\s(?-i:rr?|rules?)\b\.?\s?\d[\w./-]*"
-    rf"|(?<![\w.,/-])\d[\w./-]*\s(?:{unit_pattern('after')})(?!\w)"
-    r"|(?<!\w)(?:art[íi]culo|artigo|articolo|article)\s(?:segund|secondo|deuxième|tercer|terzo|cuart"
-    r"|quart[oa]|quint|sext|s[ée]ptim|octav|oitav|noven|nono|d[ée]cim|únic|unique|unico)\w*"
-    r"|(?<![\w.:])\d{1,2}:\d{3}[a-z]{0,2}(?=(?:,? lid \d+)? [A-Z]\w*[A-Z])",
-    re.IGNORECASE,
-)
-_NUMBERED_PARAGRAPH = re.compile(r"^\s*\((\d{1,3})\)", re.MULTILINE)
-_FIRST_LEVEL = re.compile(r"\((\d{1,3})\)")
-# "Abs. 1 und 7", "paras 1 to 3": the paragraphs that follow the first.
-_JOINED = r"\s?(?:,|[–-]|\s[^\W\d_]{1,5}(?=\s))\s?(?:[^\W\d_]+\.?\s)?"
-_FURTHER_PARAGRAPHS = re.compile(rf"(?<=\d)(?:{_JOINED}\d{{1,3}})+$")
-
 
 _Judgement = tuple[Verdict, str, tuple[str, ...], str | None]  # with why, the ids and the law
 
@@ -171,7 +125,7 @@ def unwrapped(text: str) -> str:
     lines = text.replace("\r\n", " \n").replace("\r", "\n").split("\n")
     joined = lines[:1]
     for before, line in pairwise(lines):
-        ends = _ENDS_BLOCK.match(before) or _BLOCK.match(line)
+        ends = reply_form("ends_block").match(before) or _BLOCK.match(line)
         goes_on = before.strip() and line.strip() and not ends
         joined += [" " if goes_on else "\n", line]
     return "".join(joined)
@@ -188,10 +142,10 @@ class _Audit:
         given: Collection[str] | None,
     ) -> None:
         self._text = unwrapped(text)
-        plain = self._text.translate(PLAIN_EMPHASIS)
-        self._decisions = [each.span() for each in word_pattern(*_DECISION).finditer(plain)]
+        plain = self._text.translate(citations.PLAIN_EMPHASIS)
+        self._decisions = [each.span() for each in reply_form("decision").finditer(plain)]
         # "BGE 142 III 239" is neither a law's name nor an article.
-        self._plain = word_pattern(*_DECISION).sub(lambda decision: " " * len(decision[0]), plain)
+        self._plain = reply_form("decision").sub(lambda decision: " " * len(decision[0]), plain)
         self._laws, self._names = laws, laws.resolver.names
         self._on, self._given = on, given
         self._resolved = laws.resolver.resolve(self._plain, is_document=True)
@@ -201,8 +155,11 @@ class _Audit:
         self._starts = [start for start, _ in self._sentences]
         self._cited = [each.citation.start for each in self._resolved]
         self._named = _NamedLaws(self._plain, self._names)
-        self._statements: dict[tuple[int, int], tuple[str, int]] = {}
-        self._paragraphs = [0, *(each.end() for each in _EMPTY_LINE.finditer(self._plain))]
+        self._statement_of = cache(self._statement)
+        self._paragraphs = [
+            0,
+            *(each.end() for each in reply_form("empty_line").finditer(self._plain)),
+        ]
 
     def citations(self) -> list[AuditedCitation]:
         """All citations, in order."""
@@ -211,9 +168,8 @@ class _Audit:
             start, end = resolved.citation.start, resolved.citation.end
             end += len(resolved.citation.unread)
             verdict, why, ids, law = self._judged(resolved)
-            audited.append(
-                AuditedCitation(start, end, self._text[start:end], verdict, ids, law, why)
-            )
+            words = self._text[start:end]
+            audited.append(AuditedCitation(start, end, words, verdict, ids, law, why))
         spans = [(each.start, each.end) for each in audited]
         for start, end, why in self._unread(spans):
             words = self._text[start:end]
@@ -227,7 +183,7 @@ class _Audit:
         whole = [(each.start, each.end) for each in american if not each.citations]
         yield from ((*span, "it names no section") for span in whole)
         covered = joined_spans([*read, *whole, *(each.citation.group for each in self._resolved)])
-        for found in _UNIT_AND_NUMBER.finditer(self._plain):
+        for found in reply_form("unit_and_number").finditer(self._plain):
             start, end = found.span()
             place = bisect_left(covered, (end,))  # the last span that begins before its end
             if not place or covered[place - 1][1] <= start:
@@ -268,7 +224,7 @@ class _Audit:
         citation = resolved.citation
         start, end = citation.group
         fitting = [self._laws.articles[id_] for id_ in resolved.ids[:1]]
-        if citation.kind == "paragraph" or is_paragraph(citation, self._plain, fitting):
+        if citation.kind == "paragraph" or citations.is_paragraph(citation, self._plain, fitting):
             return None, "it is a part of an article", False
         if resolved.laws:
             # Of several laws of one name the only one with such an article is meant.
@@ -277,9 +233,9 @@ class _Audit:
             return (laws[0] if len(laws) == 1 else None), _WHICH_LAW, True
         if any(first <= citation.start < last for first, last in self._quoted):
             return None, "it is within a quotation", False
-        if _OF_THE_DOCUMENT.match(self._plain, end):
+        if reply_form("of_the_document").match(self._plain, end):
             return None, "it may be a part of this document", False
-        if is_of_something(self._plain, end):
+        if finding.is_of_something(self._plain, end):
             return None, _WHICH_LAW, False
         begin = self._paragraphs[bisect_right(self._paragraphs, start) - 1]
         stop = self._sentence(citation)[1]
@@ -291,7 +247,7 @@ class _Audit:
     @cached_property
     def _law_of_the_text(self) -> str | None:
         # A title in capitals does not name a law by its initials.
-        text = _IN_CAPITALS.sub("\n", self._plain)
+        text = reply_form("in_capitals").sub("\n", self._plain)
         named = self._named if text == self._plain else _NamedLaws(text, self._names)
         return named.within(0, len(text))[0]
 
@@ -300,16 +256,19 @@ class _Audit:
         citation = resolved.citation
         if resolved.doubtful:
             return _OTHERWISE
-        if citation.kind == "section" and after_divisions(self._plain, citation.group[1])[1]:
+        if (
+            citation.kind == "section"
+            and finding.after_divisions(self._plain, citation.group[1])[1]
+        ):
             return "it may be a division"
         if citation.law_hint is not None:
-            if not names_law(citation, law, self._text, self._plain, self._names):
+            if not citations.names_law(citation, law, self._text, self._plain, self._names):
                 return _OTHERWISE
-        elif speaks_of_another_law(self._plain, citation, law, self._names):
+        elif citations.speaks_of_another_law(self._plain, citation, law, self._names):
             return _WHICH_LAW
         article = self._laws.articles[resolved.ids[0]] if resolved.ids else None
         language, number = (article.language, article.number) if article else (None, "")
-        return doubt_of(citation, self._plain, law, language, number)
+        return citations.doubt_of(citation, self._plain, law, language, number)
 
     def _existing(self, resolved: ResolvedCitation) -> tuple[Verdict, str, tuple[str, ...]]:
         """The verdict on a citation of articles that its law has."""
@@ -320,9 +279,9 @@ class _Audit:
         if citation.through is None and not resolved.certain and not self._are_one_section(ids):
             return "not checked", "it fits several articles of the law", ids
         for each in _by_paragraph(citation):
-            why = lacks(self._laws.articles[ids[0]], each, self._plain)
-            named = _FIRST_LEVEL.match(each.paragraph or "")
-            if why == NO_PARAGRAPH and named:
+            why = citations.lacks(self._laws.articles[ids[0]], each, self._plain)
+            named = reply_form("first_level").match(each.paragraph or "")
+            if why == citations.NO_PARAGRAPH and named:
                 last = _last_paragraph(self._laws.articles[ids[0]])
                 if last is not None and int(named[1]) > last:
                     why = f"the article has no paragraph ({int(named[1])}); its last is ({last})"
@@ -348,10 +307,7 @@ class _Audit:
 
     def _nearer(self, citation: Citation, ids: tuple[str, ...]) -> Article | None:
         """The article whose words a citation's sentence has, where it lacks those of the cited."""
-        sentence = self._sentence(citation)
-        if sentence not in self._statements:
-            self._statements[sentence] = self._statement(*sentence)
-        statement, n_citations = self._statements[sentence]
+        statement, n_citations = self._statement_of(*self._sentence(citation))
         if n_citations > _MOST_IN_A_STATEMENT:
             return None
         nearer = [self._laws.nearer(statement, id_, n_citations) for id_ in ids]
@@ -367,7 +323,7 @@ class _Audit:
             parts.append(self._plain[place:begin])
             place = max(place, stop)
         parts.append(self._plain[place:end])
-        return NAME_OF_A_LAW.sub(" ", " ".join(parts)), len(groups)
+        return finding.NAME_OF_A_LAW.sub(" ", " ".join(parts)), len(groups)
 
     def _sentence(self, citation: Citation) -> tuple[int, int]:
         place = max(0, bisect_right(self._starts, citation.start) - 1)
@@ -382,8 +338,8 @@ class _NamedLaws:
         self._known = sorted(names.places(text))
         self._written: list[tuple[int, int, tuple[str, ...]]] = [
             (*match.span(), ())
-            for match in NAME_OF_A_LAW.finditer(text)
-            if match[0] not in GENERIC_NAMES
+            for match in finding.NAME_OF_A_LAW.finditer(text)
+            if match[0] not in finding.GENERIC_NAMES
         ]
         self._is_sure = cache(self._means)
 
@@ -407,9 +363,9 @@ class _NamedLaws:
     def _means(self, start: int, end: int, law: str) -> bool:
         """Whether the name text[start:end] means a law, and no other one."""
         name = self._text[start:end]
-        if law not in self._names.anywhere(name) or not is_name(name, law, self._names):
+        if law not in self._names.anywhere(name) or not citations.is_name(name, law, self._names):
             return False
-        return not doubt_of_name(self._text, start, end, law)
+        return not citations.doubt_of_name(self._text, start, end, law)
 
 
 def _by_paragraph(citation: Citation) -> Iterator[Citation]:
@@ -417,8 +373,8 @@ def _by_paragraph(citation: Citation) -> Iterator[Citation]:
     if citation.through is not None:
         return
     yield citation
-    further = _FURTHER_PARAGRAPHS.search(citation.text)
-    if further and _FIRST_LEVEL.fullmatch(citation.paragraph or ""):
+    further = reply_form("further_paragraphs").search(citation.text)
+    if further and reply_form("first_level").fullmatch(citation.paragraph or ""):
         for number in re.findall(r"\d+", further[0]):
             yield citation._replace(paragraph=f"({number})")
 
@@ -426,11 +382,10 @@ def _by_paragraph(citation: Citation) -> Iterator[Citation]:
 def _last_paragraph(article: Article) -> int | None:
     """The last paragraph of an article; None unless it numbers them all without a gap."""
     number = parse_number(article.number)
-    printed = [int(each) for each in _NUMBERED_PARAGRAPH.findall(article.text)]
+    printed = [int(each) for each in reply_form("numbered_paragraph").findall(article.text)]
     whole = len(printed) > 1 and printed == list(range(1, len(printed) + 1))
-    if number is None or number.paragraphs or not article.text.lstrip().startswith("(1)"):
-        return None
-    return printed[-1] if whole else None
+    own = number is not None and not number.paragraphs and article.text.lstrip().startswith("(1)")
+    return printed[-1] if whole and own else None
 
 
 def _not_in_force(article: Article, on: date | None) -> str:

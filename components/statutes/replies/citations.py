@@ -19,7 +19,6 @@ from components.statutes.article import Article
 from components.statutes.citations.finding import GENERIC_NAMES, NAME_OF_A_LAW, PLAIN_CHARACTERS
 from components.statutes.citations.laws import LawNames, foreign_place
 from components.statutes.citations.patterns import (
-    CHINESE_NUMERAL,
     Citation,
     canonical_core,
     chinese_integer,
@@ -28,9 +27,11 @@ from components.statutes.citations.patterns import (
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation
 from components.statutes.identity import names_of_laws
 from components.statutes.languages import folded
-from components.statutes.replies.text import ReferenceMark, word_pattern
+from components.statutes.replies.text import ReferenceMark, reply_form, reply_words
 
 CheckState = Literal["verified", "not found", "not checked"]
+_Span = tuple[int, int]
+_Finding = tuple[CheckState, str]  # with what speaks against it
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +72,15 @@ PLAIN_EMPHASIS = str.maketrans({"*": " ", "_": " ", "\\": " ", "`": " "})
 NO_PARAGRAPH = "its paragraph was not found in the article"
 _WHICH_LAW = "it does not say of which law"
 _SEVERAL = "it fits several of the articles given"
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？\n]")
 _SENTENCE = 300  # characters of it that are read on either side of a citation
 _NEAR = 90  # characters next to a citation that can make it another one
 _HINT_WITHIN = 200  # characters after a citation, in which its law is named
-_BESIDE = re.compile(r"[\s()*_,]*")
-# The name of a law after a citation: words in capitals, and what joins them.
-_NAME_BEHIND = re.compile(
-    r"\s*(?:(?:of|the|in|under|du|de|des|la|le|l['’]|der|des|dem|von|của)\s*)*"
-    r"(?:[A-ZÀ-Ý][\w.'’-]*|\([^()\n]{1,40}\))"
-    r"(?:\s+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)\s+)*[A-ZÀ-Ý(][\w.'’)-]*)*"
-)
 
 
 class CitedReply:
     """One reply, and the articles that it may cite."""
 
-    def __init__(
-        self, reply: str, sources: Sequence[Article], quoted: Sequence[tuple[int, int]]
-    ) -> None:
+    def __init__(self, reply: str, sources: Sequence[Article], quoted: Sequence[_Span]) -> None:
         """Read the citations in words.
 
         Args:
@@ -112,13 +103,11 @@ class CitedReply:
     def checked(self, written: Sequence[ReferenceMark]) -> list[CheckedCitation]:
         """Every citation, in order, given the reference marks that are not of the law it quotes."""
         spans = [(each.citation.start, each.citation.end) for each in self._resolved]
-        stated = [
-            each
-            for each in stated_sources(self._reply, written, spans)
-            if 1 <= each.number <= len(self._sources)
-        ]
+        given = range(1, len(self._sources) + 1)
+        stated = stated_sources(self._reply, written, spans)
+        stated = [each for each in stated if each.number in given]
         named = self._named([self._of_mark(mark, {}) for mark in written], stated)
-        wrong: dict[int, tuple[CheckState, str]] = {}
+        wrong: dict[int, _Finding] = {}
         for source in stated:
             state, why = self._contradiction(source, [each for each, _ in named])
             if state == "not found" or (state == "not checked" and source.number not in wrong):
@@ -132,7 +121,9 @@ class CitedReply:
             if any(source.start <= each.start < source.end for source in stated):
                 continue
             mark = next((mark for mark in marks if mark.start >= end), None)
-            beside = mark is not None and _BESIDE.fullmatch(self._reply[end : mark.start])
+            beside = mark is not None and reply_form("beside").fullmatch(
+                self._reply[end : mark.start]
+            )
             if mark and beside and each.ids and mark.ids and not set(each.ids) & set(mark.ids):
                 against[id(each)] = f"{mark.text} next to it names another article"
                 against[id(mark)] = f"{each.text} next to it names another article"
@@ -144,25 +135,21 @@ class CitedReply:
         ]
         return sorted(checked, key=lambda each: each.start)
 
-    def _of_mark(
-        self, mark: ReferenceMark, wrong: Mapping[int, tuple[CheckState, str]]
-    ) -> CheckedCitation:
+    def _of_mark(self, mark: ReferenceMark, wrong: Mapping[int, _Finding]) -> CheckedCitation:
         """A mark; `wrong` has the state of the numbers for which the reply states other sources."""
         count = len(self._sources)
         ids = tuple(self._sources[n - 1].id for n in mark.numbers if 1 <= n <= count)
         against = [wrong[number] for number in mark.numbers if number in wrong]
-        state: CheckState = "verified"
-        why = ""
+        finding: _Finding = ("verified", "")
         if not mark.numbers:
-            state, why = "not checked", "what it means is not known"
+            finding = "not checked", "what it means is not known"
         elif len(ids) < len(mark.numbers):
             given = "1 article was" if count == 1 else f"{count} articles were"
-            state, why, ids = "not found", f"{given} given; it names another", ()
+            finding, ids = ("not found", f"{given} given; it names another"), ()
         elif against:
-            state, why = max(against, key=lambda each: each[0] == "not found")
-            ids = ()
+            finding, ids = max(against, key=lambda each: each[0] == "not found"), ()
         words = self._reply[mark.start : mark.end]
-        return CheckedCitation(mark.start, mark.end, words, state, ids, why)
+        return CheckedCitation(mark.start, mark.end, words, finding[0], ids, finding[1])
 
     def _named(
         self, marks: Sequence[CheckedCitation], stated: Sequence[StatedSource]
@@ -176,7 +163,7 @@ class CitedReply:
             key = (citation.kind, citation.number)
             # The next mark of the same sentence.
             mark = next((each for each in marks if each.start >= citation.end), None)
-            if mark and _SENTENCE_END.search(self._plain, citation.end, mark.start):
+            if mark and reply_form("sentence_end").search(self._plain, citation.end, mark.start):
                 mark = None
             meant = [self._by_id[id_] for id_ in ids] or self._sources
             if is_paragraph(citation, self._plain, meant):
@@ -206,15 +193,13 @@ class CitedReply:
             if state == "verified":
                 known[key] = ids[0]
             words = self._reply[citation.start : citation.end]
-            name = _NAME_BEHIND.match(self._plain, citation.group[1])
+            name = reply_form("name_behind").match(self._plain, citation.group[1])
             end = name.end() if name and citation.law_hint else citation.end
             checked = CheckedCitation(citation.start, citation.end, words, state, ids, why)
             found.append((checked, end))
         return found
 
-    def _state(
-        self, resolved: ResolvedCitation, *, law_known: bool = False
-    ) -> tuple[CheckState, str]:
+    def _state(self, resolved: ResolvedCitation, *, law_known: bool = False) -> _Finding:
         """State of a citation in words, and what speaks against it."""
         citation = resolved.citation
         if not resolved.ids:
@@ -234,17 +219,15 @@ class CitedReply:
         why = why or lacks(source, citation, self._plain)
         return ("not checked", why) if why else ("verified", "")
 
-    def _contradiction(
-        self, stated: StatedSource, named: Sequence[CheckedCitation]
-    ) -> tuple[CheckState, str]:
+    def _contradiction(self, stated: StatedSource, named: Sequence[CheckedCitation]) -> _Finding:
         """Whether what a reply says of a mark contradicts the article given under its number.
 
         "verified" with "" where it names that article or its law; else a state and what is wrong.
         """
         source = self._sources[stated.number - 1]
         words = self._reply[stated.start : stated.end].strip()
-        other: tuple[CheckState, str] = "not found", f"the reply says that it is {words}"
-        links = [link.rstrip(".,;:!?*_") for link in _URL.findall(words)]
+        other: _Finding = "not found", f"the reply says that it is {words}"
+        links = [link.rstrip(".,;:!?*_") for link in reply_form("url").findall(words)]
         if any(link != source.source_url for link in links):
             return "not found", f"the reply links it to {links[0]}"
         inside = [each for each in named if stated.start <= each.start < stated.end]
@@ -262,33 +245,13 @@ class CitedReply:
         if not laws:
             return "not checked", "what the reply says of its source was not understood"
         number = parse_number(source.number)
-        given = {canonical_core(each.rstrip(".-/")) for each in _NUMBER.findall(words)}
-        known = {canonical_core(each) for each in _NUMBER.findall(source.law)}
+        given = {canonical_core(each.rstrip(".-/")) for each in reply_form("number").findall(words)}
+        known = {canonical_core(each) for each in reply_form("number").findall(source.law)}
         if number is not None and given - known and number.core not in given:
             return other
         return "verified", ""
 
 
-# The sources that a reply itself gives for its reference marks. It may end with a list of them
-# ("[^1]: Criminal Code, section 99"), or make a link of a mark ("[1](https://example.org)"). The
-# reader takes [1] for that, whatever was given under the number.
-_HEAD = (
-    "source_lists",
-    r"(?:^|(?<=[.!?\])])[ \t]+(?=\w+[*_]*[:：]))[ \t#>*_]*"
-    r"(?:WORDS)"
-    r"[ \t*_]*(?:[:：][ \t*_]*|$|(?=[\[［【]))"
-    # The lines below that are entries, or empty.
-    r"(?=(?P<entries>[^\n]*(?:\n[ \t>*_+•-]*(?:[\[［【^]|\d|[⁰¹²³⁴-⁹])[^\n]*"
-    r"|\n[^\S\n]*(?![^\n]))*+))",
-    re.IGNORECASE | re.MULTILINE,
-)
-_LINE_START = re.compile(r"(?:^|\n)[ \t>*+•-]*\Z")
-_MEANS = re.compile(r"[ \t*_]*(?:[:：=]|[–—-](?=\s))[ \t]*")
-_NUMBERED = re.compile(r"[ \t>*_]*(\d{1,3})[.):：][ \t]+(?=\S)")
-_NUMBERED_ON = re.compile(r"(?:(?<=[;,.])|\A)[ \t]*(\d{1,3})[.)][ \t]+(?=\S)")
-_LINK = re.compile(r"\((?P<meaning>[^()\s#][^()\n]*)\)|[ \t]\((?P<url>https?:[^()\s]+)\)")
-_URL = re.compile(r"\bhttps?://[^\s<>()\[\]\"'”»]+", re.IGNORECASE)
-_NUMBER = re.compile(r"\d[\w./-]*")
 _BETWEEN = 3  # characters between the name of a law and the citation of its article
 _REACH = 8  # characters before a mark in which its line may begin
 
@@ -306,23 +269,25 @@ def stated_sources(
         marks: Its reference marks.
         cited: Spans of its citations in words, in order.
     """
-    lists = [head.span("entries") for head in word_pattern(*_HEAD).finditer(reply)]
+    lists = [head.span("entries") for head in reply_form("source_list").finditer(reply)]
     found = []
     single = [mark for mark in marks if len(mark.numbers) == 1]
     starts = [mark.start for mark in single]
     for place, mark in enumerate(single):
         number = mark.numbers[0]
-        if link := _LINK.match(reply, mark.end):
+        if link := reply_form("link").match(reply, mark.end):
             start, end = link.span("meaning" if link["meaning"] else "url")
             found.append(StatedSource(number, start, end))
             continue
         line_end = reply.find("\n", mark.end)
         line_end = len(reply) if line_end < 0 else line_end
         behind = starts[place + 1] if place + 1 < len(starts) else len(reply)
-        means = _MEANS.match(reply, mark.end)
+        means = reply_form("means").match(reply, mark.end)
         start = means.end() if means else mark.end
         start += len(reply[start:line_end]) - len(reply[start:line_end].lstrip(" \t*_"))
-        begins_line = _LINE_START.search(reply[max(0, mark.start - _REACH) : mark.start])
+        begins_line = reply_form("line_start").search(
+            reply[max(0, mark.start - _REACH) : mark.start]
+        )
         at_start = begins_line and (mark.start <= _REACH or "\n" in begins_line[0])
         listed = any(first <= mark.start < last for first, last in lists)
         end = min(line_end, behind) if listed else line_end
@@ -350,10 +315,10 @@ def _numbered(reply: str, first: int, last: int) -> Iterator[StatedSource]:
     """The entries "1. Housing Code, section 13" of a list, one a line or all in one."""
     begin = first
     for line in reply[first:last].split("\n"):
-        if item := _NUMBERED.match(line):
+        if item := reply_form("numbered").match(line):
             items = [item]
             if begin == first and item[1] == "1":
-                items = list(_NUMBERED_ON.finditer(line))
+                items = list(reply_form("numbered_on").finditer(line))
             ends = [each.start() for each in items[1:]] + [len(line)]
             for each, end in zip(items, ends, strict=True):
                 yield StatedSource(int(each[1]), begin + each.end(), begin + end)
@@ -365,47 +330,8 @@ def _numbered(reply: str, first: int, last: int) -> Iterator[StatedSource]:
 # A figure alone is not a paragraph: "5 %", "thirty (30) days" and "subsection (7) of section 12" do
 # not number parts of the article. An unclear case does not count as a paragraph, which leaves a
 # doubt.
-_AND = r"(?:and|or|to|et|ou|à|und|oder|bis|và|hoặc)"
-_BRACKETS = r"\(\w{1,6}\)"
-# Paragraphs that the article mentions: "48K(1), (3) and (4)", "subsections (1) and (7)".
-_REFERENCE = re.compile(
-    r"(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|(?:article|rule|regulation|point|clause|item|part"
-    r"|alinéa|paragraphe)s?|abs(?:atz|ätzen?)|nummern?|satz|buchstaben?|khoản|điểm)\b\s?"
-    r"|\b(?:paras?|secs?|arts?|subs|abs|nr|buchst|lit|al)\b\.? ?|(?<=\w)|(?<=\d) )"
-    rf"{_BRACKETS}(?:[ ,]{{0,2}}(?:{_AND} )?{_BRACKETS})*",
-    re.IGNORECASE,
-)
-# "Paragraph 7 of", "L'alinéa 7 de l'", "Abs. 7 des", "Les §§ 2 et 3 de l'": before an article.
-_UNIT = (
-    r"(?:(?:\b(?:(?:sub-?)?(?:section|paragraph)s?|paragraphes?|paras?|subs|points?|alinéas?|al"
-    r"|abs(?:atz)?|buchst(?:abe)?|lit)\b\.?|§§?) ?)"
-)
-_LEVEL = r"\(?\w{1,4}\)?(?:\(\w{1,4}\))*"
-_LIST = rf"(?P<list>{_LEVEL}(?:(?:, ?| {_AND} ){_LEVEL}){{0,8}})"
-_OF = r",? (?:of|in|de|du|des|von|vom) ?(?:the |cet |même |l['’])?"
-_IN_FRONT = re.compile(rf"{_UNIT}{_LIST}(?:{_OF}|, )$", re.IGNORECASE)
 _REACH_IN_FRONT = 64  # characters
-_MARK = re.compile(
-    r"\((?P<bracket>\d{1,4}[a-z]{0,2}|[a-zđ]{1,2}|[ivxlc]{1,5})\)"
-    rf"|[(（](?P<chinese>{CHINESE_NUMERAL})[)）]"
-    r"|(?<!\S)§ ?(?P<sign>\d{1,4}(?:er|[a-z]{1,3})?)\b"
-    r"|(?<!\S)(?P<figure>\d{1,3}[a-z]{0,3})(?:[.)](?=\s|[-–])|°(?! ?[CF]\b))"
-    r"|(?<!\S)(?P<letter>[a-zđ]|[ivxl]{1,5})\)(?=\s)"
-    r"|(?m:^)[ \t]*(?P<lettered>[a-zđ])\.(?=\s)"
-    r"|(?m:^)[ \t]*(?P<bare>\d{1,3}) (?-i:(?=[A-ZÀ-ÝĐ]))",  # "1 Der Vermieter", in Swiss laws
-    re.IGNORECASE,
-)
 _WINDOW = 16  # characters before a mark
-_LISTED = re.compile(rf",(?: {_AND})?$|; {_AND}$", re.IGNORECASE)
-_LAST_WORD = re.compile(r"(\w+)\.$")
-# A full stop after these ends no sentence: "under Art. 5. The".
-_ABBREVIATED = frozenset(
-    re.findall(
-        r"\w+",
-        "abs al alin approx art arts buchst ca cap cf ch cl no nos nr num para paras pp pt"
-        " reg sched sec secs sub subs subsec vgl ziff lit",
-    )
-)
 
 
 def has_paragraph(number: str, text: str, named: str) -> bool:
@@ -416,13 +342,10 @@ def has_paragraph(number: str, text: str, named: str) -> bool:
         text: The article's.
         named: From the outside in: "(2)(a)".
     """
-    levels = re.findall(r"\w+", named.lower())
-    if not levels:
-        return True
     printed = parse_number(number)
     own = [level.lower() for level in printed.paragraphs] if printed else []
     marks = iter([*own, *paragraph_marks(text)])
-    return all(level in marks for level in levels)
+    return all(level in marks for level in re.findall(r"\w+", named.lower()))
 
 
 def paragraphs_in_front(text: str, start: int) -> list[str]:
@@ -432,10 +355,10 @@ def paragraphs_in_front(text: str, start: int) -> list[str]:
     """
     named: list[str] = []
     begin = max(0, start - _REACH_IN_FRONT)
-    while unit := _IN_FRONT.search(text, begin, start):
+    while unit := reply_form("in_front").search(text, begin, start):
         if not named and unit[0].endswith(", "):
             break  # "paragraph 2, article 5" is a list
-        for level in re.split(rf", ?| {_AND} ", unit["list"], flags=re.IGNORECASE):
+        for level in reply_form("between_levels").split(unit["list"]):
             words = (re.sub(r"(?<=\d)er$", "", word) for word in re.findall(r"\w+", level))
             named.append("".join(f"({word})" for word in words))
         start = unit.start()
@@ -446,10 +369,10 @@ def paragraphs_in_front(text: str, start: int) -> list[str]:
 def paragraph_marks(text: str) -> tuple[str, ...]:
     """The marks of an article's paragraphs and points, in order."""
     plain = text.translate(PLAIN_CHARACTERS)
-    plain = _REFERENCE.sub(lambda match: " " * len(match[0]), plain)
+    plain = reply_form("reference").sub(lambda match: " " * len(match[0]), plain)
     marks: list[str] = []
     last = bare = 0
-    for match in _MARK.finditer(plain):
+    for match in reply_form("paragraph_mark").finditer(plain):
         before = plain[max(0, match.start() - _WINDOW) : match.start()]
         behind_another = bool(marks) and not plain[last : match.start()].strip(" ")
         if match["bare"]:
@@ -460,7 +383,7 @@ def paragraph_marks(text: str) -> tuple[str, ...]:
         else:
             begins = behind_another or _begins(before)
             if match["letter"] or match["bracket"]:
-                begins = begins or _LISTED.search(before.rstrip()) is not None
+                begins = begins or reply_form("listed").search(before.rstrip()) is not None
             if match["bracket"] and not match["bracket"][0].isdigit():
                 begins = begins or before[-1:].isspace()  # "the tenant (a) pays"
         if begins:
@@ -479,8 +402,9 @@ def _begins(before: str) -> bool:
     if not before.strip(" \t") or before.rstrip(" \t").endswith("\n"):
         return True
     before = before.rstrip()
-    word = _LAST_WORD.search(before)
-    if word and (len(word[1]) == 1 or word[1].isdigit() or word[1].lower() in _ABBREVIATED):
+    word = reply_form("last_word").search(before)
+    abbreviated = reply_words()["abbreviated"]
+    if word and (len(word[1]) == 1 or word[1].isdigit() or word[1].lower() in abbreviated):
         return False
     return before.endswith((".", ":", ";", "。", "：", "；"))
 
@@ -497,34 +421,8 @@ def lacks(source: Article, citation: Citation, plain: str) -> str:
     return "" if printed and "款" not in citation.text else NO_PARAGRAPH
 
 
-# What makes another text of a citation than the article of that number: "former section 12",
-# "§ 573 BGB a.F.".
-_FORMER = ("former", r"\b(?:(?:WORDS)\s+|구\s+\S+\s*|[旧舊]\w{1,12})$")
-_FORMER_BEHIND = ("former_behind", r"[^.;\n]{0,60}?(?:WORDS)", 0)
-_IN_A_SCHEDULE = (
-    "schedules",
-    r"\b(?:WORDS)(?:\s+[\dIVXA-Z]\w{0,4})?(?:\s*\([^()\n]{1,40}\))?['’s]{0,2}\s*[,:(]?\s*"
-    r"(?:to the [^.,;\n]{1,60},?\s*)?$",
-)
-_OF_A_SCHEDULE = (
-    "schedules",
-    r"\s*,?\s*(?:of|in|to|de|der|van)\s+(?:the\s+|l['’])?(?:WORDS)\b",
-)
-_UNNUMBERED = ("unnumbered", r"\b(?:WORDS)\b")
-_FIRST = re.compile(r"\b(?:first|1st|première|1(?:ère|er)|premier|erster)\s+\w+\s*$", re.IGNORECASE)
-_PLACE_BEFORE = re.compile(
-    r"\b(?:in|under|for|en|au|aux|nach|im|pursuant to|according to)\s+(?:the\s+)?"
-    r"(?P<place>(?-i:[A-ZÀ-Ý][\w-]+(?:\s+[A-ZÀ-Ý][\w-]+){0,3}))",
-    re.IGNORECASE,
-)
-# What tells a law from another of the same name: "Act, Malaysia", "Act 709", "Act B.E. 2562".
-_NAME_TOLD_APART = re.compile(
-    r",\s+(?P<place>[A-ZÀ-Ý][\w-]+(?:\s+[A-ZÀ-Ý][\w-]+){0,3})"
-    r"|\s+(?:[A-Z]\.\s?[A-Z]\.\s?)?(?P<number>\d{3,4})\b(?![-/(]?\w)"
-)
 # "section 9<RLM>9" is shown as section 99, and read as section 9.
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_NEW = re.compile(r"\b(?:nouveau|nouvel|nieuw|neue[nms]?)\s+$", re.IGNORECASE)
 
 
 def doubt_of(
@@ -543,23 +441,24 @@ def doubt_of(
     if _INVISIBLE.search(plain, max(0, start - 1), end + 1):
         return "there are invisible characters in it"
     before = plain[max(0, start - _NEAR) : start]
-    if word_pattern(*_FORMER).search(before) or word_pattern(*_FORMER_BEHIND).match(
+    if reply_form("is_former").search(before) or reply_form("was_former").match(
         plain, end, end + _NEAR
     ):
         return "it may mean an earlier wording"
     printed = parse_number(number)
     in_body = printed is None or not printed.division
     if in_body and (
-        word_pattern(*_IN_A_SCHEDULE).search(before)
-        or word_pattern(*_OF_A_SCHEDULE).match(plain, end)
+        reply_form("in_a_schedule").search(before) or reply_form("of_a_schedule").match(plain, end)
     ):
         return "it is of a schedule"
-    if word_pattern(*_UNNUMBERED).search(citation.text) and not _FIRST.search(citation.text):
+    if reply_form("is_unnumbered").search(citation.text) and not reply_form("is_first").search(
+        citation.text
+    ):
         return "which sentence it means was not looked up"
     if citation.code is not None and citation.law_hint is not None:
         return ""  # no name or place near it makes it another law
     begin, _ = sentence_around(plain, start, end)
-    for place in _PLACE_BEFORE.finditer(plain, begin, start):
+    for place in reply_form("place_before").finditer(plain, begin, start):
         if name := foreign_place(place["place"], law, language):
             return f"it speaks of {name}"
     near = NAME_OF_A_LAW.finditer(plain, max(0, start - _NEAR), end + _NEAR)
@@ -570,9 +469,9 @@ def doubt_of(
 def doubt_of_name(plain: str, start: int, end: int, law: str, language: str | None = None) -> str:
     """Why the law named plain[start:end] may be another of that name; "" if nothing says so."""
     ahead = plain[max(0, start - _NEAR) : start]
-    if word_pattern(*_FORMER).search(ahead) or _NEW.search(ahead):
+    if reply_form("is_former").search(ahead) or reply_form("is_new").search(ahead):
         return "it may mean an earlier law, or a later one"
-    apart = _NAME_TOLD_APART.match(plain, end)
+    apart = reply_form("name_told_apart").match(plain, end)
     if apart and apart["place"] and (place := foreign_place(apart["place"], law, language)):
         return f"it speaks of {place}"
     if apart and apart["number"] and apart["number"] not in _words(law):
@@ -593,15 +492,6 @@ def is_paragraph(citation: Citation, plain: str, meant: Iterable[Article]) -> bo
     return any((each.language or "").lower().startswith("fr") for each in meant)
 
 
-# How the name of a law may go on after what retrieval has read of it: "(Northern Ireland)". What
-# names a part of the article does not belong to it.
-_NAME_GOES_ON = re.compile(
-    r"(?:[ \t]+(?:(?:of|the|and|on|for|du|de|des|la|le|et|der|des|und)[ \t]+)*\(?"
-    r"(?!(?:Abs(?:atz)?|Satz|Nr|Num\w*|Para(?:graph\w*)?|Sub(?:sec|para)\w*|Al(?:in\w*)?|Ziff(?:er)?"
-    r"|Buchst\w*|Art(?:icles?|ikel\w*)?|Secs?|Sections?|Cl(?:auses?)?|Parts?|Ch(?:ap\w*)?)\b)"
-    r"(?:[A-ZÀ-Ý][\w'’-]*|(?:1[5-9]|20)\d\d\b)\)?)+"
-)
-_CHINESE = re.compile(r"[\u3400-\u9fff]")
 _NO_NAME = frozenset(
     re.findall(r"\w+", "the of de du des la le l d der die das dem and nacion ley lei")
 )
@@ -618,7 +508,7 @@ def names_law(citation: Citation, law: str, reply: str, plain: str, names: LawNa
     if not is_name(hint, law, names):
         return False
     place = plain.find(hint, citation.group[1], citation.group[1] + _HINT_WITHIN)
-    more = _NAME_GOES_ON.match(reply, place + len(hint)) if place >= 0 else None
+    more = reply_form("name_goes_on").match(reply, place + len(hint)) if place >= 0 else None
     if more is None or hint.isupper():  # initials are a name by themselves
         return True
     capitals = (each for each in re.findall(r"\w+", more[0]) if not each[0].islower())
@@ -648,16 +538,16 @@ def speaks_of_another_law(plain: str, citation: Citation, law: str, names: LawNa
 def sentence_around(plain: str, start: int, end: int) -> tuple[int, int]:
     """The span of the sentence around a citation, as far as it is read."""
     begin = max(0, start - _SENTENCE)
-    for before in _SENTENCE_END.finditer(plain, begin, start):
+    for before in reply_form("sentence_end").finditer(plain, begin, start):
         begin = before.end()
-    after = _SENTENCE_END.search(plain, end, end + _SENTENCE)
+    after = reply_form("sentence_end").search(plain, end, end + _SENTENCE)
     return begin, after.start() if after else min(len(plain), end + _SENTENCE)
 
 
 def is_name(hint: str, law: str, names: LawNames) -> bool:
     """Whether a hint is a name of a law, or has only words of its full name, in any ending."""
     hint = names.rest_of_name(hint, law)
-    if _CHINESE.search(hint):
+    if reply_form("chinese").search(hint):
         return hint.strip("《》") in law
     if hint.isupper() and len(hint.split()) == 1:
         return True  # initials, which the resolver has told apart
@@ -670,18 +560,14 @@ def is_name(hint: str, law: str, names: LawNames) -> bool:
 
 def _is_of_name(word: str, law: str) -> bool:
     """Whether a word is one of a law's name, in any ending, or only joins such words."""
-    if word in _NO_NAME:
-        return True
-    for known in _words(law):
-        shorter = min(len(word), len(known))
-        if word.isdigit() or known.isdigit():
-            alike = word == known
-        else:
-            stem = word[: shorter - 1] if shorter > 4 else word
-            alike = known.startswith(stem)
-        if alike:
-            return True
-    return False
+    return word in _NO_NAME or any(_are_alike(word, known) for known in _words(law))
+
+
+def _are_alike(word: str, known: str) -> bool:
+    shorter = min(len(word), len(known))
+    if word.isdigit() or known.isdigit():
+        return word == known
+    return known.startswith(word[: shorter - 1] if shorter > 4 else word)
 
 
 @lru_cache(maxsize=256)

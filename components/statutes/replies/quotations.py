@@ -9,14 +9,16 @@ recognised.
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 from pydantic import TypeAdapter
 
 from components.statutes.article import Article
+from components.statutes.citations.patterns import Forms
 from components.statutes.replies.citations import CheckedCitation, CheckState, CitedReply
 from components.statutes.replies.text import (
     MARK,
@@ -30,17 +32,10 @@ from components.statutes.replies.text import (
     trimmed,
 )
 
+_FORMS = Forms("quotations")
+_form = cache(_FORMS.compiled)
 # What opens a quotation, and what closes it; writers mix straight and curved marks.
-_PAIRS = {
-    mark[0]: mark[1:]
-    for mark in re.findall(
-        r"\S+",
-        # ” is Swedish and Finnish; , and < count only doubled: ,,so'' and <<so>>
-        '""”“ “”" ”” „“”" ‟”" «» »«» ‹› ›‹› 「」 『』 ｢｣ ﹁﹂ ﹃﹄'
-        " ❮❯ ❯❮ ⌜⌝⌟ ⌞⌟ 〔〕 ˮˮ ⟪⟫ ⹂“”"
-        " ″″ ʺʺ ,'\"“”’‘ <> ＂＂ ❝❞ 〝〞〟 ״״ `` ‘’' ‚‘’' ‛’' ´´’' ❛❜ ''’ ＇＇ ’’",
-    )
-}
+_PAIRS = {mark[0]: mark[1:] for mark in _FORMS.text("pairs").split("|")}
 _SINGLE = "‘‚‛'’＇´❛"
 _SINGLE_CLOSERS = f"{_SINGLE}❜"
 _ONLY_DOUBLED = ",<"
@@ -49,45 +44,14 @@ _MOST_UNPAIRED = 100  # each costs a search to the end of its paragraph
 _LONGEST_SINGLE = 5_000  # characters; text full of apostrophes is not searched to its end at each
 _SINGLE_CLOSING = re.compile(rf"[{_SINGLE_CLOSERS}](?![^\W_])")
 _ALONE = "”」』›»❞〞〟｣﹂﹄⟫❯⌝⌟〕"  # may close a quotation that was never opened
-_PARAGRAPH = re.compile(r"(?:[^\n]|\n(?!\s*\n))+")
-_ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])?[ \t]*"
-# As in Markdown, a block continues with the next lines, until an empty one or a list item.
-_LIST_ITEM = r"[ \t]*(?:[-*+•–—]|\d{1,9}[.)])[ \t]"
-_LINES = rf"[^\n]*(?:\n(?![ \t]*(?:\n|>)|{_LIST_ITEM})[^\n]+)*(?:\n|\Z)"
-_BLOCK = re.compile(rf"^(?P<block>{_ITEM}>{_LINES}(?:^[ \t]*>{_LINES})*)", re.MULTILINE)
-# Four blanks or a tab after an empty line; within a list they continue its item.
-_INDENTED = re.compile(
-    rf"(?:\A|\n[ \t]*\n)(?!{_LIST_ITEM})(?P<block>(?:(?: {{4}}|\t)[ \t]*[^\s>][^\n]*(?:\n|\Z))+)"
-)
+_BLOCK = _FORMS.compiled("block", re.MULTILINE)
 _LIST_REACH = 2_000  # characters before an indented block in which its list may begin
-_IN_A_LIST = re.compile(rf"(?:{_LIST_ITEM}|[ \t]+\S)")
-_FIRST_SIGNS = re.compile(rf"{_ITEM}(?:>[ \t]?)+[ \t]*")
-_SIGNS = re.compile(r"[ \t]*(?:>[ \t]?)*[ \t]*")
-# Text after a fence's first signs is quoted too, unless it is an info string.
-_FENCE = re.compile(
-    r"^(?P<block>[ \t]*(```+|~~~+)(?:[ \t]*(?:te?xt|plaintext|quote|law|markdown|md)?[ \t]*\n)?"
-    r"(?P<inner>.*?)(?:^[ \t]*\2[^\n]*$|\Z))",
-    re.M | re.S,
-)
-_DOUBLED = re.compile(r"([\"'`“”«»,<>])\1+")
-_ELISION = re.compile(r"['‘’](?:\d0s|tis|twas|em|til|cause|n)\b", re.IGNORECASE)
-_ATTRIBUTION = re.compile(r"^[-–—]\s*\S.{0,120}$")
-_LABEL = re.compile(r"^(\*\*|__)[^*_\n]{1,60}\1\s*")
+_FENCE = _FORMS.compiled("fence", re.MULTILINE | re.DOTALL)
 
 SHORTEST_QUOTATION = 12
 TOO_SHORT = f"shorter than {SHORTEST_QUOTATION} characters"
 # In some styles the sentence's punctuation goes inside the closing mark.
 _ENDING = ".,;:!?。，；：！？、 "
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-_SENTENCES_LEFT_OUT = re.compile(r"\s*\[ ?\.\.\. ?\]\s*")
-_LEFT_OUT = re.compile(r"^(?:\[?\s?\.\.\.\s?\]?\s*)|(?:\s*\[?\s?\.\.\.\s?\]?)$")
-# Text that may come between a quotation and the citation attached to it.
-_ATTACHING = re.compile(
-    r"(?:[\s.,;:!?()*_\"'”’»]|\b(?:as|in|of|under|see|per|the|cf|according|to|says|laut|gemäß|nach|vgl"
-    r"|selon|voir|dans|theo|pursuant)\b)*",
-    re.IGNORECASE,
-)
-_JOINING = re.compile(r"(?:[\s,;&]|\b(?:and|or|et|ou|und|oder|that)\b)*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +160,7 @@ def find_quotations(reply: str) -> list[Quotation]:
     quotation without an end.
     """
     blocks: list[Quotation] = []
-    for pattern in (_BLOCK, _FENCE, _INDENTED):
+    for pattern in (_BLOCK, _FENCE, _form("indented")):
         for match in pattern.finditer(reply):
             start, end = match.span("block")
             if any(each.start < end and start < each.end for each in blocks):
@@ -208,7 +172,7 @@ def find_quotations(reply: str) -> list[Quotation]:
     found = [each for each in blocks if each.text]
     blocks = sorted(found)
     position = 0
-    for paragraph in _PARAGRAPH.finditer(reply):
+    for paragraph in _form("paragraph").finditer(reply):
         start, stop = max(position, paragraph.start()), paragraph.end()
         inside = [each for each in blocks if start < each.end and each.start < stop]
         edges = [start, *(edge for each in inside for edge in (each.start, each.end)), stop]
@@ -223,7 +187,7 @@ def find_quotations(reply: str) -> list[Quotation]:
 def _continues_list(reply: str, end: int) -> bool:
     """Whether the paragraph before a place has a list item in it, or is indented itself."""
     before = reply[max(0, end - _LIST_REACH) : end].rstrip()
-    return any(map(_IN_A_LIST.match, re.split(r"\n[ \t]*\n", before)[-1].split("\n")))
+    return any(map(_form("in_a_list").match, re.split(r"\n[ \t]*\n", before)[-1].split("\n")))
 
 
 def _marked(reply: str, start: int, end: int) -> list[Quotation]:
@@ -273,7 +237,7 @@ def _marked(reply: str, start: int, end: int) -> list[Quotation]:
 
 def _width(reply: str, place: int) -> int:
     """How often the mark there is repeated."""
-    run = _DOUBLED.match(reply, place)
+    run = _form("doubled").match(reply, place)
     return len(run[0]) if run else 1
 
 
@@ -341,7 +305,7 @@ def _opens(reply: str, place: int, width: int = 1) -> bool:
 
     After a colon or a comma it opens before a letter, and between two blanks.
     """
-    if _ELISION.match(reply, place):
+    if _form("elision").match(reply, place):
         return False
     before, after = reply[max(0, place - 1) : place], reply[place + width : place + width + 1]
     if reply[place] == "‘":
@@ -365,7 +329,7 @@ def _of_block(reply: str, start: int, end: int) -> Quotation:
     while place < end:
         stop = reply.find("\n", place, end)
         stop = end if stop < 0 else stop
-        signs = (_SIGNS if lines else _FIRST_SIGNS).match(reply, place, stop)
+        signs = (_form("signs") if lines else _form("first_signs")).match(reply, place, stop)
         first = signs.end() if signs else place
         lines.append((first, first + len(reply[first:stop].rstrip())))
         place = stop + 1
@@ -374,10 +338,14 @@ def _of_block(reply: str, start: int, end: int) -> Quotation:
     quoted = [reply[slice(*line)] for line in lines]
     source_end = None
     # An attribution is outside the quotation; a list of the law, with a dash in each line, is not.
-    if len(lines) > 1 and _ATTRIBUTION.match(quoted[-1]) and not _ATTRIBUTION.match(quoted[-2]):
+    if (
+        len(lines) > 1
+        and _form("attribution").match(quoted[-1])
+        and not _form("attribution").match(quoted[-2])
+    ):
         source_end = lines.pop()[1]
         quoted.pop()
-    label = _LABEL.match(quoted[0])
+    label = _form("label").match(quoted[0])
     if label and (len(lines) > 1 or label.end() < len(quoted[0])):
         start = lines[0][0] + label.end()
         quoted[0] = quoted[0][label.end() :]
@@ -424,25 +392,18 @@ def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
     quoted = [(each.start, _with_source(each, cited)) for each in quotations]
     # A block may begin with blanks, but a sentence does not.
     begun = [(each, trimmed(reply, each.start, each.end)[0]) for each in quotations]
-    texts = _QuotedTexts(sources)
+    by_id = {each.id: each for each in sources}
     statements = []
     for start, end in sentence_spans(reply, [*quoted, *cited], cited):
         own = [each for each in citations if start <= each.start < end]
         near = [each for each, begin in begun if start <= begin < end]
         cited_for = zip(near, _articles_of(near, own, reply), strict=True)
-        checked = [texts.checked(quotation, *of) for quotation, of in cited_for]
+        checked = [_checked(quotation, *of, by_id) for quotation, of in cited_for]
         text = reply[start:end]
-        statements.append(
-            CheckedStatement(
-                start,
-                end,
-                text,
-                any(each.state == "verified" for each in own),
-                not own and says_something(text, reply[end:]),
-                tuple(own),
-                tuple(checked),
-            )
-        )
+        cites = any(each.state == "verified" for each in own)
+        uncited = not own and says_something(text, reply[end:])
+        parts = (tuple(own), tuple(checked))
+        statements.append(CheckedStatement(start, end, text, cites, uncited, *parts))
     return CheckedReply(reply, tuple(statements))
 
 
@@ -460,71 +421,52 @@ def _with_source(quotation: Quotation, cited: Sequence[tuple[int, int]]) -> int:
     return source_end
 
 
-class _QuotedTexts:
-    """The sources' texts as they are compared, each made once."""
+def _checked(
+    quotation: Quotation, ids: Sequence[str], doubt: str, sources: Mapping[str, Article]
+) -> CheckedQuotation:
+    """A quotation, looked up.
 
-    def __init__(self, sources: Sequence[Article]) -> None:
-        self._sources = {each.id: each for each in sources}
-        self._plain: dict[str, PlainText] = {}
+    Args:
+        quotation: What is quoted.
+        ids: The articles that it claims to be from.
+        doubt: What makes them doubtful.
+        sources: All articles, by id.
+    """
+    checked = CheckedQuotation(quotation.start, quotation.end, quotation.text, "not checked")
+    # As written too, for the law itself may contain such signs: "R. *231-1".
+    forms = [
+        _form("left_out").sub("", plain_text(text).text)
+        for text in (quotation.text, _form("emphasis").sub("", quotation.text))
+    ]
+    if len(forms[1].rstrip(_ENDING)) < SHORTEST_QUOTATION:
+        return replace(checked, why=TOO_SHORT)
+    if not quotation.closed:
+        return replace(checked, why="its quotation marks do not pair")
+    passages = {id_: _passage(each, forms) for id_, each in sources.items()}
+    having = [id_ for id_ in ids if passages[id_]]
+    id_ = next(iter([*having, *ids]), None)
+    if id_ is not None and len(having) == len(ids):
+        return replace(checked, state="verified", id=id_, passage=passages[id_])
+    source = next((sources[each] for each in having or sources if passages[each]), None)
+    place = f"it stands in {source.law}, {source.number}" if source else ""
+    if having:
+        return replace(checked, id=id_, why=f"several articles are cited for it; {place}")
+    if place and id_ is None:
+        return replace(checked, why=f"{doubt}; {place}")
+    why = f"{place}, not in the article cited" if place else "none of the articles says it so"
+    return replace(checked, state="not found", id=id_, why=why)
 
-    def checked(self, quotation: Quotation, ids: Sequence[str], doubt: str) -> CheckedQuotation:
-        """A quotation, looked up.
 
-        Args:
-            quotation: What is quoted.
-            ids: The articles that it claims to be from.
-            doubt: What makes them doubtful.
-        """
-        state: CheckState = "not checked"
-        id_: str | None = None
-        passage: tuple[int, int] | None = None
-        why = ""
-        # As written too, for the law itself may contain such signs: "R. *231-1".
-        forms = [
-            _LEFT_OUT.sub("", plain_text(text).text)
-            for text in (quotation.text, _EMPHASIS.sub("", quotation.text))
-        ]
-        if len(forms[1].rstrip(_ENDING)) < SHORTEST_QUOTATION:
-            why = TOO_SHORT
-        elif not quotation.closed:
-            why = "its quotation marks do not pair"
-        else:
-            having = {each: span for each in ids if (span := self._passage(each, forms))}
-            id_ = next(iter([*having, *ids]), None)
-            if id_ is not None and len(having) == len(ids):
-                state, passage = "verified", having[id_]
-            else:
-                standing: Iterable[str] = having or (
-                    each for each in self._sources if self._passage(each, forms)
-                )
-                source = self._sources.get(next(iter(standing), ""))
-                place = source and f"it stands in {source.law}, {source.number}"
-                if having:
-                    why = f"several articles are cited for it; {place}"
-                elif place and id_ is None:
-                    why = f"{doubt}; {place}"
-                else:
-                    state = "not found"
-                    why = "none of the articles says it so"
-                    if place:
-                        why = f"{place}, not in the article cited"
-        return CheckedQuotation(
-            quotation.start, quotation.end, quotation.text, state, id_, passage, why
-        )
-
-    def _passage(self, id_: str, forms: Sequence[str]) -> tuple[int, int] | None:
-        """Where an article has the words of a quotation, in the first of its forms that it has."""
-        source = self._sources[id_]
-        if id_ not in self._plain:
-            self._plain[id_] = plain_text(source.text)
-        article = self._plain[id_]
-        found = (
-            article.find(words)
-            or article.find(words.rstrip(_ENDING))
-            or _of_sentences(source, article, _SENTENCES_LEFT_OUT.split(words))
-            for words in forms
-        )
-        return next(filter(None, found), None)
+def _passage(source: Article, forms: Sequence[str]) -> tuple[int, int] | None:
+    """Where an article has the words of a quotation, in the first of its forms that it has."""
+    article = plain_text(source.text)
+    found = (
+        article.find(words)
+        or article.find(words.rstrip(_ENDING))
+        or _of_sentences(source, article, _form("sentences_left_out").split(words))
+        for words in forms
+    )
+    return next(filter(None, found), None)
 
 
 def _of_sentences(
@@ -619,11 +561,11 @@ def _attached(
         next_one = bisect_left(starts, quotation.end)
         if next_one and citations[next_one - 1].start > quotation.start:
             attached[place] = citations[next_one - 1]  # right before the closing mark
-        elif next_one < len(citations) and _ATTACHING.fullmatch(
+        elif next_one < len(citations) and _form("attaching").fullmatch(
             reply, quotation.end, citations[next_one].start
         ):
             attached[place] = citations[next_one]
-        elif place + 1 < len(quotations) and _JOINING.fullmatch(
+        elif place + 1 < len(quotations) and _form("joining").fullmatch(
             reply, quotation.end, quotations[place + 1].start
         ):
             attached[place] = attached[place + 1]

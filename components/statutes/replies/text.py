@@ -7,36 +7,21 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import yaml
 
+from components.statutes.citations.patterns import Forms
 from components.statutes.languages import known_language
 
 # Reference marks in a reply are [1], [1, 3], [2-4], [1 and 2], 【9†source】, ⁹.
 # The match is possessive: a reply can hold thousands of blanks after "[1".
-_AND = r"(?:[,;、/&\s–-]|and|or|und|oder|et|ou|和|to|à|bis)++"
-_NUMBER = r"[#^]?\d{1,5}"
-# After these a raised figure is a power, as in m², mg/m³ and 10³.
-_BEHIND_LETTER = r"(?<![^\W\d_])"
-_POWER = (
-    rf"(?<!(?<!\d)10)(?<!{_BEHIND_LETTER}m)(?<!{_BEHIND_LETTER}[cdhkmµμ]m)"
-    rf"(?<!{_BEHIND_LETTER}(?:ft|yd))"
-)
-# Emphasis, escapes and invisible characters may surround a mark.
-_LOOSE = r"[\s*_\\\u200b-\u200d\u2060\ufeff]*"
-MARK = re.compile(
-    rf"[\[［【{{]{_LOOSE}(?P<list>{_NUMBER}(?:{_AND}{_NUMBER})*){_LOOSE}(?:†[^\]】]{{0,40}})?"
-    r"[\]］】}]"
-    rf"|{_POWER}(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})"
-)
-_MARK_OR_UNREAD = re.compile(
-    rf"{MARK.pattern}|[\[［【{{][^\[\]【】［］{{}}\n]{{0,24}}\d[^\[\]【】［］{{}}\n]{{0,24}}[\]］】}}]"
-)
-_ITEM = re.compile(r"(\d+)(?:\s?(?:[-–]|to|à|bis)\s?[#^]?(\d+))?")
+_MARK_FORMS = Forms("marks")
+MARK = _MARK_FORMS.compiled("mark")
+_MARK_OR_UNREAD = _MARK_FORMS.compiled("mark_or_unread")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LONGEST_RANGE = 50
 
@@ -59,7 +44,9 @@ def find_reference_marks(reply: str) -> Iterator[ReferenceMark]:
     """The reference marks of a reply, in order."""
     for found in _MARK_OR_UNREAD.finditer(reply):
         numbers: dict[int, None] = {}
-        for item in _ITEM.finditer(found["list"] or (found["raised"] or "").translate(_RAISED)):
+        for item in reply_form("item").finditer(
+            found["list"] or (found["raised"] or "").translate(_RAISED)
+        ):
             first, last = int(item[1]), int(item[2] or item[1])
             fits = 0 <= last - first < _LONGEST_RANGE
             numbers |= dict.fromkeys(range(first, last + 1) if fits else (first, last))
@@ -90,9 +77,6 @@ _DIGITS_BEFORE = re.compile(rf"\d{_BETWEEN}?\Z|(?<!\d)\d{{1,3}}{_BLANK}\Z")
 _DIGITS_AFTER = re.compile(rf"{_BETWEEN}?\d|{_BLANK}?(?:\d{{3}}(?!\d)|{_FRACTION})")
 _NEGATIONS = "不未无無非毋勿"
 _NUMERALS = "〇零一二三四五六七八九十百千万亿萬億两兩廿卅壹贰貳叁參肆伍陆陸柒捌玖拾佰仟"
-# "n'|oblige" in French, and "can|'t".
-_NOT_BEFORE = re.compile(r"(?:^|\W)n['’ʼ]\Z", re.IGNORECASE)
-_NOT_AFTER = re.compile(r"['’ʼ]t(?!\w)", re.IGNORECASE)
 # They show what follows in another order: "14" as "41".
 _REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 # So do these in a text without a letter that is written from right to left: "3<RLM>6" is shown as
@@ -156,13 +140,14 @@ def _cuts(text: str, place: int) -> bool:
         or (_JOINED_BEFORE.search(before) and word_after)
         or (word_before and _JOINED_AFTER.match(after))
         or (_DIGITS_BEFORE.search(before) and _DIGITS_AFTER.match(after))
-        or (_NOT_BEFORE.search(before) and after[0].isalnum())
-        or (before[-1].isalnum() and _NOT_AFTER.match(after))
+        or (reply_form("not_before").search(before) and after[0].isalnum())
+        or (before[-1].isalnum() and reply_form("not_after").match(after))
         or (numeral_before and after[0] in _NUMERALS)
         or (before[-1] in _NEGATIONS and not after[0].isspace())
     )
 
 
+@lru_cache(maxsize=64)  # a reply's quotations are looked up in the same articles
 def plain_text(text: str) -> PlainText:
     """A text as it is compared."""
     kept = _REORDERING if _RIGHT_TO_LEFT.search(text) else _REORDERING + _TURNING
@@ -209,28 +194,9 @@ def _spaced(character: str) -> bool:
     )
 
 
-# A full stop after these ends nothing: before a number, and anywhere.
-_BEFORE_NUMBER = re.compile(
-    r"\b(?:arts?|secs?|sects?|ss?|paras?|pars?|regs?|nos?|nr|ch|chap|abs|al|pp?|[LRD])\.\Z",
-    re.IGNORECASE,
-)
-_ANYWHERE = re.compile(
-    r"\b(?:cf|e\.g|i\.e|approx|ca|vs?|bzw|d\.\s?h|z\.\s?b|c\.\s?civ|c\.\s?trav|mrs?|ms|dr)\.\Z",
-    re.IGNORECASE,
-)
-_LIST_NUMBER = re.compile(r"[\s\-*]*\d{1,2}\.")
-_STARRED_NUMBER = re.compile(r"\s*[*\d]")
-_SMALL = re.compile(r"\s+[a-zß-ÿ]")
-_END = re.compile(
-    rf"(?P<stop>(?<![.!?])[.!?]++|(?<![。！？])[。！？]++)(?P<after>[\"'”’»)\]]*(?:\s*{MARK.pattern})*[.]?)"
-    r"(?P<gap>\s+|\Z|(?<=[。！？])|(?<=[。！？]”))"
-    r"|(?P<line>\n\s*)"
-)
+_END = _MARK_FORMS.compiled("end")
 
-_RULE = re.compile(r"[-=*_\s|:]+\Z")
-_BELOW_TABLE_HEAD = re.compile(r"\s*\|?[ \t]*:?-++[-:| \t]*+(?:\n|\Z)")
 # A heading announces what follows; with a verb of law, or a full stop, it asserts law.
-_TELLS_LAW = ("verbs", r"\b(?:WORDS)\b|应当|必须|可以|不得|[.!。！][\s#*_]*\Z", 0)
 
 
 @cache
@@ -242,9 +208,10 @@ def reply_words() -> dict[str, Any]:
 
 
 @cache
-def word_pattern(key: str, form: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """A pattern in which WORDS stands for the words of a key of `replies.yaml`."""
-    return re.compile(form.replace("WORDS", "|".join(reply_words()[key])), flags)
+def reply_form(name: str) -> re.Pattern[str]:
+    """A form of the table "replies", in which the words of `replies.yaml` are filled in."""
+    words = {key: "|".join(each) for key, each in reply_words().items()}
+    return Forms("replies", **words).compiled(name)
 
 
 def sentence_spans(
@@ -276,10 +243,13 @@ def sentence_spans(
         if not is_line and end["stop"] == "." and not end["after"].strip():
             head = reply[start : end.end("stop")].strip()
             if (
-                _ANYWHERE.search(head[-12:])
-                or _LIST_NUMBER.fullmatch(head.rsplit("\n", 1)[-1])
-                or (_BEFORE_NUMBER.search(head[-12:]) and _STARRED_NUMBER.match(reply, cut))
-                or _SMALL.match(reply, cut)
+                reply_form("abbreviation").search(head[-12:])
+                or reply_form("list_number").fullmatch(head.rsplit("\n", 1)[-1])
+                or (
+                    reply_form("before_number").search(head[-12:])
+                    and reply_form("starred_number").match(reply, cut)
+                )
+                or reply_form("small").match(reply, cut)
             ):
                 continue
         cuts.append(cut)
@@ -337,29 +307,16 @@ def says_something(sentence: str, behind: str) -> bool:
 
 def _asserts(line: str, behind: str) -> bool:
     line = line.strip()
-    if _RULE.match(line) or not any(each.isalpha() for each in line):
+    if reply_form("rule").match(line) or not any(each.isalpha() for each in line):
         return False
     if line.rstrip("*_ ").endswith((":", "：")) and behind.strip():
         return False
     if line.startswith("#"):
         asks = line.rstrip("#*_ ").endswith(("?", "？"))
-        return word_pattern(*_TELLS_LAW).search(line) is not None and not asks
-    return not (line.startswith("|") and _BELOW_TABLE_HEAD.match(behind))
+        return reply_form("tells_law").search(line) is not None and not asks
+    return not (line.startswith("|") and reply_form("below_table_head").match(behind))
 
 
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
-_CLOSED = re.compile(r"[.!?。！？][\"'”’»)\]）」』*_]*\Z")
-_LEADS_TO_LIST = re.compile(r"(?:[:：—–]|\s-)[*_]*\Z")
-_RUNS_ON = re.compile(
-    r"(?:[,;(，；、]|\b(?:and|or|et|ou|und|oder|en|of|y|o|và|hoặc))\Z", re.IGNORECASE
-)
-_LIST_ITEM = re.compile(
-    r"[*_]*(?:(?P<section>§ ?\d{1,4}\w{0,3}\.?)|[(（](?P<figure>\d{1,3}[a-z]{0,2})[)）]"
-    r"|(?P<point>\d{1,3}[a-z]?)\.(?=\s)|(?P<degree>\d{1,3})°|[(（](?P<letter>[^\W\d]{1,5})[)）]|(?P<closed>[^\W_]{1,4})[)）]"
-    r"|(?P<roman>(?-i:[IVX]{1,4}))\s?(?:\.(?:\s?[-–—])?|[-–—])|(?P<lettered>[a-zđ])\.(?=\s)"
-    r"|(?P<chinese>[一二三四五六七八九十]{1,3})、|(?P<dash>[-–—•·*])\s)\s*",
-    re.IGNORECASE,
-)
 _PARAGRAPH_MARKS = ("section", "figure")  # the text up to the next one belongs to them
 
 
@@ -394,21 +351,27 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
     paragraph = 0
     before = kind_of_lead = kind_of_paragraph = ""
     in_list = False
-    for line in _LINE.finditer(article):
+    for line in reply_form("line").finditer(article):
         kind = _kind(line[0].lstrip())
         for place, (first, last) in enumerate(sentence_spans(line[0])):
             start, end = line.start() + first, line.start() + last
             part = article[start:end]
             begins_line = place == 0
-            closed = not spans or _CLOSED.search(before) is not None
+            closed = not spans or reply_form("closed").search(before) is not None
             if begins_line and closed and kind in ("", "section", kind_of_lead):
                 in_list = False
             runs_on = (
                 begins_line
                 and not closed
-                and (part[0].islower() or kind != "" or _RUNS_ON.search(before) is not None)
+                and (
+                    part[0].islower()
+                    or kind != ""
+                    or reply_form("runs_on").search(before) is not None
+                )
             )
-            behind_mark = not begins_line and _LIST_ITEM.fullmatch(before) is not None  # "§ 2."
+            behind_mark = (
+                not begins_line and reply_form("list_item").fullmatch(before) is not None
+            )  # "§ 2."
             if in_list or runs_on or behind_mark:
                 spans[-1] = (spans[-1][0], end, paragraph)
             else:
@@ -421,7 +384,7 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
                     paragraph += len(spans) > 0
                     kind_of_paragraph = own_kind
                 spans.append((start, end, paragraph))
-            if not in_list and ((runs_on and kind) or _LEADS_TO_LIST.search(part)):
+            if not in_list and ((runs_on and kind) or reply_form("leads_to_list").search(part)):
                 in_list, kind_of_lead = True, kind
             before = part
     qualifying = _qualifying(known_language(language))
@@ -433,22 +396,18 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
 
 def _kind(text: str) -> str:
     """How the text that begins here is numbered: "figure" for "(2)"; "" if it is not."""
-    item = _LIST_ITEM.match(text)
+    item = reply_form("list_item").match(text)
     return (item.lastgroup or "") if item else ""
 
 
 @cache
 def _qualifying(language: str | None) -> re.Pattern[str]:
     """What shows that a sentence restricts the one before it; of an unknown language, of any."""
-    by_language = reply_words()["qualifying"]
-    chinese = "|".join(by_language["zh"])
+    by_language = {each: "|".join(words) for each, words in reply_words()["qualifying"].items()}
+    chinese = by_language.pop("zh")
     if language == "zh":
         return re.compile(chinese)
-    known = (
-        [language] if language in by_language else [each for each in by_language if each != "zh"]
-    )
-    words = "|".join(
-        reply_words()["not_applying"] + [w for each in known for w in by_language[each]]
-    )
-    unspaced = "" if language in by_language else f"|{chinese}"
+    known = by_language.get(language or "")
+    words = "|".join([*reply_words()["not_applying"], known or "|".join(by_language.values())])
+    unspaced = "" if known else f"|{chinese}"
     return re.compile(rf"\b(?:{words})\b{unspaced}", re.IGNORECASE)

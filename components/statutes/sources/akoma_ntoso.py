@@ -31,19 +31,8 @@ from pathlib import Path
 from babel.core import get_global
 from lxml import etree
 
-from components.statutes.sources import markup
+from components.statutes.sources import markup, reading
 from components.statutes.sources.markup import LANG, LINE_BREAK, Element, Layout, headings_from
-from components.statutes.sources.reading import (
-    NO_LAW,
-    RAISED_DIGITS,
-    Law,
-    LawAndUnits,
-    Tally,
-    Unit,
-    day,
-    eu_names,
-    one_line,
-)
 from components.statutes.sources.units import (
     DivisionPath,
     division,
@@ -57,7 +46,6 @@ _NOTES = Layout(paragraphs=("p",))
 
 _BODIES = ("body", "mainBody", "portionBody", "amendmentBody", "debateBody")
 _QUOTING = ("quotedStructure", "quotedText", "embeddedStructure", "embeddedText")
-_LONGEST_SHOWN = 60  # characters of a heading in a notice
 # Normattiva's paragraphs hold lists as plain lines.
 _PLAIN_ITEM = re.compile(r"\n\s*\n|\n(?=\s*(?:\(\(\s*)?(?:[a-z]{1,2}|\d{1,2})(?:-\w+)?\))")
 _VERSION = re.compile(r"/\d{8}$|/\d{4}-\d\d-\d\d$|/!?main(?:-text)?/?$|/$")
@@ -67,12 +55,12 @@ def _matches(head: bytes) -> bool:
     return markup.root_name(head) == "akomaNtoso"
 
 
-def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
+def _units(root: Element, path: Path, tally: reading.Tally) -> reading.LawAndUnits:
     document = next((each for each in root if markup.child(each, "meta") is not None), None)
     parts = () if document is None else document.iterchildren(*markup.named(root, _BODIES))
     body = next(iter(parts), None)
     if document is None or body is None:
-        return NO_LAW
+        return reading.NO_LAW
     units = _own_units(body)
     act = _Act(document, path)
     _LAYOUT.count(document, tally)
@@ -90,7 +78,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
     heads = [_Head(unit, act.language) for unit in units]
     labels = _labels_of_provisos(units, heads)
     texts = _LAYOUT.texts(document if attached else body, [*units, *attached])
-    found: list[tuple[Unit, str]] = []
+    found: list[tuple[reading.Unit, str]] = []
     for unit, above, head, text in zip(units, headings, heads, texts, strict=False):
         start, end = act.days(unit)
         if start and end and end < start:
@@ -101,7 +89,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
             tally.add("without words but a title or note", "article")
         number = head.number or unit.get("eId") or markup.local_name(unit)
         number += labels.get(unit, "")
-        of_unit = Unit(
+        of_unit = reading.Unit(
             unit.get("eId") or unit.get("id") or number,
             number,
             unit.sourceline,
@@ -153,14 +141,14 @@ def _passages(element: Element, units: set[Element]) -> Iterator[Element]:
     waiting = [element]
     while waiting:
         inner = waiting.pop()
-        if one_line(inner.text) or any(one_line(each.tail) for each in inner):
+        if reading.one_line(inner.text) or any(reading.one_line(each.tail) for each in inner):
             yield inner
             continue
         inside = (each for each in inner if each not in units)
         waiting.extend(each for each in inside if markup.local_name(each) not in _NO_PASSAGE)
 
 
-def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
+def _count_text(body: Element, units: Sequence[Element], tally: reading.Tally) -> None:
     """Count the articles that are text of another, and the passages that stand in no unit."""
     names = {each.tag for each in units}
     quoting = frozenset(markup.named(body, _QUOTING))
@@ -171,12 +159,8 @@ def _count_text(body: Element, units: Sequence[Element], tally: Tally) -> None:
             tally.add("kept as text", f"quoted {name}")
         elif name == "article" and each not in of_units:
             tally.add("kept as text", "article inside another")
-    for each in _passages(body, of_units) if units else ():
-        above = takewhile(lambda element: element is not body, (each, *each.iterancestors()))
-        titles = map(_division_title, above)
-        title = next(filter(None, titles), "")
-        where = f'under "{title[:_LONGEST_SHOWN]}"' if title else "outside the articles"
-        tally.add("left out", f"passage {where}")
+    passages = sum(1 for _ in _passages(body, of_units)) if units else 0
+    tally.add("left out", "passage outside the articles", passages)
 
 
 class _Head:
@@ -193,7 +177,7 @@ class _Head:
         self.printed = self.note = ""
         if (found := markup.child(unit, "num")) is not None:
             for raised in found.iterchildren("{*}sup"):
-                raised.text = (raised.text or "").translate(RAISED_DIGITS)
+                raised.text = (raised.text or "").translate(reading.RAISED_DIGITS)
             self.printed = _LAYOUT.line(found)
             self.note = " ".join(map(_NOTES.line, found.iter("{*}authorialNote")))
             markup.remove(found)
@@ -253,7 +237,7 @@ def _attached_articles(document: Element) -> list[Element]:
 
 def _of_attachments(
     articles: Sequence[Element], texts: Sequence[str]
-) -> Iterator[tuple[Unit, str]]:
+) -> Iterator[tuple[reading.Unit, str]]:
     for body, text in zip(articles, texts, strict=True):
         annex, _, article = body.getparent().get("name").rpartition("-")
         heading = numbered_heading(article, "it")
@@ -267,14 +251,14 @@ def _of_attachments(
         )
         words = "\n".join(lines[next(heads, 0) :])
         key = f"{annex}/art_{number}"
-        yield Unit(key, number, body.sourceline, headings=(annex.strip(),)), words
+        yield reading.Unit(key, number, body.sourceline, headings=(annex.strip(),)), words
 
 
 # Divisions.
 
 
 def _headings(
-    body: Element, units: Sequence[Element], language: str | None, tally: Tally
+    body: Element, units: Sequence[Element], language: str | None, tally: reading.Tally
 ) -> list[tuple[str, ...]]:
     """The headings above each unit."""
     if _is_flattened(body, language):
@@ -304,7 +288,7 @@ def _is_flattened(body: Element, language: str | None) -> bool:
 
 
 def _rebuilt(
-    body: Element, units: Sequence[Element], language: str | None, tally: Tally
+    body: Element, units: Sequence[Element], language: str | None, tally: reading.Tally
 ) -> list[tuple[str, ...]]:
     path = DivisionPath()
     found: list[tuple[str, ...]] = []
@@ -340,10 +324,9 @@ def _number_lists(body: Element) -> None:
 
 def _break_plain_lists(body: Element, lines: re.Pattern[str]) -> None:
     for element in body.iter(*markup.named(body, ("p", "ins", "del", "ref", "i", "b"))):
-        if element.text and "\n" in element.text:
-            element.text = lines.sub(LINE_BREAK, element.text)
-        if element.tail and "\n" in element.tail and markup.local_name(element) != "p":
-            element.tail = lines.sub(LINE_BREAK, element.tail)
+        element.text = lines.sub(LINE_BREAK, element.text or "")
+        if markup.local_name(element) != "p":
+            element.tail = lines.sub(LINE_BREAK, element.tail or "")
 
 
 # The act.
@@ -378,6 +361,8 @@ class _Act:
         tag = _value(self._expression, "FRBRlanguage", "language").rpartition("/")[2]
         tag = tag.split("-")[0].lower()
         self.language = get_global("language_aliases").get(tag, tag) or None
+        names = self._work.iterchildren("{*}FRBRname")
+        self._names = [each for each in names if each.get(LANG) == self.language]
         uri = _value(self._work, "FRBRuri") or _value(self._work, "FRBRthis")
         key = re.sub(r"^https?://[^/]+/|^/?akn/|^/", "", uri)
         while (shorter := _VERSION.sub("", key)) != key:
@@ -385,11 +370,16 @@ class _Act:
         key = key or path.name.split(".")[0]
         title = self._title() or key
         key += f"/{self.language}" if self.language else ""
-        if (version := self._version()) is not None:
+        # The first day of the version, from the publishers that give it.
+        days = {
+            each.get("name") or "": reading.day(each.get("date"))
+            for each in self._expression.iterchildren("{*}FRBRdate")
+        }
+        of_italy = days.get("") if self.country == "it" else None
+        if (version := days.get("jolux:dateApplicability") or of_italy) is not None:
             key += f"@{version}"
-        names = tuple(self._other_names())
-        self.law = Law(key, title, self.language, self._url(), names)
-        events = ((_id(each), day(each.get("date"))) for each in meta.iter("{*}eventRef"))
+        self.law = reading.Law(key, title, self.language, self._url(), tuple(self._other_names()))
+        events = ((_id(each), reading.day(each.get("date"))) for each in meta.iter("{*}eventRef"))
         self._events = {event: on for event, on in events if event and on}
         self._periods = {
             _id(group): (interval.get("start"), interval.get("end"))
@@ -407,15 +397,6 @@ class _Act:
 
     def _line(self, name: str) -> str:
         return _LAYOUT.line(next(self._preface.iter(f"{{*}}{name}"), None))
-
-    def _version(self) -> date | None:
-        """The first day of the version, from the publishers that give it."""
-        dates = {
-            each.get("name") or "": day(each.get("date"))
-            for each in self._expression.iterchildren("{*}FRBRdate")
-        }
-        of_italy = dates.get("") if self.country == "it" else None
-        return dates.get("jolux:dateApplicability") or of_italy
 
     def _url(self) -> str | None:
         if urn := self._aliases.get("urn:nir"):
@@ -442,19 +423,15 @@ class _Act:
             return short
         if title:
             return title.replace(f" {short}", "") if short else title
-        names = (each for each in self._work.iterchildren("{*}FRBRname") if each.get(LANG))
-        own = (one_line(each.get("value")) for each in names if each.get(LANG) == self.language)
-        name = next(own, "")
+        name = next((reading.one_line(each.get("value")) for each in self._names), "")
         return printed["longTitle"] or name or self._aliases.get("title", "") or self._line("p")
 
     def _other_names(self) -> Iterator[str]:
         """Its short title and abbreviation, or its kind and number."""
         printed = self._printed
-        for each in self._work.iterchildren("{*}FRBRname"):
-            if each.get(LANG) == self.language:
-                yield from (each.get("shortForm") or "", one_line(each.get("value")))
-        for name in ("titleShort", "short", "abbreviation"):
-            yield self._aliases.get(name, "")
+        for each in self._names:
+            yield from (each.get("shortForm") or "", reading.one_line(each.get("value")))
+        yield from (self._aliases.get(name, "") for name in ("titleShort", "short", "abbreviation"))
         # "(Bootsverordnung – BootV)"
         yield from re.split(r"\s+[–-]\s+", printed["shortTitle"].strip("() "))
         yield _unabbreviated(printed["docTitle"]).rstrip(". ")
@@ -462,7 +439,7 @@ class _Act:
         if self.country == "it" and year.isdigit():
             yield f"{printed['docType'].capitalize()} {printed['docNumber']}/{year}"
         if self.country == "eu":
-            yield from eu_names(printed["docTitle"])
+            yield from reading.eu_names(printed["docTitle"] or self._line("p"))
 
 
 def _value(level: Element, name: str, attribute: str = "value") -> str:

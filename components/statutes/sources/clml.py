@@ -74,13 +74,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
         key += f"/{language}"  # both languages of Wales share one address
     # The law as it was made has no dates that would tell it from later versions.
     original = _ORIGINAL.search(address)
-    law = Law(
-        key + (original[0] if original else ""),
-        name,
-        language,
-        address or None,
-        id=key,
-    )
+    law = Law(key + (original[0] if original else ""), name, language, address or None, id=key)
     units = list(_provisions(law_itself, tally))
     _print_labels(law_itself)
     markup.raise_exponents(_every(law_itself, "Superior"))

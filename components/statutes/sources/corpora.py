@@ -11,7 +11,6 @@ Everything wrong in a file is a problem by line and field; the records that are 
 from __future__ import annotations
 
 import csv
-import difflib
 import json
 import re
 import unicodedata
@@ -116,12 +115,6 @@ def _plain_lines(text: str) -> str:
     return text
 
 
-def _address(text: str) -> str:
-    if not text.lower().startswith(("http://", "https://")):
-        raise ValueError("is not an address of http:// or https://")
-    return text
-
-
 def _day(value: object) -> date:
     if not isinstance(value, str):
         raise ValueError("is not a date, YYYY-MM-DD")
@@ -145,7 +138,7 @@ class _ArticleRecord(BaseModel, strict=True):
     language: _Words | None = None
     valid_from: _Day | None = None
     valid_to: _Day | None = None
-    source_url: Annotated[_Words, AfterValidator(_address)] | None = None
+    source_url: Annotated[_Words, Field(pattern="(?i)^https?://")] | None = None
     law_id: _Words | None = None
     law_names: _Names = ()
 
@@ -328,8 +321,13 @@ def _table(columns: Sequence[str], name: str, lines: Iterable[bytes]) -> _Parsed
             yield place, None
         elif not header:
             header = row
-            if faults := [fault] if fault else _header_faults(place, header, columns):
-                raise CorpusError(faults)
+            for column in (*columns, *filter(None, header)):
+                if header.count(column) != 1 and fault is None:
+                    message = f"stands {header.count(column)} times in the header"
+                    repair = "Take the file as it was published, with commas between columns."
+                    fault = place.problem(message, repair, column)
+            if fault is not None:
+                raise CorpusError([fault])
         elif fault is not None:
             yield place, fault
         elif len(row) != len(header):
@@ -337,21 +335,6 @@ def _table(columns: Sequence[str], name: str, lines: Iterable[bytes]) -> _Parsed
             yield place, place.problem(message, _QUOTE_FIELDS)
         else:
             yield place, dict(zip(header, row, strict=True))
-
-
-def _header_faults(place: Place, header: Sequence[str], columns: Sequence[str]) -> list[Problem]:
-    if len(header) == 1:
-        repair = "Save the table with commas between the columns."
-        return [place.problem("has one column", repair)]
-    return [
-        place.problem(
-            f"stands {header.count(column)} times in the header",
-            "Take the file as it was published.",
-            column,
-        )
-        for column in dict.fromkeys((*columns, *filter(None, header)))
-        if header.count(column) != 1
-    ]
 
 
 def read_table(
@@ -392,8 +375,7 @@ def _native_records(
         if checked is not None:
             yield place, checked, others
     for name, place in first.items():
-        near = difflib.get_close_matches(name, known, n=1)
-        repair = f"Did you mean '{near[0]}'?" if near else f"The fields are {', '.join(known)}."
+        repair = f"The fields are {', '.join(known)}."
         problems.append(place.notice("is not a field that is used (here first)", repair, name))
 
 

@@ -12,7 +12,8 @@ What becomes of the rest:
 - A repealed article says "(weggefallen)", as printed; the format names no date for it.
 - Sentence numbers stay in the text as small digits, with a space: "¹ Der Antrag ...".
 - Left out and counted: tables of contents, enacting and closing formulas, footnotes (they report
-  amendments), notes on where an annex was printed, images.
+  amendments), notes on where an annex was printed, images, divisions that only say that they are
+  repealed.
 """
 
 from __future__ import annotations
@@ -21,18 +22,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from components.statutes.sources import markup
+from components.statutes.sources import markup, reading
 from components.statutes.sources.markup import Element, Layout
-from components.statutes.sources.reading import (
-    RAISED_DIGITS,
-    Law,
-    LawAndUnits,
-    Tally,
-    Unit,
-    one_line,
-)
 from components.statutes.sources.units import heading
 
 _LAYOUT = Layout.of_format("gii")
@@ -48,11 +40,8 @@ _FRAMES = {
 }
 _FRAME = re.compile("|".join(_FRAMES), re.IGNORECASE)
 _RANGE_MARK = re.compile(r"^\(XXXX\)\s*")
-_REPEALED = re.compile(r"\(weggefallen\)", re.IGNORECASE)
-_PAGES = (
-    (re.compile(r"§ (\w+)"), "__{}.html"),
-    (re.compile(r"Art\.? (\w+)"), "art_{}.html"),
-)
+_EMPTY = {"", "-", "(weggefallen)"}
+_PAGES = ((re.compile(r"§ (\w+)"), "__{}.html"), (re.compile(r"Art\.? (\w+)"), "art_{}.html"))
 
 
 def _matches(head: bytes) -> bool:
@@ -60,58 +49,45 @@ def _matches(head: bytes) -> bool:
     return is_root and (b"gii-norm.dtd" in head or b"<norm" in head)
 
 
-def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
+def _units(root: Element, path: Path, tally: reading.Tally) -> reading.LawAndUnits:
     law, folder = _law_of(root, path)
     norms = list(_norms(root, law.key, tally))
     # Sentence numbers must not be read as part of a word or a quantity.
     for mark in root.iter("SUP"):
         if mark.get("class") == "Rec" and mark.text:
-            mark.text = f" {mark.text.translate(RAISED_DIGITS)} "
+            mark.text = f" {mark.text.translate(reading.RAISED_DIGITS)} "
     markup.raise_exponents(root.iter("SUP"))
-    texts = _LAYOUT.texts(root, [norm.text for norm in norms])
+    texts = _LAYOUT.texts(root, [text for _, text in norms])
     # A law whose sections start again in each of its articles has other pages, by other rules.
-    numbers = Counter(norm.unit.number for norm in norms)
-    found: list[tuple[Unit, str]] = []
-    for (unit, _, is_division), text in zip(norms, texts, strict=True):
-        words = "" if text == "-" else text
-        whole = "\n".join(filter(None, (unit.title, words)))
-        if is_division and (not whole or _REPEALED.fullmatch(whole)):
-            tally.add("left out", "division without words")
-            continue
+    numbers = Counter(unit.number for unit, _ in norms)
+    found: list[tuple[reading.Unit, str]] = []
+    for (unit, _), text in zip(norms, texts, strict=True):
         page = _page(folder, "" if numbers[unit.number] > 1 else unit.number)
-        found.append((unit._replace(address=page), words))
+        found.append((unit._replace(address=page), "" if text == "-" else text))
     return law, found
 
 
 FORMAT = markup.xml_format("gii", _matches, _units)
 
 
-def _law_of(root: Element, path: Path) -> tuple[Law, str]:
+def _law_of(root: Element, path: Path) -> tuple[reading.Law, str]:
     """The law by its short title, or else its long one, and its folder on the site."""
     data = root.find("norm/metadaten")
     if data is None:
         key = root.get("doknr", path.stem)
-        return Law(key, key, "de"), ""
-    index = one_line(data.findtext("jurabk"))
-    short = one_line(data.findtext("amtabk")) or index
-    titles = [one_line(data.findtext(each)) for each in ("kurzue", "langue")]
+        return reading.Law(key, key, "de"), ""
+    index = reading.one_line(data.findtext("jurabk"))
+    short = reading.one_line(data.findtext("amtabk")) or index
+    titles = [reading.one_line(data.findtext(each)) for each in ("kurzue", "langue")]
     title = titles[0] or titles[1] or short
     name = title if not short or short in title else f"{title} ({short})"
     name = name or path.stem
     # The site names its folders by the index, letters and digits of ASCII only.
-    law = Law(root.get("doknr", name), name, "de", other_names=(short, index, *titles))
+    law = reading.Law(root.get("doknr", name), name, "de", other_names=(short, index, *titles))
     return law, re.sub(r"[^a-z0-9]", "_", index.lower())
 
 
-class _Norm(NamedTuple):
-    """A norm that becomes an article if it has words."""
-
-    unit: Unit
-    text: Element
-    is_division: bool
-
-
-def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
+def _norms(root: Element, key: str, tally: reading.Tally) -> Iterator[tuple[reading.Unit, Element]]:
     """The norms that hold rules, each with the divisions above it; others are counted."""
     divisions: dict[str, str] = {}  # by gliederungskennzahl
     current = ""
@@ -133,7 +109,11 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
             continue
         # Ranges of repealed sections may have no text at all, only their title.
         text = body.get("text", norm if number else None)
-        if text is None or not (number or "".join(text.itertext()).strip()):
+        words = "" if text is None else "".join(text.itertext()).strip().lower()
+        if text is None or not (number or words):
+            continue
+        if not number and {title.lower(), words} <= _EMPTY:
+            tally.add("left out", "division without words")
             continue
         _LAYOUT.count(text, tally)
         headings = _path(divisions, current)
@@ -141,14 +121,14 @@ def _norms(root: Element, key: str, tally: Tally) -> Iterator[_Norm]:
             title = _LAYOUT.line(data.get("titel"))
         else:
             headings = headings[:-1]
-        unit = Unit(
+        unit = reading.Unit(
             norm.get("doknr", "").removeprefix(key),
             number or own or title or "Vorbemerkung",
             norm.sourceline,
             "" if title == "-" else title,
             headings,
         )
-        yield _Norm(unit, text, not number)
+        yield unit, text
 
 
 def _children(element: Element | None) -> dict[str, Element]:
@@ -157,7 +137,7 @@ def _children(element: Element | None) -> dict[str, Element]:
 
 
 def _words(element: Element | None) -> str:
-    return "" if element is None else one_line(element.text)
+    return "" if element is None else reading.one_line(element.text)
 
 
 def _path(divisions: dict[str, str], place: str) -> tuple[str, ...]:

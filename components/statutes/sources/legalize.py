@@ -6,10 +6,10 @@ words of the divisions (`units.py`). Where no heading names an article, lines do
 ("**Artículo 1.- Objeto**") or plain ones ("1 straipsnis. Laivas"). A heading that is a piece of a
 sentence ("artículo 12 de esta ley") stays text. Numbers are read by `units.py`.
 
-Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes), by
-the heading above them. Text under a heading of final or transitional provisions is an article.
-Rows of tables become lines of text; articles quoted in an amendment stay text. The front matter's
-dates are of publication, not of entry into force: no article gets a date of them.
+Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes). Text
+under a heading of final or transitional provisions is an article. Rows of tables become lines of
+text; articles quoted in an amendment stay text. The front matter's dates are of publication, not of
+entry into force: no article gets a date of them.
 An article without words has its title, or else its heading, for its text. A law whose status says
 that it is repealed is read, and counted.
 """
@@ -17,43 +17,15 @@ that it is repealed is read, and counted.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import yaml
 
+from components.statutes.article import is_repeal_note
 from components.statutes.languages import SAMPLE_CHARS, detected_language, words_of
-from components.statutes.repeal import is_repeal_note
-from components.statutes.sources.reading import (
-    BOM,
-    LONGEST_LINE,
-    RAISED_DIGITS,
-    CorpusError,
-    Law,
-    LawAndUnits,
-    Place,
-    Problem,
-    PublishedFormat,
-    Tally,
-    Unit,
-    eu_names,
-    not_utf8,
-    read_whole,
-    refused,
-    too_long,
-)
-from components.statutes.sources.units import (
-    ORDINALS,
-    Division,
-    DivisionPath,
-    NumberedHeading,
-    division,
-    numbered_division,
-    numbered_heading,
-    own_order,
-)
+from components.statutes.sources import reading, units
 
 _READ_SPECS = re.compile(r"0(?:\.(?:4|[0-3](?:\.\d+)*))?")
 MANIFEST = ".legalize.yml"
@@ -102,7 +74,6 @@ _KOREAN_TITLE = re.compile(r"^\(([^(]*)\)$")
 _DANGLING = re.compile(r"(?:^|\s)[a-zà-ÿ]{1,3}$")
 _ARTICLE_WORD = re.compile(r"(?i)art|§")
 _TITLE_OF_PROVISIONS = re.compile(r"[.:]\s+(?=\S)")
-_LONGEST_SHOWN = 60  # characters of a heading in a notice
 _INDENTED = " " * 8  # a line that goes on with the one before
 
 _LONGEST_DIVISION_LINE = 250  # characters
@@ -115,46 +86,54 @@ _OF_PARTS = frozenset({"législative", "réglementaire"})
 
 def _matches(head: bytes) -> bool:
     """Markdown whose front matter has an identifier."""
-    return head.lstrip(BOM).startswith(b"---") and any(
+    return head.lstrip(reading.BOM).startswith(b"---") and any(
         key in head.replace(b"\r\n", b"\n") for key in _MATCHING
     )
 
 
-def _units(path: Path, tally: Tally) -> LawAndUnits:
+def _units(path: Path, tally: reading.Tally) -> reading.LawAndUnits:
     _check_repository(path.parent)
-    content = read_whole(path)
+    content = reading.read_whole(path)
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise CorpusError([not_utf8(Place(str(path), line), content[error.start])]) from error
+        raise reading.CorpusError(
+            [reading.not_utf8(reading.Place(str(path), line), content[error.start])]
+        ) from error
     if found := _CONTROLS.findall(text):
         tally.add("repaired", "control character", len(found))
         text = _CONTROLS.sub(_printed_sign, text)
     for number, line_of_law in enumerate(text.split("\n"), start=1):
-        if len(line_of_law) > LONGEST_LINE:
+        if len(line_of_law) > reading.LONGEST_LINE:
+            place = reading.Place(str(path), number)
             repair = "Break the line between paragraphs."
-            raise CorpusError([too_long(Place(str(path), number), "line", repair)])
+            raise reading.CorpusError([reading.too_long(place, "line", repair)])
     front = _FRONT_MATTER.match(text)
     if front is None:
         message = "does not begin with a front matter between two lines of ---"
-        raise refused(path, message, "Download it again, or give its --format.", line=1)
+        raise reading.refused(path, message, "Download it again, or give its --format.", line=1)
     body = text[front.end() :]
-    law, is_repealed = _law(Place(str(path), 1), front["fields"], body)
-    reading = _Reading(law.language, tally, is_repealed=is_repealed)
-    units = reading.units(body, text.count("\n", 0, front.end()) + 1)
-    return law, _numbered_by_chapter(units) if law.language in ("fi", "sv") else units
+    law, is_repealed = _law(str(path), front["fields"], body)
+    tally.add("no longer in force, on a day that is not given", "law", is_repealed)
+    lines = list(_whole_lines(body, text.count("\n", 0, front.end()) + 1))
+    articles = _Reading(law.language, tally, [line for _, line in lines]).articles(lines)
+    return law, _numbered_by_chapter(articles) if law.language in ("fi", "sv") else articles
 
 
-FORMAT = PublishedFormat("legalize", _matches, _units)
+FORMAT = reading.PublishedFormat("legalize", _matches, _units)
 
 _CHAPTER = re.compile(r"\d+\s?[a-z]? (?:kap\.|luku\b)", re.IGNORECASE)
 
 
-def _numbered_by_chapter(units: list[tuple[Unit, str]]) -> Iterator[tuple[Unit, str]]:
-    """The units, those whose numbers start again in each chapter as "2 kap. 1 §"."""
-    start_again = len({unit.number for unit, _ in units}) < len(units)
-    for unit, words in units:
+_Heading = units.NumberedHeading
+_Articles = list[tuple[reading.Unit, str]]
+
+
+def _numbered_by_chapter(articles: _Articles) -> Iterator[tuple[reading.Unit, str]]:
+    """The articles, those whose numbers start again in each chapter as "2 kap. 1 §"."""
+    start_again = len({unit.number for unit, _ in articles}) < len(articles)
+    for unit, words in articles:
         chapters = (_CHAPTER.match(heading) for heading in reversed(unit.headings))
         chapter = next(filter(None, chapters), None) if start_again else None
         number = f"{chapter[0]} {unit.number}" if chapter else unit.number
@@ -172,44 +151,33 @@ def _printed_sign(control: re.Match[str]) -> str:
 # The front matter.
 
 
-def _law(place: Place, front: str, body: str) -> tuple[Law, bool]:
+def _law(file: str, front: str, body: str) -> tuple[reading.Law, bool]:
     """The law of a front matter, and whether it is repealed.
 
     Raises:
         CorpusError: It cannot be read, or lacks a field.
     """
-    try:
-        fields = _fields(front)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        reason = " ".join(str(getattr(error, "problem", None) or error).split())
-        message = f"its front matter is not YAML that is read ({reason})"
-        line = mark.line + 2 if mark else 1
-        raise refused(place.file, message, "Correct it.", line=line) from error
-    _check_spec(place.file, fields.get("spec_version"))
+    fields = _fields(file, front)
     for name in ("title", "identifier"):
         if not fields.get(name):
-            raise CorpusError([place.problem("is missing", "Write it in the front matter.", name)])
+            repair = "Write it in the front matter."
+            raise reading.refused(file, "is missing", repair, line=1, field=name)
     title, identifier = fields["title"], fields["identifier"]
     country = fields.get("country", "").lower() or ("kr" if "법령MST" in fields else "")
-    language = fields.get("language") or next(
-        (tag for tag, countries in words_of("countries").items() if country in countries.split()),
-        None,
-    )
-    if language is None:
-        language = detected_language(body[:SAMPLE_CHARS])
+    own = (tag for tag, names in words_of("countries").items() if country in names.split())
+    language = fields.get("language") or next(own, None) or detected_language(body[:SAMPLE_CHARS])
     source = fields.get("source", "")
     url = source if source.startswith(("http://", "https://")) else None
     key = identifier if identifier.lower().startswith(country) else f"{country}/{identifier}"
     names = [fields.get(name, "") for name in _NAMES]
     if country == "eu":
-        names += [*eu_names(title), identifier]
+        names += [*reading.eu_names(title), identifier]
     elif _ABBREVIATION.fullmatch(identifier):
         names.append(identifier)
     elif act := _NUMBERED_ACT.fullmatch(identifier):
         kind, number = act["kind"].capitalize(), act["number"].replace(".", "")
         names += [f"{kind} {number}", f"{kind} {int(number):,}".replace(",", ".")]
-    law = Law(key.strip("/"), title, language, url, tuple(names))
+    law = reading.Law(key.strip("/"), title, language, url, tuple(names))
     return law, fields.get("status") in _REPEALED
 
 
@@ -217,40 +185,41 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _NULLS = ("null", "Null", "NULL", "~")
 
 
-def _fields(front: str) -> dict[str, str]:
+def _fields(file: str, text: str) -> dict[str, str]:
     """The fields whose values are scalars, as they are written: "no" and "007" stay text.
 
     Raises:
-        yaml.YAMLError: It is not YAML.
+        CorpusError: It is not YAML, or of a newer spec.
     """
-    loaded = yaml.load(front, Loader=_LOADER)  # noqa: S506 - it makes texts, lists and dicts only
-    fields = loaded.items() if isinstance(loaded, dict) else ()
-    return {
+    try:
+        # It makes texts, lists and dicts only.
+        loaded = yaml.load(text, Loader=_LOADER)  # noqa: S506
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark else 1
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        message = f"is not YAML that is read ({reason})"
+        raise reading.refused(file, message, "Correct it.", line=line) from error
+    fields = {
         str(_KEYS.get(name, name)): "" if value in _NULLS else " ".join(value.split())
-        for name, value in fields
+        for name, value in (loaded.items() if isinstance(loaded, dict) else ())
         if isinstance(value, str)
     }
+    version = fields.get("spec_version")
+    if version is not None and not _READ_SPECS.fullmatch(version):
+        message = f"{version!r} is not a version that is read; the newest is 0.4"
+        repair = "Update Lexarbor, or take an older commit of the law."
+        raise reading.refused(file, message, repair, field="spec_version")
+    return fields
 
 
 @lru_cache(maxsize=1024)
 def _check_repository(folder: Path) -> None:
     """Refuse the laws of a repository whose spec is newer than ours."""
     for above in list((folder / "law").absolute().parents)[:_MANIFEST_DEPTH]:
-        manifest = above / MANIFEST
-        if manifest.is_file():
-            try:
-                version = _fields(manifest.read_text("utf-8")).get("spec_version", "")
-            except (OSError, ValueError, yaml.YAMLError):
-                version = ""
-            _check_spec(str(manifest), version)
+        if (manifest := above / MANIFEST).is_file():
+            _fields(str(manifest), manifest.read_text("utf-8", "replace"))
             return
-
-
-def _check_spec(file: str, version: str | None) -> None:
-    if version is not None and not _READ_SPECS.fullmatch(version):
-        message = f"{version!r} is not a version that is read; the newest is 0.4"
-        repair = "Update Lexarbor, or take an older commit of the law."
-        raise CorpusError([Problem(file, None, "spec_version", message, repair)])
 
 
 _FARTHEST_NEXT = 5  # numbers between two articles that are lines, where some are gone
@@ -260,30 +229,50 @@ _OF_LINE = 7  # level of an article that is a line, not a heading
 class _Reading:
     """One law, from line to line."""
 
-    def __init__(self, language: str | None, tally: Tally, *, is_repealed: bool) -> None:
+    def __init__(self, language: str | None, tally: reading.Tally, lines: Sequence[str]) -> None:
         self._tag = language
         self._language = (language or "").partition("-")[0]
         self._tally = tally
-        self._is_repealed = is_repealed
-        self._path = DivisionPath()
-        self._units: list[tuple[Unit, str]] = []
-        self._open: Unit | None = None  # the article whose lines are being read
+        self._units: _Articles = []
+        self._open: reading.Unit | None = None  # the article whose lines are being read
         self._level = 0  # of its heading
         self._lines: list[str] = []
-        self._outside: Counter[str] = Counter()  # paragraphs in no article, by their heading
-        self._heading_above = ""
         self._in_notes = False
         self._fresh = False  # nothing has followed the innermost division yet
-        self._by_lines = False  # no heading names an article: lines do
-        self._by_bare_numbers = False  # nothing names one by a unit: "**1. Short title**" does
-        self._plain = False  # nor does one name a division
-        self._by_sections = False  # sections are the law's articles, not its divisions
+        self._by_bare_numbers = False  # nothing names an article by a unit: "**1. Title**" does
+        # See which headings the law has, and in which order its divisions stand.
+        found = filter(None, map(_HEADING.match, lines))
+        printed = [(len(each[1]), _cleaned(each[2])) for each in found]
+        # Small letters begin a piece of a sentence that looks like a heading.
+        headings = [each for each in printed if each[0] > 1 and not each[1][:1].islower()]
+        # Sections are the law's articles, not its divisions.
+        self._by_sections = self._language == "en" and all(
+            level < 5 and not _ARTICLE_WORD.match(text) for level, text in headings
+        )
+        articles = {
+            (level, text) for level, text in headings if level >= 5 or self._is_article(text)
+        }
+        # No heading names an article: lines do; nor does one name a division.
+        self._by_lines, self._plain = not articles, not headings
+        if not articles and not any(self._line_of_article(each) for each in map(str.strip, lines)):
+            self._by_bare_numbers = True
+            articles = {each for each in headings if each[0] > 2 and self._is_article(each[1])}
+            self._by_lines = not articles
+        if self._plain:
+            divisions = [self._plain_division(line.strip()) for line in lines if line.strip()]
+        else:
+            divisions = [
+                units.division(text, self._tag, level)
+                for level, text in headings
+                if (level, text) not in articles
+            ]
+        self._path = units.DivisionPath(
+            units.own_order(each for each in divisions if each is not None)
+        )
 
-    def units(self, body: str, first_line: int) -> list[tuple[Unit, str]]:
-        """The articles of the text behind the front matter."""
-        numbered = list(_whole_lines(body, first_line))
+    def articles(self, numbered: Sequence[tuple[int, str]]) -> _Articles:
+        """The articles of the text behind the front matter, given by numbered lines."""
         lines = [line for _, line in numbered]
-        self._learn_form(lines)
         index = 0
         titled = False  # the law's own title has been passed
         quoted_until = 0  # index of the line after the quotation
@@ -327,45 +316,13 @@ class _Reading:
                 self._close()
                 self._enter(found)
         self._close()
-        expired = "no longer in force, on a day that is not given"
-        self._tally.add(expired, "law", self._is_repealed)
-        for heading, paragraphs in self._outside.items():
-            where = f'under "{heading[:_LONGEST_SHOWN]}"' if heading else "before the first heading"
-            self._tally.add("left out", f"paragraph {where}", paragraphs)
         self._tally.add("repaired", "division", self._path.repaired)
         self._tally.add("unknown", "division", self._path.unknown)
         return self._units
 
-    def _learn_form(self, lines: Sequence[str]) -> None:
-        """See which headings the law has, and in which order its divisions stand."""
-        found = filter(None, map(_HEADING.match, lines))
-        printed = [(len(each[1]), _cleaned(each[2])) for each in found]
-        # Small letters begin a piece of a sentence that looks like a heading.
-        headings = [each for each in printed if each[0] > 1 and not each[1][:1].islower()]
-        self._by_sections = self._language == "en" and all(
-            level < 5 and not _ARTICLE_WORD.match(text) for level, text in headings
-        )
-        articles = {
-            (level, text) for level, text in headings if level >= 5 or self._is_article(text)
-        }
-        self._by_lines, self._plain = not articles, not headings
-        if not articles and not any(self._line_of_article(each) for each in map(str.strip, lines)):
-            self._by_bare_numbers = True
-            articles = {each for each in headings if each[0] > 2 and self._is_article(each[1])}
-            self._by_lines = not articles
-        if self._plain:
-            divisions = [self._plain_division(line.strip()) for line in lines if line.strip()]
-        else:
-            divisions = [
-                division(text, self._tag, level)
-                for level, text in headings
-                if (level, text) not in articles
-            ]
-        self._path = DivisionPath(own_order(each for each in divisions if each is not None))
-
     def _is_article(self, text: str) -> bool:
         """Whether a heading above the fifth level is an article's: "Art. 2.", "§ 5"."""
-        found = numbered_heading(text, self._language)
+        found = units.numbered_heading(text, self._language)
         if found is None:
             return False
         if not (found.unit or found.number[0] in "第제" or self._by_bare_numbers):
@@ -373,15 +330,15 @@ class _Reading:
         is_section = self._language == "en" and not _ARTICLE_WORD.match(found.unit + "§")
         return not is_section or self._by_sections
 
-    def _line_of_article(self, line: str) -> NumberedHeading | None:
+    def _line_of_article(self, line: str) -> _Heading | None:
         """The article that a line names: a bold one, or a plain one where no heading does."""
         is_bold, bold = line.startswith("**"), _BOLD.match(line)
         if self._in_notes or not (is_bold or self._by_lines):
             return None
         text = _cleaned(line.replace("**", ""))
         if provision := _NUMBERED_PROVISION.match(text):
-            return NumberedHeading("", provision["number"], provision["title"], is_set_off=True)
-        found = numbered_heading(text, self._language)
+            return _Heading("", provision["number"], provision["title"], is_set_off=True)
+        found = units.numbered_heading(text, self._language)
         if found is None or text[0].islower():
             return None
         is_repealed = is_repeal_note(found.title)
@@ -389,18 +346,18 @@ class _Reading:
             return None  # "Artículos 12 a 20" of a table of contents
         if not (found.unit or found.number[0] in "第제" or (self._by_bare_numbers and is_bold)):
             return None
-        if bold and (alone := numbered_heading(_cleaned(bold["words"]), self._language)):
+        if bold and (alone := units.numbered_heading(_cleaned(bold["words"]), self._language)):
             is_set_off = found.is_set_off or alone.number == found.number
         else:
             is_set_off = found.is_set_off and (is_bold or not found.title[:1].islower())
             is_set_off = is_set_off or self._is_titled_next(found, is_repealed=is_repealed)
         return found if is_set_off else None
 
-    def _is_titled_next(self, found: NumberedHeading, *, is_repealed: bool) -> bool:
+    def _is_titled_next(self, found: _Heading, *, is_repealed: bool) -> bool:
         """Whether a line that nothing sets off is the next article and its title: "§ 2 Ruder"."""
         above, number = 0, _first_integer(found.number)
         if self._open is not None:
-            open_ = numbered_heading(self._open.printed, self._language)
+            open_ = units.numbered_heading(self._open.printed, self._language)
             if open_ is None or open_.number == found.number:
                 return False  # the note of its repeal may name it again
             above = _first_integer(open_.number) or 0
@@ -410,8 +367,9 @@ class _Reading:
         return not is_sentence and above <= number <= above + _FARTHEST_NEXT
 
     def _heading(self, line: int, level: int, printed: str) -> None:
-        text = _cleaned(printed)
-        above = self._open
+        text, above = _cleaned(printed), self._open
+        is_untitled = above is not None and not above.title and not self._lines
+        may_be_title = is_untitled and level > self._level
         if _QUOTED.match(printed) and above is not None:
             self._quote(printed)
         elif _NOTES.fullmatch(text):
@@ -420,18 +378,18 @@ class _Reading:
         elif self._is_piece_of_sentence(text):
             self._text(text, line)
         elif level >= 5 or (level >= 3 and self._is_article(text)):
-            article = numbered_heading(text, self._language) or numbered_heading(text)
+            article = units.numbered_heading(text, self._language) or units.numbered_heading(text)
             if article is not None and self._is_reference(article):
                 self._text(text, line)
-            elif article is None and above is not None and self._may_be_title(above, level):
+            elif article is None and above is not None and may_be_title:
                 self._open = above._replace(title=text)
             elif article is not None and self._is_quoted_next(article.number):
                 self._quote(printed)
             else:
                 self._article(line, level, text, article)
         else:
-            found = division(text, self._tag, level)
-            if found.rank is None and above is not None and self._may_be_title(above, level):
+            found = units.division(text, self._tag, level)
+            if found.rank is None and above is not None and may_be_title:
                 self._open = above._replace(title=text)
                 return
             self._close()
@@ -439,29 +397,21 @@ class _Reading:
             if found.rank is not None or not self._titles(text):
                 self._enter(found)
 
-    def _may_be_title(self, above: Unit, level: int) -> bool:
-        return level > self._level and not above.title and not self._lines
-
     def _is_piece_of_sentence(self, text: str) -> bool:
         """Whether a heading goes on with the open article: "artículo 12 de esta ley"."""
         if self._open is None:
             return False
-        if _DANGLING.search(self._lines[-1] if self._lines else self._open.title):
-            return True
-        return (
-            text[:1].islower()
-            and self._open.printed[:1].isupper()
-            and (
-                numbered_heading(text, self._language) is not None
-                or division(text, self._tag).rank is not None
-            )
-        )
+        last = self._lines[-1] if self._lines else self._open.title
+        is_small = text[:1].islower() and self._open.printed[:1].isupper()
+        is_article = units.numbered_heading(text, self._language) is not None
+        names_one = is_article or units.division(text, self._tag).rank is not None
+        return _DANGLING.search(last) is not None or (is_small and names_one)
 
-    def _is_reference(self, article: NumberedHeading) -> bool:
+    def _is_reference(self, article: _Heading) -> bool:
         """Whether a heading names an article within a sentence, unlike the open one's."""
         if self._open is None or not _runs_on(article):
             return False
-        above = numbered_heading(self._open.printed, self._language)
+        above = units.numbered_heading(self._open.printed, self._language)
         return above is not None and not _runs_on(above)
 
     def _is_quoted_next(self, number: str) -> bool:
@@ -480,16 +430,15 @@ class _Reading:
             self._tally.add("kept as text", "quoted article")
             self._lines.append(_cleaned(printed))
 
-    def _enter(self, found: Division) -> None:
+    def _enter(self, found: units.Division) -> None:
         above = self._path.innermost
         own = (found.rank, found.level)
         if self._fresh and above is not None and (above.rank, above.level) == own:
             self._tally.add("unknown", "division without articles")
         self._path.enter(found)
         self._fresh = True
-        self._heading_above = found.heading
 
-    def _plain_division(self, line: str) -> Division | None:
+    def _plain_division(self, line: str) -> units.Division | None:
         """The division that a plain line names, if it names one.
 
         In a law with headings only a line that is nothing but a kind and its number does, of a
@@ -500,22 +449,21 @@ class _Reading:
         if self._in_notes or len(line) > _LONGEST_DIVISION_LINE or line[0] in "|-*>[(":
             return None
         if _PLAIN_PROVISIONS.fullmatch(line):
-            return Division(line, rank=_ABOVE_ALL)
+            return units.Division(line, rank=_ABOVE_ALL)
         is_short = len(line.split()) <= _MOST_WORDS_OF_PROVISIONS // 2
         may_be_heading = is_short and not line[0].islower() and line[-1] not in ".,;:"
         if self._by_lines and may_be_heading and _PROVISIONS.fullmatch(line.split(" ")[0]):
-            return Division(line)
-        found = numbered_division(_cleaned(line), self._tag)
+            return units.Division(line)
+        found = units.numbered_division(_cleaned(line), self._tag)
         if found is None:
             return None
         if self._plain:
             return found if _is_set_off(found, _cleaned(line), self._tag) else None
-        if bold and found.rank is not None and not found.title:
-            return found
-        with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
-        if found.title or not line[0].isupper() or found.rank is None:
+        if found.title or found.rank is None:
             return None
-        return found if all(found.rank < rank for rank in with_headings) else None
+        with_headings = [each.rank for each in self._path if each.level and each.rank is not None]
+        is_above = line[0].isupper() and found.rank < min(with_headings, default=found.rank + 1)
+        return found if bold or is_above else None
 
     def _titles(self, text: str) -> bool:
         """Whether a line or heading is the title of the division whose number stands above it."""
@@ -525,22 +473,16 @@ class _Reading:
         self._path.name(text)
         return True
 
-    def _article(
-        self,
-        line: int,
-        level: int,
-        text: str,
-        found: NumberedHeading | None,
-        headings: tuple[str, ...] | None = None,
-    ) -> None:
+    def _article(self, line: int, level: int, text: str, found: _Heading | None) -> reading.Unit:
         self._close()
         self._in_notes = self._fresh = False
         number, title = self._number_and_title(text, found)
-        headings = self._path.headings() if headings is None else headings
-        self._open = Unit(number, number, line, title, headings, printed=text)
+        headings = self._path.headings()
+        self._open = unit = reading.Unit(number, number, line, title, headings, printed=text)
         self._level, self._lines = level, []
+        return unit
 
-    def _number_and_title(self, text: str, found: NumberedHeading | None) -> tuple[str, str]:
+    def _number_and_title(self, text: str, found: _Heading | None) -> tuple[str, str]:
         """The number as it is cited in the law's language, and the title."""
         if found is None:
             if _PROVISIONS.match(text) and (parts := _TITLE_OF_PROVISIONS.split(text, maxsplit=1)):
@@ -555,30 +497,24 @@ class _Reading:
         return number, _KOREAN_TITLE.sub(r"\1", found.title)
 
     def _text(self, line: str, place: int) -> None:
-        if _FOOTNOTE.match(line):
-            self._tally.add("left out", "footnote")
-            return
-        if self._in_notes:
-            self._tally.add("left out", "line of notes")
+        is_footnote = _FOOTNOTE.match(line) is not None
+        if is_footnote or self._in_notes:
+            self._tally.add("left out", "footnote" if is_footnote else "line of notes")
             return
         if self._open is None:
             innermost = self._path.innermost
             if len(line) < _LONGEST_DIVISION_LINE and self._titles(_cleaned(line)):
                 return
-            fresh, self._fresh = self._fresh, False
+            is_unknown = self._fresh and innermost is not None and innermost.rank is None
+            heading = innermost.heading if innermost is not None and is_unknown else ""
+            self._fresh = False
             # Provisions are law even where no article stands under their heading.
-            if (
-                fresh
-                and innermost is not None
-                and innermost.rank is None
-                and len(innermost.label.split()) <= _MOST_WORDS_OF_PROVISIONS
-                and _PROVISIONS.search(innermost.label)
-            ):
-                headings = self._path.headings()[:-1]
-                self._article(place, _OF_LINE, innermost.heading, None, headings)
+            if _PROVISIONS.search(heading) and len(heading.split()) <= _MOST_WORDS_OF_PROVISIONS:
+                unit = self._article(place, _OF_LINE, heading, None)
+                self._open = unit._replace(headings=unit.headings[:-1])
             else:
-                self._outside[self._heading_above] += 1
-                if fresh and innermost is not None and innermost.rank is None:
+                self._tally.add("left out", "paragraph outside the articles")
+                if is_unknown:
                     self._path.leave()
         if self._open is None:
             return
@@ -588,12 +524,8 @@ class _Reading:
                 self._tally.add("kept as text", "table")
                 return
             self._lines.append(" | ".join(cells))
-        elif (
-            line.startswith(_INDENTED)
-            and self._lines
-            # Joining costs the whole line each time.
-            and len(self._lines[-1]) < _LONGEST_JOINED
-        ):
+        # Joining costs the whole line each time.
+        elif line.startswith(_INDENTED) and self._lines and len(self._lines[-1]) < _LONGEST_JOINED:
             self._lines[-1] = _cleaned(f"{self._lines[-1]} {line.strip()}")
         else:
             self._lines.append(_cleaned(line))
@@ -628,7 +560,7 @@ def _whole_lines(body: str, first_line: int) -> Iterator[tuple[int, str]]:
                 yield number, part
 
 
-def _runs_on(article: NumberedHeading) -> bool:
+def _runs_on(article: _Heading) -> bool:
     is_sentence = not article.is_set_off and article.title[:1].islower()
     return is_sentence and not is_repeal_note(article.title)
 
@@ -638,15 +570,15 @@ def _first_integer(number: str) -> int | None:
     return int(found[0].replace(".", "")) if found else None
 
 
-def _is_set_off(found: Division, line: str, language: str | None) -> bool:
+def _is_set_off(found: units.Division, line: str, language: str | None) -> bool:
     """Whether a plain line is a division's heading, not a sentence that begins with its word."""
     if found.title[:1].islower():
         return False
     kind, _, number = found.label.partition(" ")
-    if not number or kind[0].isdigit() or division(number, language).rank is not None:
+    if not number or kind[0].isdigit() or units.division(number, language).rank is not None:
         return True  # the number stands before the kind: "1. osa", "Erster Teil"
     rest = line[len(found.label) :]
-    if re.match(r"\s*(?:[:–—]|-\s|\.\s)", rest) or number.lower() in ORDINALS:
+    if re.match(r"\s*(?:[:–—]|-\s|\.\s)", rest) or number.lower() in units.ORDINALS:
         return True
     if number[0].isdigit() or number.isupper() or language != "fr":
         return not found.title and (not rest.strip() or number[0].isdigit() or number.isupper())
@@ -674,14 +606,10 @@ def _end_of_quotation(lines: Sequence[str], start: int) -> int:
 
 def _cleaned(text: str) -> str:
     """A line without the marks of Markdown and its few HTML elements."""
-    if "<sup>" in text:
-        text = re.sub(r"^\s*<sup>(\d+[a-z]?\.?)</sup>\s*", r"\1 ", text)
-        text = _SUPERSCRIPT.sub(lambda found: found[1].translate(RAISED_DIGITS), text)
-    if "[" in text:
-        text = _LINK.sub(r"\1", _FOOTNOTE_MARK.sub("", text))
-    if "*" in text:
-        text = re.sub(r"\*\*(.+?)\*\*", r"\1", text).replace("**", "")
-        text = re.sub(r"(?<![\w*\\])\*(?![\s*])([^*]+?)\*(?!\w)", r"\1", text)
-    if "\\" in text:
-        text = re.sub(r"\\([\\`*_{}\[\]()#+\-.!<>|~])", r"\1", text)
+    text = re.sub(r"^\s*<sup>(\d+[a-z]?\.?)</sup>\s*", r"\1 ", text)
+    text = _SUPERSCRIPT.sub(lambda found: found[1].translate(reading.RAISED_DIGITS), text)
+    text = _LINK.sub(r"\1", _FOOTNOTE_MARK.sub("", text))
+    text = re.sub(r"\*\*(.+?)\*\*", r"\1", text).replace("**", "")
+    text = re.sub(r"(?<![\w*\\])\*(?![\s*])([^*]+?)\*(?!\w)", r"\1", text)
+    text = re.sub(r"\\([\\`*_{}\[\]()#+\-.!<>|~])", r"\1", text)
     return " ".join(text.split())

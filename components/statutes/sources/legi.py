@@ -28,19 +28,8 @@ from typing import Any
 
 from lxml import etree
 
-from components.statutes.sources import markup
+from components.statutes.sources import markup, reading
 from components.statutes.sources.markup import Element, Layout
-from components.statutes.sources.reading import (
-    Law,
-    LawAndUnits,
-    PublishedFormat,
-    Tally,
-    Unit,
-    day,
-    one_line,
-    read_whole,
-    refused,
-)
 from components.statutes.sources.units import heading
 
 _LAYOUT = Layout.of_format("legi")
@@ -58,8 +47,8 @@ def _matches(head: bytes) -> bool:
     return markup.root_name(head) == "ARTICLE" and b"<META_COMMUN>" in head
 
 
-def _units(path: Path, tally: Tally) -> LawAndUnits:
-    is_json = _is_json(read_whole(path, 64))
+def _units(path: Path, tally: reading.Tally) -> reading.LawAndUnits:
+    is_json = _is_json(reading.read_whole(path, 64))
     law, wordings = (_in_tree if is_json else _in_fragment)(path, tally)
     whole = etree.Element("whole")
     whole.extend(text for _, text in wordings)
@@ -67,18 +56,18 @@ def _units(path: Path, tally: Tally) -> LawAndUnits:
     return law, zip((unit for unit, _ in wordings), texts, strict=True)
 
 
-FORMAT = PublishedFormat("legi", _matches, _units)
+FORMAT = reading.PublishedFormat("legi", _matches, _units)
 
-_Wording = tuple[Unit, Element]  # one wording of an article, and the element that holds it
-_Wordings = tuple[Law, list[_Wording]]
-_NOTHING: _Wordings = (Law("", ""), [])
+_Wording = tuple[reading.Unit, Element]  # one wording of an article, and the element that holds it
+_Wordings = tuple[reading.Law, list[_Wording]]
+_NOTHING: _Wordings = (reading.Law("", ""), [])
 
 
 def _is_json(content: bytes) -> bool:
     return content[:64].lstrip()[:1] == b"{"
 
 
-def _was_in_force(state: str, since: date | None, until: date | None, tally: Tally) -> bool:
+def _was_in_force(state: str, since: date | None, until: date | None, tally: reading.Tally) -> bool:
     """Whether a wording had a day in force; one without is counted."""
     never = since is not None and until is not None and until <= since
     never = never or state.endswith(_BORN_DEAD)
@@ -93,9 +82,9 @@ def _unit(
     since: date | None,
     until: date | None,
     shelf: str,
-) -> Unit:
+) -> reading.Unit:
     """An article on a shelf of the site; `until` is the first day on which it is not in force."""
-    return Unit(
+    return reading.Unit(
         id_,
         number or id_ or "-",
         1,
@@ -108,25 +97,25 @@ def _unit(
 
 def _heading(title: str) -> str:
     """A title as a heading: "Livre Ier : Les demandes" is "Livre Ier. Les demandes"."""
-    label, colon, name = one_line(title).partition(" : ")
+    label, colon, name = reading.one_line(title).partition(" : ")
     return heading(label, name) if colon else label
 
 
 # The tree of a code, in JSON.
 
 
-def _in_tree(path: Path, tally: Tally) -> _Wordings:
+def _in_tree(path: Path, tally: reading.Tally) -> _Wordings:
     try:
-        text = read_whole(path).decode("utf-8-sig")
+        text = reading.read_whole(path).decode("utf-8-sig")
         tree = json.loads(text)
         if _SURROGATE.search(text):
             json.dumps(tree, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         message, line = f"is not JSON that can be read ({error})", getattr(error, "lineno", None)
-        raise refused(path, message, "Download the file again.", line=line) from error
+        raise reading.refused(path, message, "Download the file again.", line=line) from error
     code = _data(tree)
-    key = one_line(str(code.get("cid") or code.get("id") or path.name.partition(".")[0]))
-    law = Law(key, one_line(str(code.get("title") or key)), "fr")
+    key = reading.one_line(str(code.get("cid") or code.get("id") or path.name.partition(".")[0]))
+    law = reading.Law(key, reading.one_line(str(code.get("title") or key)), "fr")
     wordings: list[_Wording] = []
     waiting: list[tuple[Any, tuple[str, ...]]] = [(tree, ())]
     while waiting:
@@ -151,7 +140,7 @@ def _data(node: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _in_node(
-    data: Mapping[str, Any], headings: tuple[str, ...], tally: Tally
+    data: Mapping[str, Any], headings: tuple[str, ...], tally: reading.Tally
 ) -> Iterator[_Wording]:
     since, until = _json_day(data.get("dateDebut")), _json_day(data.get("dateFin"))
     tally.add("left out", "note", int(bool(data.get("nota"))))
@@ -160,7 +149,9 @@ def _in_node(
     tally.add("left out", "other wording without words", max(0, others))
     if _was_in_force(str(data.get("etat")), since, until, tally):
         id_ = str(data.get("id", ""))
-        unit = _unit(id_, one_line(str(data.get("num") or "")), headings, since, until, "codes")
+        unit = _unit(
+            id_, reading.one_line(str(data.get("num") or "")), headings, since, until, "codes"
+        )
         yield unit, _html(str(data.get("texteHtml") or data.get("texte") or ""))
 
 
@@ -171,7 +162,7 @@ def _json_day(value: object) -> date | None:
             value = datetime.fromtimestamp(value / 1000, UTC).date().isoformat()
         except (OverflowError, OSError, ValueError):
             return None
-    return day(value if isinstance(value, str) else None)
+    return reading.day(value if isinstance(value, str) else None)
 
 
 def _html(fragment: str) -> Element:
@@ -185,35 +176,38 @@ def _html(fragment: str) -> Element:
 # One article, in XML.
 
 
-def _in_fragment(path: Path, tally: Tally) -> _Wordings:
+def _in_fragment(path: Path, tally: reading.Tally) -> _Wordings:
     root = markup.parse(path)
     words = root.find("BLOC_TEXTUEL/CONTENU")
     about = root.find("META/META_SPEC/META_ARTICLE")
     if words is None or about is None:
         return _NOTHING
-    since, until = day(about.findtext("DATE_DEBUT")), day(about.findtext("DATE_FIN"))
-    tally.add("left out", "note", int(bool(one_line(root.findtext("NOTA/CONTENU")))))
+    since, until = (
+        reading.day(about.findtext("DATE_DEBUT")),
+        reading.day(about.findtext("DATE_FIN")),
+    )
+    tally.add("left out", "note", int(bool(reading.one_line(root.findtext("NOTA/CONTENU")))))
     law = root.find("CONTEXTE/TEXTE")
-    state = one_line(about.findtext("ETAT"))
+    state = reading.one_line(about.findtext("ETAT"))
     if law is None or not _was_in_force(state, since, until, tally):
         return _NOTHING
     title = _newest(law.findall("TITRE_TXT"))
     key = law.get("cid") or ("" if title is None else title.get("id_txt", ""))
     key = key or path.name.partition(".")[0]
     name = "" if title is None else title.get("c_titre_court") or title.text
-    id_ = one_line(root.findtext("META/META_COMMUN/ID"))
+    id_ = reading.one_line(root.findtext("META/META_COMMUN/ID"))
     place = "codes" if law.get("nature") == "CODE" else "loda"
-    number = one_line(about.findtext("NUM"))
-    unit = _unit(id_, number, tuple(_headings(law, since)), since, until, place)
+    number = reading.one_line(about.findtext("NUM"))
+    unit = _unit(id_, number, tuple(_headings(law)), since, until, place)
     wording = unit._replace(line=words.sourceline), words
-    return Law(key, one_line(name) or key, "fr"), [wording]
+    return reading.Law(key, reading.one_line(name) or key, "fr"), [wording]
 
 
-def _headings(law: Element, since: date | None) -> Iterator[str]:
-    """The divisions above an article, from the top, as they were called on its first day."""
+def _headings(law: Element) -> Iterator[str]:
+    """The divisions above an article, from the top, as they are called now."""
     level = law.find("TM")
     while level is not None:
-        title = _current(level.findall("TITRE_TM"), since)
+        title = _newest(level.findall("TITRE_TM"))
         if title is not None and (named := _heading(title.text)):
             yield named
         level = level.find("TM")
@@ -221,14 +215,7 @@ def _headings(law: Element, since: date | None) -> Iterator[str]:
 
 def _newest(titles: list[Element]) -> Element | None:
     """The title that began last; of several the last one."""
-    starts = [(day(title.get("debut")) or date.min, place) for place, title in enumerate(titles)]
+    starts = [
+        (reading.day(title.get("debut")) or date.min, place) for place, title in enumerate(titles)
+    ]
     return titles[max(starts)[1]] if titles else None
-
-
-def _current(titles: list[Element], on: date | None) -> Element | None:
-    """The title of a day; the last one, where none says so."""
-    for title in titles:
-        start, end = day(title.get("debut")), day(title.get("fin"))
-        if on is not None and (start is None or start <= on) and (end is None or on < end):
-            return title
-    return titles[-1] if titles else None

@@ -18,16 +18,7 @@ from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
-from components.statutes.sources.reading import (
-    BOM,
-    RAISED_DIGITS,
-    LawAndUnits,
-    PublishedFormat,
-    Tally,
-    one_line,
-    read_whole,
-    refused,
-)
+from components.statutes.sources import reading
 
 Element = Any
 """An lxml element: its stubs would make every reader test each child for None."""
@@ -36,11 +27,13 @@ Element = Any
 def xml_format(
     name: str,
     matches: Callable[[bytes], bool],
-    units: Callable[[Element, Path, Tally], LawAndUnits],
+    units: Callable[[Element, Path, reading.Tally], reading.LawAndUnits],
     kind: str = "article",
-) -> PublishedFormat:
+) -> reading.PublishedFormat:
     """A format in XML, whose `units` takes the root of a file apart."""
-    return PublishedFormat(name, matches, lambda path, tally: units(parse(path), path, tally), kind)
+    return reading.PublishedFormat(
+        name, matches, lambda path, tally: units(parse(path), path, tally), kind
+    )
 
 
 def parse(path: Path) -> Element:
@@ -62,9 +55,9 @@ def parse(path: Path) -> Element:
         remove_comments=True,
         remove_pis=True,
     )
-    content = read_whole(path)
+    content = reading.read_whole(path)
     if not content:
-        raise refused(path, "is empty", "Copy or download it again.")
+        raise reading.refused(path, "is empty", "Copy or download it again.")
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
@@ -72,18 +65,18 @@ def parse(path: Path) -> Element:
         what = (error.msg or "no XML").split(", line ")[0].strip()
         message = f"is not well-formed XML at line {line}, column {column} ({what})"
         repair = "Download the file again; if it stays so, its publisher must fix it."
-        raise refused(path, message, repair, line=line) from error
+        raise reading.refused(path, message, repair, line=line) from error
     subset = root.getroottree().docinfo.internalDTD
     if subset is not None and next(subset.iterentities(), None) is not None:
         repair = "Take it from its publisher, or replace each entity by its text."
-        raise refused(path, "declares XML entities, which are not read", repair)
+        raise reading.refused(path, "declares XML entities, which are not read", repair)
     # External DTDs are not read: their entities would vanish from text and attributes.
     undeclared = parser.error_log.filter_types(etree.ErrorTypes.WAR_UNDECLARED_ENTITY)
     if undeclared:
         name = undeclared[0].message.split("'")[1]  # "Entity 'nbsp' not defined"
         message = f"uses the XML entity &{name}; without declaring it"
         repair = "Replace each entity by its character."
-        raise refused(path, message, repair, line=undeclared[0].line)
+        raise reading.refused(path, message, repair, line=undeclared[0].line)
     return root
 
 
@@ -94,7 +87,7 @@ def root_name(head: bytes) -> str:
     'act'
     """
     # From mark to mark: one pattern with a repeated alternative would try every way to cut them.
-    rest = head.removeprefix(BOM).lstrip()
+    rest = head.removeprefix(reading.BOM).lstrip()
     while rest.startswith((b"<?", b"<!")):
         end = b"?>" if rest.startswith(b"<?") else b">"
         if rest.startswith(b"<!--"):
@@ -222,7 +215,7 @@ class Layout:
         counted = ((element, action, thing) for _, action, element, thing in rows if thing)
         return cls(**roles, counted=tuple(counted))
 
-    def count(self, root: Element, tally: Tally) -> None:
+    def count(self, root: Element, tally: reading.Tally) -> None:
         """Count the elements of a tree that are counted, in one pass."""
         names = (name for name, *_ in self.counted)
         tags = dict(zip(named(root, names), self.counted, strict=True))
@@ -256,8 +249,8 @@ class Layout:
         if element is None:
             return ""
         if not len(element):
-            return one_line(element.text)
-        return one_line("".join(self._pieces(element)))
+            return reading.one_line(element.text)
+        return reading.one_line("".join(self._pieces(element)))
 
     def take(self, element: Element, name: str) -> str:
         """The line of an element's first child of a name, which is removed from the tree."""
@@ -296,10 +289,10 @@ def laid_out(marked: str) -> str:
         if not part or not (line := part.strip()):
             continue
         if "  " in line:
-            line = one_line(line)
+            line = reading.one_line(line)
         if _JOIN in line:
             ends = line.endswith(_JOIN)
-            line = one_line(line.replace(_JOIN, " "))
+            line = reading.one_line(line.replace(_JOIN, " "))
             if ends:
                 label += f"{line} " if line else ""
                 continue
@@ -336,7 +329,7 @@ def raise_exponents(superscripts: Iterable[Element]) -> None:
         else:
             before = sibling.tail or (sibling[-1].tail if len(sibling) else sibling.text)
         if before and before[-1].isdecimal():
-            each.text = each.text.strip().translate(RAISED_DIGITS)
+            each.text = each.text.strip().translate(reading.RAISED_DIGITS)
 
 
 @lru_cache(maxsize=32)
@@ -359,18 +352,17 @@ def _sheet(layout: Layout, space: str) -> etree.XSLT:
     inside, in_cell = "<xsl:apply-templates/>", '<xsl:apply-templates mode="cell"/>'
     before = f'<xsl:if test="preceding-sibling::*[1]">&#32;{_CELL}&#32;</xsl:if>'
     blank = "<xsl:text> </xsl:text>"
+    whole_lines = (*layout.paragraphs, *layout.rows)
+    in_one_line = (*layout.paragraphs, *layout.labels, *layout.rows, *layout.cells, *layout.spaced)
     sheet = [
         f'<xsl:stylesheet version="1.0" xmlns:xsl="{_XSLT}" {declared}>'
         '<xsl:output method="text" encoding="UTF-8"/>',
-        template(layout.paragraphs, _BREAK + inside + _BREAK),
+        template(whole_lines, _BREAK + inside + _BREAK),
         template(layout.labels, _BREAK + inside + _JOIN),
-        template(layout.rows, _BREAK + inside + _BREAK),
         template(layout.cells, before + in_cell),
         template(layout.spaced, blank + inside + blank),
         template(layout.left_out, ""),
-        template((*layout.paragraphs, *layout.labels), blank + in_cell + blank, "cell"),
-        template((*layout.rows, *layout.cells), blank + in_cell + blank, "cell"),
-        template(layout.spaced, blank + in_cell + blank, "cell"),
+        template(in_one_line, blank + in_cell + blank, "cell"),
         template(layout.left_out, "", "cell"),
         "</xsl:stylesheet>",
     ]

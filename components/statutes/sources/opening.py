@@ -12,21 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from components.statutes.article import counted
-from components.statutes.sources import (
-    akoma_ntoso,
-    clml,
-    ecfr,
-    formex,
-    gii,
-    legalize,
-    legi,
-    uslm,
-)
+from components.statutes.sources import akoma_ntoso, clml, ecfr, formex, gii, legalize, legi, uslm
 from components.statutes.sources.corpora import (
     BSARD,
     HUB_NAME,
@@ -109,8 +99,6 @@ def open_articles(source: Source, problems: list[Problem], format: str | None = 
     path = _located(source)
     for corpus in CORPORA:
         if corpus.name == format or (format is None and path.is_dir() and corpus.matches(path)):
-            if format is None and (hidden := _hidden_law(path)) is not None:
-                problems.append(hidden)
             return corpus.read_articles(path, problems)
     formats = [each for each in _PUBLISHED if format in (None, each.name)]
     if path.is_dir():
@@ -149,25 +137,11 @@ def _located(source: str | Path) -> Path:
     return path
 
 
-def _nothing_in(folder: Path, formats: Sequence[PublishedFormat] = ()) -> Problem:
+def _nothing_in(folder: Path) -> Problem:
     names = ", ".join(each.articles_in[0] for each in CORPORA)
-    message = f"the folder holds no {names}, and no law in a published format"
-    if len(formats) == 1:
-        message = f"the folder holds no law in the format {formats[0].name}"
+    message = f"the folder holds no {names}, and no law in a published format that is asked for"
     return of_file(folder, message, f"Name another folder. {_THE_FORMATS}")
 
-
-def _hidden_law(folder: Path) -> Problem | None:
-    """The notice of a file of published law in a folder that is read as a corpus."""
-    for path in islice(_walked(folder, []), _MOST_LOOKED_INTO):
-        found = _recognised(path, _PUBLISHED)
-        if isinstance(found, PublishedFormat):
-            message = f"also holds published law, which is not read ({path.relative_to(folder)})"
-            return notice(folder, message, f"Read it with --format {found.name}.")
-    return None
-
-
-_MOST_LOOKED_INTO = 1_000  # files, in the order of names
 
 # Published law, by content.
 
@@ -264,7 +238,7 @@ def _folder(folder: Path, formats: Sequence[PublishedFormat], problems: list[Pro
                     reported.add(problem)
                 problems.append(replace(problem, breaks_off=False))
     if is_empty and all(problem.notice for problem in problems):
-        raise CorpusError([_nothing_in(folder, formats)])
+        raise CorpusError([_nothing_in(folder)])
     if skipped:
         names = ", ".join(skipped[:_SHOWN_FILES]) + (" ..." if skipped[_SHOWN_FILES:] else "")
         message = f"skipped {counted(len(skipped), 'file')}, not law in a known format ({names})"
@@ -284,7 +258,7 @@ _VERSION = re.compile(r"(?P<act>.+?)@(?P<day>\d{4}-\d\d-\d\d):")
 def _walked(folder: Path, problems: list[Problem]) -> Iterator[Path]:
     """The files below a folder, in the order of their names, without hidden ones.
 
-    Folders that cannot be listed, and links to folders, go to `problems`.
+    Links to folders are not followed; folders that cannot be listed go to `problems`.
     """
 
     def unreadable(error: OSError) -> None:
@@ -293,10 +267,6 @@ def _walked(folder: Path, problems: list[Problem]) -> Iterator[Path]:
 
     for place, folders, names in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for linked in (Path(place) / name for name in folders):
-            if linked.is_symlink():
-                message = "is a link to a folder, which is not followed"
-                problems.append(notice(linked, message, "Name the folder itself to read it."))
         for name in sorted(names):
             path = Path(place) / name
             if not name.startswith(".") and path.is_file():

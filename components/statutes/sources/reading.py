@@ -111,7 +111,8 @@ class CorpusError(ValueError):
 
 def of_file(file: object, message: str, repair: str, **more: Any) -> Problem:
     """A problem of a whole file or folder; `more` are further fields."""
-    return Problem(str(file), more.pop("line", None), None, message, repair, **more)
+    line, field = more.pop("line", None), more.pop("field", None)
+    return Problem(str(file), line, field, message, repair, **more)
 
 
 def notice(file: object, message: str, repair: str, field: str | None = None) -> Problem:
@@ -443,7 +444,7 @@ class Tally:
     def notices(self, file: str) -> Iterator[Problem]:
         """One notice per action; none of them is a fault."""
         for action, counts in self._counts.items():
-            things = [_things(thing, count) for thing, count in counts.items()]
+            things = [f"{thing} ({count:,})" for thing, count in counts.items()]
             if len(things) > _MOST_THINGS:
                 others = sum(list(counts.values())[_MOST_THINGS:])
                 things[_MOST_THINGS:] = [f"{others:,} more"]
@@ -452,17 +453,6 @@ class Tally:
             yield TallyNotice(
                 file, None, None, message, repair, 0, notice=True, action=action, counts=counts
             )
-
-
-_PLURALS = {"annex": "annexes", "index": "indexes"}
-
-
-def _things(thing: str, count: int) -> str:
-    if count == 1:
-        return f"1 {thing}"
-    noun, *rest = re.split(r"(?= (?:of|without|inside|outside|under|before) )", thing, maxsplit=1)
-    plural = noun.removesuffix("y") + "ies" if noun.endswith("ry") else noun + "s"
-    return f"{count:,} {_PLURALS.get(noun, plural)}{''.join(rest)}"
 
 
 _REPAIRS = {

@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
 from importlib.resources import files
 from random import Random
 
@@ -36,37 +35,7 @@ def auditor(tmp_path_factory):
 
 # The table: ways of citing an article {n} of a {law} for the words {w}, and what is wrong.
 
-WAYS = (
-    "{w} (Article {n} of the {law}).",
-    "Under the {law}, article {n}, the rule is this: {w}.",
-    "As the {law} of Aldermere says in art. {n}: {w}.",
-    "{w}. ({law}, s. {n})",
-    "{w}, as section {n} of the\n{law} has it.",
-    "Pursuant to **Article {n}** of the {law} of Aldermere (invented), {w}.",
-)
-FOREIGN = ("Housing Act 1988", "Code civil belge", "Penal Code", "Tax Code of Norway", "Sea Act")
-DOUBTFUL = (
-    "The former article {n} of the {law} said: {w}.",
-    "{w} (Schedule 4, section {n} of the {law}).",
-    "{w} (section {n}, fourth sentence, of the {law}).",
-    "In Norway, section {n} of the {law} says: {w}.",
-    "{w} (Article {n} et seq. of the {law}).",
-    "{w}, as Article {n} says.",
-    "{w} (section {n} of our lease).",
-    "{w}. See section {n} below.",
-    "{w} (Rule {n} of the {law}).",
-    "{w} (Article {n} of the {law} 1985).",
-    "{w} (Article {n}(zz) of the {law}).",
-    "The clerk wrote: “{w}, under Article {n}”.",
-    "{w} (section {n} of Chapter 2 of the {law}).",
-)
-
-
-@dataclass(frozen=True)
-class Case:
-    text: str
-    verdict: str
-    ids: tuple[str, ...]
+WAYS = cases("ways_of_citing")
 
 
 def sentences(article):
@@ -92,7 +61,7 @@ def constructed_cases():
         named = law or cited["law"].removesuffix(" of Aldermere (invented)")
         words = random.choice(sentences(article))
         text = way.format(w=words, n=number or cited["number"], law=named)
-        return Case(text, verdict, (cited["id"],))
+        return text, verdict, cited["id"]
 
     def ways(count):
         return [WAYS[place % len(WAYS)] for place in range(count)]
@@ -101,42 +70,39 @@ def constructed_cases():
         others = [each for each in binding if each["headings"][0] != article["headings"][0]]
         return random.choice(others)
 
-    cases = [case("verified", way, random.choice(binding)) for way in ways(60)]
+    made = [case("verified", way, random.choice(binding)) for way in ways(60)]
     for way in ways(40):
         absent = str(random.randint(61, 990))
-        cases.append(case("does not exist", way, random.choice(binding), number=absent))
+        made.append(case("does not exist", way, random.choice(binding), number=absent))
     for _ in range(10):
         article = random.choice(numbered)
         number = f"{article['number']}({random.randint(5, 20)})"
-        cases.append(case("does not exist", WAYS[0], article, number=number))
-    cases += [case("not in force", way, random.choice(repealed)) for way in ways(20)]
+        made.append(case("does not exist", WAYS[0], article, number=number))
+    made += [case("not in force", way, random.choice(repealed)) for way in ways(20)]
     for way in ways(25):
         article = random.choice(binding)
-        cases.append(case("subject differs", way, article, elsewhere(article)))
-    for law in FOREIGN * 4:
-        cases.append(case("unknown law", WAYS[0], random.choice(binding), law=law))
-    for way in (*DOUBTFUL, *DOUBTFUL[:12]):
-        cases.append(case("not checked", way, random.choice(binding)))
-    return cases
+        made.append(case("subject differs", way, article, elsewhere(article)))
+    for law in cases("foreign_laws") * 4:
+        made.append(case("unknown law", WAYS[0], random.choice(binding), law=law))
+    doubtful = cases("ways_in_doubt")
+    for way in (*doubtful, *doubtful[:12]):
+        made.append(case("not checked", way, random.choice(binding)))
+    return made
 
 
 def test_of_200_citations_no_false_one_is_verified_and_no_true_one_doubted(auditor):
-    cases = constructed_cases()
-    assert len(cases) == 200
-    given = [auditor.run(case.text)["citations"] for case in cases]
-    otherwise = [
-        (case.verdict, case.text, found)
-        for case, found in zip(cases, given, strict=True)
-        if [each.verdict for each in found] != [case.verdict]
-    ]
-    passed = [each for each in otherwise if any(found.verdict == "verified" for found in each[2])]
-    alarms = [each for each in otherwise if each[0] == "verified"]
+    made = constructed_cases()
+    assert len(made) == 200
+    passed, alarms, others = [], [], []
+    for text, verdict, id_ in made:
+        found = auditor.run(text)["citations"]
+        assert all(each.ids in ((), (id_,)) for each in found)
+        if [each.verdict for each in found] != [verdict]:
+            wrong = passed if any(each.verdict == "verified" for each in found) else others
+            (alarms if verdict == "verified" else wrong).append((verdict, text, found))
     assert passed == [], "false, and verified"
     assert len(alarms) <= 60 / 50, alarms
-    assert otherwise == alarms
-    for case, (citation,) in zip(cases, given, strict=True):
-        if citation.ids:
-            assert citation.ids == case.ids
+    assert others == []
 
 
 def test_a_repealed_article_without_dates_is_not_verified():
@@ -152,66 +118,19 @@ def test_a_repealed_article_without_dates_is_not_verified():
     assert second.verdict == "verified"
 
 
-# Real acts: how each is called, and laws that are not in the collection, most of nearly its name.
-REAL = {
-    "pdpa_en": (
-        "Personal Data Protection Act",
-        (
-            "Personal Data Protection Act, Malaysia",
-            "Personal Data Protection Act 709",
-            "Personal Data Protection Act B.E. 2562",
-            "Thai Personal Data Protection Act",
-            "Personal Data Protection Act 2010",
-            "Data Protection Act 2018",
-        ),
-    ),
-    "bsard_livre1_fr": (
-        "Code civil",
-        (
-            "nouveau Code civil",
-            "ancien Code civil",
-            "Code civil, France",
-            "Code civil du Québec",
-            "Code civil suisse",
-            "Code pénal",
-        ),
-    ),
-    "code_du_travail_fr": (
-        "Code du travail",
-        (
-            "Code du travail belge",
-            "Code du travail, Luxembourg",
-            "Code du travail (Maroc)",
-            "Code de commerce",
-            "Code civil",
-            "ancien Code du travail",
-        ),
-    ),
-}
-REAL_WAYS = {
-    "en": (WAYS[0], WAYS[1], "As the {law} says in s. {n}: {w}.", WAYS[3], WAYS[4]),
-    "fr": (
-        "{w} (article {n} du {law}).",
-        "Selon le {law}, article {n}, {w}.",
-        "Aux termes de l'article {n} du {law}, {w}.",
-        "{w} ({law}, art. {n}).",
-    ),
-}
-
-
 @pytest.mark.slow
 def test_of_60_citations_in_real_acts_no_false_one_is_verified(real_data):
     random = Random(5)
     counts: Counter[tuple[str, str]] = Counter()
     false = []
-    for name, (law, foreign) in REAL.items():
+    for name, law, foreign in cases("real_acts"):
         articles = list(StatuteCorpus.read(real_data(name)))
         store = InMemoryDocumentStore()
         store.write_documents([as_document(each, n) for n, each in enumerate(articles)])
         auditor = CitationAuditor(store, as_of="any")
         numbered = re.compile(r"(?:PDPA s\.)?\w+(?:\(\d\))?")
         plain = [each for each in articles if numbered.fullmatch(each.number)]
-        ways = REAL_WAYS[name[-2:]]
+        ways = cases("ways_of_citing_real_acts")[name[-2:]]
         kinds = [("present", law)] * 8 + [("absent", law)] * 6
         kinds += [("foreign", each) for each in foreign]
         for place, (kind, called) in enumerate(kinds):
@@ -241,10 +160,7 @@ def test_of_60_citations_in_real_acts_no_false_one_is_verified(real_data):
 HOUSING, WORK = "Housing Code", "Work Code"
 
 
-@pytest.mark.parametrize(
-    ("text", "verdicts"),
-    cases("which_article_is_meant"),
-)
+@pytest.mark.parametrize(("text", "verdicts"), cases("which_article_is_meant"))
 def test_which_article_is_meant(auditor, text, verdicts):
     initials = {"verified": "v", "does not exist": "e", "not checked": "n", "unknown law": "u"}
     found = auditor.run(text)["citations"]
@@ -288,8 +204,7 @@ def test_of_several_wordings_the_one_of_the_day_is_meant():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
-    cases("a_law_named_next_to_a_number_is_the_one_that_is_meant"),
+    ("text", "found"), cases("a_law_named_next_to_a_number_is_the_one_that_is_meant")
 )
 def test_a_law_named_next_to_a_number_is_the_one_that_is_meant(text, found):
     store = InMemoryDocumentStore()

@@ -1,8 +1,6 @@
 """CitedAnswerBuilder: unverified statements are neither dropped nor presented as verified."""
 
-import asyncio
 import json
-import threading
 from dataclasses import replace
 
 import pytest
@@ -135,10 +133,7 @@ def test_what_is_quoted_of_an_article():
         assert "It is returned." in built(documents=[short])["text"]
 
 
-@pytest.mark.parametrize(
-    ("reply", "state"),
-    cases("a_generator_may_find_no_answer"),
-)
+@pytest.mark.parametrize(("reply", "state"), cases("a_generator_may_find_no_answer"))
 def test_a_generator_may_find_no_answer(reply, state):
     answer = built(reply, ARTICLES[:1])
     assert answer["state"] == state
@@ -172,13 +167,9 @@ def test_wrong_input_is_refused():
         CitedAnswerBuilder(max_articles=0)
 
 
-def test_the_builder_as_a_tool_off_the_event_loop_and_without_vectors(monkeypatch):
+def test_the_builder_as_a_tool_and_without_vectors():
     tool = ComponentTool(CitedAnswerBuilder(), name="answer", description="Answers.")
     assert "checked" in tool.parameters["properties"]
     document = replace(ARTICLES[0], embedding=[1.0, 0.0])
     (answer,) = CitedAnswerBuilder().run(QUESTION, [document], shown=[document])["answers"]
     assert [each.embedding for each in answer.documents] == [None]
-    builder, threads = CitedAnswerBuilder(), []
-    monkeypatch.setattr(builder, "run", lambda *_: threads.append(threading.current_thread()))
-    asyncio.run(builder.run_async(QUESTION, ARTICLES))
-    assert threads and threading.main_thread() not in threads

@@ -3,7 +3,6 @@
 import gzip
 import json
 import logging
-from pathlib import Path
 
 import pytest
 from haystack.dataclasses import ByteStream
@@ -55,15 +54,6 @@ def test_an_article_becomes_a_document(native, tmp_path):
         assert convert(source) == [first, second]
 
 
-def test_tables_and_the_demo_law(tmp_path):
-    (tmp_path / "corpus.csv").write_text("text,cid\nNgười thuê nhà trả tiền.,5\n,6\n")
-    (only,) = convert(tmp_path)
-    assert (only.id, only.meta["language"], only.meta["position"]) == ("5", "vi", 0)
-    documents = convert("aldermere")
-    assert len(documents) >= 260
-    assert [document.meta["position"] for document in documents] == list(range(len(documents)))
-
-
 def test_positions_and_counts_go_over_all_sources(native):
     other, third = {**SECOND, "id": "f1", "law": "Family Code"}, {**SECOND, "id": "h3"}
     documents = convert(native, ByteStream(lines(other, third)))
@@ -109,12 +99,6 @@ def test_bad_lines_are_refused_by_place_or_skipped_by_name(tmp_path, caplog):
             assert f"{name}:3: field 'text'" in report
     with pytest.raises(CorpusError):
         convert(tmp_path / "nowhere.jsonl")
-
-
-@pytest.mark.parametrize("sources", ["aldermere", Path("law.jsonl"), ByteStream(b"{}"), None])
-def test_one_source_instead_of_a_list_is_refused(sources):
-    with pytest.raises(TypeError, match="sources"):
-        StatuteConverter().run(sources)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The embedders map questions and documents to a bi-encoder that the process loads once."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from component_cases import CPU
@@ -10,8 +8,6 @@ from haystack import Document
 from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.embedders.text import StatuteTextEmbedder
-from components.models.errors import ModelError
-from components.statutes.question import QuestionError
 
 ROOF = Document(id="a", content="The landlord repairs the roof.", meta={"headings": ["Repairs"]})
 SPOUSES = Document(id="b", content="Spouses share the household.")
@@ -70,46 +66,3 @@ def test_the_share_of_an_article_that_is_read(embedder):
     # 256 tokens, of which two are special and one is the heading's.
     assert part == pytest.approx(253 / 1000)
     assert embedder.shares_read([]) == []
-
-
-@pytest.mark.parametrize("embedder_class", [StatuteTextEmbedder, StatuteDocumentEmbedder])
-def test_missing_models_are_named(embedder_class, tmp_path):
-    with pytest.raises(ModelError, match=rf"{embedder_class.__name__}\.model"):
-        embedder_class().warm_up()
-    with pytest.raises(ModelError, match="nowhere"):
-        embedder_class(model=str(tmp_path / "nowhere")).warm_up()
-
-
-def test_wrong_input_is_refused_by_name(documents_embedder):
-    for question in ("", " \n ", "x" * 20_000_000, 3, ["a", "b"]):
-        with pytest.raises(QuestionError):
-            StatuteTextEmbedder(model="/nowhere").run(question)
-    for content in (None, "  "):
-        with pytest.raises(ValueError, match="'empty'"):
-            documents_embedder.run([ROOF, Document(id="empty", content=content)])
-    for bad in ("a text", ["a text"], ROOF):
-        with pytest.raises(TypeError):
-            documents_embedder.run(bad)
-    for length in (0, float("nan"), "75", True):
-        with pytest.raises(ValueError, match="average_length"):
-            StatuteSparseDocumentEmbedder(average_length=length)
-    for weighting in ("counts", "BM25", None, ["count"]):
-        with pytest.raises(ValueError, match="weighting"):
-            StatuteSparseDocumentEmbedder(weighting=weighting)
-
-
-def test_threads_share_one_model_and_get_the_same_vectors(embedder, minilm):
-    made = [
-        (StatuteTextEmbedder if row % 2 else StatuteDocumentEmbedder)(minilm, CPU, "float32")
-        for row in range(8)
-    ]
-    questions = [
-        f"May tenant number {row} keep {'very ' * (row % 7)}small pets?" for row in range(12)
-    ]
-    alone = [embedder.run(question)["embedding"] for question in questions]
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda each: each.warm_up(), made))
-        together = [each["embedding"] for each in threads.map(embedder.run, questions)]
-    loaded = [each.loaded() for row, each in enumerate(made)]
-    assert len(set(map(id, loaded))) == 1
-    np.testing.assert_allclose(together, alone, atol=1e-5)

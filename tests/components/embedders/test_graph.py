@@ -11,7 +11,6 @@ from haystack import Document
 from components.embedders.document import StatuteDocumentEmbedder
 from components.embedders.graph import LegislativeGraphEmbedder
 from components.models.biencoder import BiEncoder
-from components.models.errors import ModelError
 from components.models.graph import LegislativeGraphEncoder
 from components.models.registry import shared_graph, shared_model
 from components.statutes.graph import EDGE_KINDS
@@ -168,25 +167,3 @@ def test_the_store_knows_which_articles_are_missing(make, filled):
             embedder.run(given)
     filled.delete_documents(["H4"])
     assert len(embedder.run(law("Housing Code", size=3)[:3])["documents"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("documents", "error", "named"),
-    [
-        ("a text", TypeError, "StatuteTextEmbedder"),
-        ([Document(id="x", meta={"law": "L"})], ValueError, "'x'"),
-        ([Document(id="x", content="a")], ValueError, r"'x': meta\.law"),
-        ([Document(id="x", content="a", meta={"law": 3})], ValueError, r"'x': meta\.law"),
-        (law("Work Code") + law("Work Code")[:1], ValueError, "'W1'"),
-    ],
-)
-def test_wrong_documents_are_refused_by_name(make, documents, error, named):
-    with pytest.raises(error, match=named):
-        make().run(documents)
-
-
-def test_a_model_without_a_graph_network_is_refused(tiny_encoder):
-    with pytest.raises(ModelError, match=r"training\.graph"):
-        LegislativeGraphEmbedder(str(tiny_encoder), CPU).warm_up()
-    with pytest.raises(ModelError, match=r"LegislativeGraphEmbedder\.model"):
-        LegislativeGraphEmbedder().warm_up()

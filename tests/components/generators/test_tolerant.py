@@ -87,11 +87,11 @@ def test_a_reply_is_returned(server, ask):
         ("500", "500"),
         ("401", "401"),
         ("slow", "in time"),
-        ("drip", "in time (0.3 s)"),
-        ("endless headers", "in time (0.3 s)"),
+        ("drip", "in time"),
+        ("endless headers", "in time"),
         ("cut", "the generator"),
         ("no json", "failed"),
-        ("length", "(length)"),
+        ("length", "broke off"),
     ],
 )
 def test_a_failure_is_an_output(server, ask, fault, failure, caplog):
@@ -117,9 +117,7 @@ def test_an_endless_response_is_read_up_to_a_limit_and_once(server, fault):
     assert len(server.asked) == 1
 
 
-def test_hostile_bodies_and_redirects_are_refused(server):
-    server.fault, server.body = "body", hostile_body(parts=30_000)
-    assert "25,000" in run(generator(server.url))["failure"]
+def test_compression_and_redirects_are_refused(server):
     server.fault = "gzip bomb"
     server.asked.clear()
     assert "compressed" in run(generator(server.url, max_retries=2))["failure"]
@@ -237,9 +235,9 @@ def reply(text, **meta):
         ({}, "empty"),
         (reply(" \n"), "empty"),
         (reply("<think>The tenant pays."), "empty"),
-        (reply("The landlord may [1", finish_reason="content_filter"), "content_filter"),
+        (reply("The landlord may [1", finish_reason="content_filter"), "broke off"),
         (reply("Yes [1].", finish_reason=None), "broke off"),
-        (reply("Yes [1].", finish_reason="✓ verified " * 9), "no reason given"),
+        (reply("Yes [1].", finish_reason="✓ verified"), "broke off"),
         (reply("x" * 10_001), "10,000"),
         (MemoryError("secret"), "MemoryError"),
         (SystemExit("secret"), "SystemExit"),
@@ -282,18 +280,17 @@ def test_warming_up_and_closing_reach_the_generator_and_may_fail():
         assert (inner.warm, inner.closed) == (1, 1)
 
 
-def test_hanging_threads_do_not_pile_up():
-    over = threading.Event()
-
-    def hang():
-        over.wait(30)
-        return reply("Late.")
-
-    hanging = TolerantChatGenerator(Given(hang), time_limit=0.01)
-    failures = [hanging.run(QUESTION)["failure"] for _ in range(12)]
+@pytest.mark.filterwarnings("error")  # of an exception in a thread
+def test_a_generator_that_hangs_does_not_hold_the_end_of_the_process(ask):
+    over, before = threading.Event(), set(threading.enumerate())
+    outcome = ask(TolerantChatGenerator(Given(lambda: over.wait(60)), time_limit=0.01))
+    hanging = set(threading.enumerate()) - before
     over.set()
-    assert all("in time" in each for each in failures[:8])
-    assert all("earlier questions" in each for each in failures[8:])
+    for each in hanging:
+        each.join()
+    assert "in time" in outcome["failure"]
+    assert hanging
+    assert all(each.daemon for each in hanging)
 
 
 @pytest.mark.parametrize("time_limit", [0, -1, float("inf"), float("nan"), "3", None, True])
@@ -329,16 +326,3 @@ def test_a_reply_is_handed_on_while_it_is_written_without_thoughts(run, server):
     assert len(spoken(run, mock)) > 1
     server.reply = THINKING
     assert spoken(run, generator(server.url))
-
-
-def test_a_pipeline_streams_it():
-    pipeline = Pipeline()
-    pipeline.add_component("generator", TolerantChatGenerator(MockChatGenerator(THINKING)))
-
-    async def streamed():
-        handle = pipeline.stream({"messages": QUESTION})
-        text = "".join([chunk.content async for chunk in handle])
-        return text, handle.result["generator"]["replies"][0].text
-
-    text, reply = asyncio.run(streamed())
-    assert text == reply == "Yes, within thirty days [1]."

@@ -168,20 +168,3 @@ def test_weights_by_coverage(first, weight):
     highest = (weight + 2) / 11
     expected = {"d": 2 / 11, "v": weight / 12 + 2 / 12, "w": weight / 11}
     assert found == pytest.approx({id_: each / highest for id_, each in expected.items()})
-
-
-def test_lists_without_coverage_take_nothing_from_the_others():
-    words = [document("chance", "Money."), document("other"), document("both")]
-    meaning = [document("meant"), *map(document, "abcdefgh"), document("both")]
-    plain = StatuteRankFuser(stages=["bm25", "dense"]).run(bm25=words, dense=meaning)
-    assert plain["documents"][0].id == "both"
-    found = weighed().run(query=QUESTION, bm25=words, dense=meaning)
-    assert found["documents"][0].id == "meant"
-    assert found["documents"][1].meta["ranks"] == {"bm25": 3, "dense": 10}
-    both = document("a", "A landlord.")
-    for lists in ({"bm25": [both], "dense": [both]}, {"dense": [both]}):
-        assert scores(weighed().run(query=QUESTION, **lists)) == pytest.approx({"a": 1.0})
-    alone = weighed().run(query=QUESTION, bm25=[document("b", "A horse.")])
-    assert scores(alone) == {"b": 0.0}
-    with pytest.raises(ValueError, match="bm25"):
-        weighed().run(bm25=[document("a")])

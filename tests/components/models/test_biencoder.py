@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from components.models.biencoder import BiEncoder
 from components.models.encoding import HierarchicalArticleHead, open_tower
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 
 TEXTS = ["the landlord must repair the dwelling", "rent", "a worker may appeal " * 20]
 
@@ -36,14 +35,6 @@ def two_towers(query, passage):
         dtype="float32",
         name="tiny",
     )
-
-
-def test_the_real_model_s_vectors_are_sentence_transformers_s(minilm):
-    texts = ["Rent is due on the first day.", "Notice shall be given in writing. " * 60, ""]
-    expected = SentenceTransformer(minilm, device="cpu").encode(texts)
-    found, report = exact(minilm).encode_articles_report(texts)
-    assert np.abs(found.numpy() - expected).max() < 1e-5
-    assert (report.n_texts, report.n_cut) == (3, 1)
 
 
 def test_the_vector_of_a_question_is_computed_once(tiny_bert, monkeypatch):
@@ -83,19 +74,6 @@ def test_a_saved_model_comes_back_whole(tiny_bert, tiny_roberta, tmp_path):
     assert written.parts == ("biencoder/query", "biencoder/passage", "biencoder/head")
     files = {path.suffix for path in (tmp_path / "model").rglob("*") if path.is_file()}
     assert files <= {".json", ".safetensors", ".txt"}
-
-
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("nosuchmodel", r"cannot be reached.*pip install 'lexarbor\[demo\]'"),
-        # A folder is not looked for on the Hub.
-        *((path, "no such folder") for path in ("./models/mine", Path("mine"), "two words")),
-    ],
-)
-def test_an_absent_model_is_refused(path, message):
-    with pytest.raises(ModelError, match=message):
-        BiEncoder.load(path, device="cpu")
 
 
 def poisoned_with(value):

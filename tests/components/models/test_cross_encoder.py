@@ -24,7 +24,7 @@ from components.models.cross_encoder import (
     RankerSettings,
     truncated,
 )
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.models.registry import shared_ranker
 
 # Passages and pairs
@@ -247,7 +247,6 @@ def test_settings_are_read_as_they_were_written(tmp_path):
         ({"passage_tokens": "12"}, "passage_tokens"),
         ({"fusion_weight": -1}, "fusion_weight"),
         ({"segmentation": "th"}, "segmentation"),
-        ({"unknown": 1}, "unknown"),
     ],
 )
 def test_wrong_settings_name_their_file_and_field(tmp_path, change, message):

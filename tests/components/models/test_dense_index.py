@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from components.models import dense_index
 from components.models.dense_index import DenseIndex
-from components.models.errors import VectorError
+from components.models.folder import VectorError
 
 
 def unit(rows):
@@ -140,11 +140,3 @@ def test_rows_closer_than_a_float32_product_can_tell_are_in_their_true_order(sea
 def test_a_query_that_cannot_be_searched_is_refused(queries, message):
     with pytest.raises(VectorError, match=message):
         DenseIndex(random_rows(10, 4), "cpu").search(queries, 2)
-
-
-def test_nothing_allowed_and_nothing_asked_find_nothing():
-    index = DenseIndex(random_rows(10, 4), "cpu")
-    assert index.search(random_rows(2, 4), 3, allowed=np.zeros(10, bool))[1].shape == (2, 0)
-    assert index.search(np.empty((0, 4), np.float32), 3)[1].shape == (0, 3)
-    empty = DenseIndex(np.empty((0, 4), np.float32), "cpu")
-    assert empty.search(random_rows(1, 4), 3)[1].shape == (1, 0)

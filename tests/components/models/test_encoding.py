@@ -1,6 +1,7 @@
 """Texts into tokens, passages and vectors."""
 
 import shutil
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,7 @@ from components.models.encoding import (
     encode_tokenized,
     open_tower,
 )
-from components.models.errors import ModelError
-from components.models.folder import model_digest
+from components.models.folder import ModelError, model_digest
 
 # Tokens
 
@@ -81,21 +81,6 @@ def test_passages_hold_the_text_in_order_and_count_what_is_cut(tiny_bert, words,
     assert passages.per_text.tolist() == [len(found)]
     assert passages.text_tokens.tolist() == [len(whole)]
     assert passages.kept_tokens.tolist() == [len(bodies)]
-
-
-def test_the_prompt_stands_before_every_passage(tiny_bert):
-    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
-    prompt = tokenizer("query", add_special_tokens=False)["input_ids"]
-    body = tokenizer("rent court notice", add_special_tokens=False)["input_ids"]
-    passages = PassageTokenizer(tokenizer).passages(
-        ["rent court notice"], passage_tokens=2 + len(prompt) + 2, max_passages=9, prompt="query "
-    )
-    found = rows(passages)
-    assert len(found) == -(-len(body) // 2) > 1
-    assert all(row[: 1 + len(prompt)] == [2, *prompt] for row in found)
-    assert [token for row in found for token in row[1 + len(prompt) : -1]] == body
-    assert passages.prompt_tokens == 1 + len(prompt)
-    assert passages.text_tokens.tolist() == [len(body)]
 
 
 # Towers
@@ -196,6 +181,21 @@ def test_each_distinct_text_is_encoded_once_and_the_report_counts_all(monkeypatc
     assert (report.n_texts, report.n_tokens) == (4, 2 * long + short)
     assert (report.n_cut, report.tokens_cut) == (2, 2 * (long - 4 * 10))
     assert (sum(steps), len(steps)) == (4, 2)
+
+
+def test_the_next_texts_are_tokenised_while_the_device_works(monkeypatch, tower):
+    monkeypatch.setitem(encoding._TEXTS_A_BLOCK, "cpu", 1)
+    tokenised, ahead = threading.Event(), []
+
+    class Encoder(TextEncoder):
+        def tokenize(self, texts):
+            if "court" in texts:
+                tokenised.set()
+            return super().tokenize(texts)
+
+    tower.register_forward_pre_hook(lambda *_: ahead.append(tokenised.wait(5)))
+    encode(Encoder(tower, 30), ["rent", "court"])
+    assert ahead == [True, True]
 
 
 class SmallMemory(CountingTower):

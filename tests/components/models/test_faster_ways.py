@@ -9,7 +9,7 @@ from torch import nn
 
 from components.models import devices, onednn
 from components.models.devices import inference, pack_linear_layers
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.models.onednn import LINEAR, _OneDnnLinear, fast_linear
 
 # Devices and number formats

@@ -12,10 +12,10 @@ import pytest
 from huggingface_hub import constants
 from slow_cases import slow
 
-from components.models.errors import ModelError
 from components.models.folder import (
     MANIFEST_FILE,
     Manifest,
+    ModelError,
     file_lock,
     find_model,
     folder_lock,
@@ -228,3 +228,12 @@ def test_a_folder_is_made_and_one_holds_it_at_a_time(tmp_path):
                 assert not second
             assert list(path.iterdir()) == []
         assert not path.exists()
+
+
+def test_every_process_gets_the_lock_of_a_folder_on_windows(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with (
+        folder_lock(tmp_path / "a", wait=True) as one,
+        folder_lock(tmp_path / "a", wait=True) as two,
+    ):
+        assert (one, two) == (True, True)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.autograd import gradcheck
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.models import graph as graph_module
@@ -124,13 +123,6 @@ def test_gcn_divides_by_the_degrees_at_both_ends(graph, features):
     check_gradients(layer, ours, peer, theirs, features, names)
 
 
-@pytest.mark.parametrize("kind", ["sage", "kgnn"])
-def test_the_node_itself_is_not_its_own_neighbour(graph, features, kind):
-    layer = random_layer(kind)
-    theirs = layer.conv(features, edge_index(graph, own=False))
-    torch.testing.assert_close(layer(features, features, graph.edges), theirs)
-
-
 # Sums over edges
 
 
@@ -149,12 +141,6 @@ def test_the_softmax_of_scores_far_apart_is_finite(edges):
     shares = segment_softmax(scores, edges)
     assert shares.isfinite().all()
     assert torch.allclose(shares[edges.target == 0], 1 / (edges.target == 0).sum())
-
-
-def test_rows_taken_twice_add_up_in_the_gradient():
-    states, rows = normal(5, 3), torch.tensor([4, 0, 4, 2, 4])
-    assert torch.equal(take_rows(states, rows), states[rows])
-    assert gradcheck(lambda tensor: take_rows(tensor, rows), (states,))
 
 
 class Operators(TorchDispatchMode):

@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 from components.models.encoding import HierarchicalArticleHead
-from components.models.errors import ModelError
 
 
 def article_batch(counts=(3, 1, 4), dim=16, seed=0):
@@ -74,27 +73,3 @@ def test_an_article_does_not_depend_on_its_batch_mates(init):
         with torch.no_grad():  # another code path of PyTorch's layer
             unrecorded = head(passages, mask)
         assert torch.allclose(unrecorded[row], together[row], atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"heads": 3}, "head.heads is 3; it must divide 16"),
-        ({"max_passages": 0}, "head.max_passages is 0"),
-        ({"dropout": 1.0}, r"head.dropout is 1.0; it must lie in \[0, 1\)"),
-        ({"pooling": "sum"}, "head.pooling is 'sum'"),
-        ({"init": "zero"}, "head.init is 'zero'"),
-    ],
-)
-def test_a_value_out_of_range_is_refused_by_name(arguments, message):
-    with pytest.raises(ModelError, match=message):
-        HierarchicalArticleHead(**{"dim": 16, "heads": 4, **arguments})
-
-
-def test_an_identity_moves_nothing():
-    torch.manual_seed(0)
-    passages, mask = torch.randn(3, 4, 16), torch.ones(3, 4, dtype=torch.bool)
-    mask[1, 2:] = False
-    head = HierarchicalArticleHead(16, 4, max_passages=4).eval()
-    pooled = torch.stack([passages[0].mean(0), passages[1, :2].mean(0), passages[2].mean(0)])
-    torch.testing.assert_close(head(passages, mask), pooled)

@@ -17,25 +17,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.models.errors import ModelError
+from components.models.folder import ModelError
 from components.models.learned_fusion import (
     CANDIDATES,
-    DIVISION,
     SCORE_FEATURES,
     STRUCTURE_FEATURES,
     Example,
-    LawArrays,
     LearnedFusion,
-    RankedList,
-    division_texts,
     feature_names,
     features,
-    fused_by_rank,
     learned_fusion_of,
-    weights_for,
 )
 from components.statutes.article import Article
-from components.statutes.fusion import fused_scores
+from components.statutes.fusion import (
+    DIVISION,
+    LawArrays,
+    RankedList,
+    division_texts,
+    fused_by_rank,
+    fused_scores,
+    weights_for,
+)
 from components.statutes.tree import LegislativeTree
 
 MODEL = "0" * 64

@@ -112,18 +112,6 @@ def test_an_index_that_cannot_be_kept_is_used_from_memory(filled, monkeypatch, c
     assert "the disk is full." in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("k1", value) for value in (-1, float("nan"), "1.5", None)),
-        *(("b", value) for value in (1.1, float("nan"), "0.75", True)),
-    ],
-)
-def test_parameters_are_checked(store, name, value):
-    with pytest.raises(ValueError, match=rf"StatuteBM25Retriever\.{name}"):
-        StatuteBM25Retriever(store, **{name: value})
-
-
 def test_empty_stores_and_unusual_metadata(store, in_memory):
     assert StatuteBM25Retriever(store).run("rent") == {"documents": []}
     metas = {"headings": "Repairs", "language": 3}, {"headings": [7, None, "Repairs"]}

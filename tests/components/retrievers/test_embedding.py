@@ -1,7 +1,5 @@
 """The dense retriever finds exactly what brute force finds, over any store, at any moment."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from haystack import Document
@@ -9,10 +7,9 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
-from components.models.errors import VectorError
+from components.models.folder import VectorError
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.stores.database import StoreError
-from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
 EVEN = {"field": "meta.even", "operator": "==", "value": True}
@@ -119,27 +116,10 @@ def test_stores_without_vectors_say_why_and_top_k_is_checked(store, random_vecto
         retriever.warm_up()
     foreign = InMemoryDocumentStore(return_embedding=False)
     foreign.write_documents(law_of(random_vectors(3)))
-    with pytest.raises(StoreError, match="return_embedding=True"):
+    with pytest.raises(StoreError, match="embeddings"):
         StatuteEmbeddingRetriever(foreign).warm_up()
     with pytest.raises(StoreError):
         StatuteEmbeddingRetriever(StatuteDocumentStore()).warm_up()
-
-
-def test_articles_without_a_vector_are_counted_once_for_every_index(
-    retriever_of, random_vectors, caplog
-):
-    retriever = retriever_of(random_vectors(10))
-    store = retriever.document_store
-    store.publisher.record_model(StoreModel("models/one", "d", 8, "headings_text"))
-    retriever.warm_up()
-    assert not caplog.records
-    bare = [replace(each, embedding=None) for each in law_of(random_vectors(3))]
-    store.write_documents(bare, DuplicatePolicy.OVERWRITE)
-    for _ in range(2):
-        retriever.run(ONES)
-    (warning,) = caplog.messages
-    assert "3 of 10" in warning
-    assert f"--store {store.path} --model models/one" in warning
 
 
 @pytest.mark.parametrize("filters", [None, EVEN])

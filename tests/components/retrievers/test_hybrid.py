@@ -158,20 +158,6 @@ def test_law_of_a_day_and_what_is_left_out(store):
     assert [each.id for each in left_out] == ["a0"]
 
 
-def test_a_stub_stands_in_no_list_but_that_of_citations(store):
-    documents = law()
-    documents[14].meta["stub"] = True
-    store.write_documents(documents)
-    retriever = over(store, top_k=60)
-    for as_of in ("today", "any"):
-        found = retriever.run("roof repair and a deposit", as_of=as_of)
-        assert len(found["documents"]) > 40
-        assert not any("a14" in each for each in found["rankings"].values())
-        assert "a14" not in [each.id for each in found["documents"]]
-        cited = retriever.run("art. 15 Housing Code", as_of=as_of)
-        assert [each.id for each in cited["pinned"]] == ["a14"]
-
-
 def test_a_store_of_text_alone_is_searched_by_words(store, caplog):
     store.write_documents(law(vectors=False))
     retriever = StatuteHybridRetriever(store)
@@ -275,20 +261,3 @@ def test_a_learned_fusion_orders_the_first_of_the_list(store):
     in_doubt = [each.id for each in retriever.run(doubtful)["documents"]]
     retriever._fusion = None
     assert in_doubt == [each.id for each in retriever.run(doubtful)["documents"]]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "field"),
-    [
-        ({"depth": 0}, "depth"),
-        ({"k": -1}, "k"),
-        ({"full_coverage": 0}, "full_coverage"),
-        ({"weights": {"graph": 1}}, "weights"),
-        ({"weights": {"dense": -1}}, r"weights\['dense'\]"),
-        ({"weights": [1, 2]}, "weights"),
-    ],
-    ids=str,
-)
-def test_a_parameter_out_of_range_is_refused_by_name(store, parameters, field):
-    with pytest.raises(ValueError, match=rf"StatuteHybridRetriever\.{field}"):
-        StatuteHybridRetriever(store, **parameters)

@@ -1,7 +1,6 @@
 """Resident indexes over foreign stores: a snapshot that is read again when something changed."""
 
 import threading
-from pathlib import Path
 
 import pytest
 from haystack import Document
@@ -127,16 +126,6 @@ def test_indexes_are_kept_where_a_new_read_finds_nothing_new(foreign, clock):
     after = [each.current(snapshot) for each in resident]
     assert all(one is other for one, other in zip(before, after, strict=True))
     assert snapshot.content_version() == version
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_refresh_seconds_and_the_store_are_checked(reader):
-    for seconds in (-1, float("nan"), "60", None, True):
-        with pytest.raises(ValueError, match=rf"{reader.__name__}\.refresh_seconds"):
-            reader(Foreign(), refresh_seconds=seconds)
-    for store in ("law.db", Path("law.db"), StatuteDocumentStore, None):
-        with pytest.raises(TypeError, match="document_store"):
-            reader(store)
 
 
 def test_keys_of_a_snapshot_are_never_reused(in_memory):

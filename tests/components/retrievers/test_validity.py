@@ -1,12 +1,10 @@
 """The law of a day: what is left out, what is pinned, and other wordings; unreadable days."""
 
-import logging
 from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
 from haystack import Document
-from haystack.errors import FilterError
 
 from components.converters.articles import as_document
 from components.retrievers.bm25 import StatuteBM25Retriever
@@ -257,20 +255,6 @@ def test_an_unreadable_day_is_unknown(make_store, day):
     retriever = StatuteBM25Retriever(make_store(numbered(days)), as_of="any")
     known = {"a0", "a1", "a2", "a5"}
     assert found(retriever, as_of=DAY.isoformat()) == known
-
-
-def test_unreadable_days_are_reported_once_for_a_content_of_the_store(make_store, caplog):
-    days = [{"valid_from": "?"}, {"valid_to": ""}, {}, {"valid_from": "2021-01-01"}]
-    store = make_store(numbered(days))
-    retrievers = StatuteBM25Retriever(store), CitationRetriever(store)
-    with caplog.at_level(logging.WARNING):
-        for retriever in retrievers * 2:
-            retriever.run("rent, art. 0 Housing Code")
-    (record,) = (each for each in caplog.records if "not a day" in each.getMessage())
-    assert "a0: valid_from '?'" in record.getMessage()
-    assert ids(retrievers[1].run("art. 0 Housing Code")["pinned"]) == ["a0"]
-    with pytest.raises(FilterError):
-        retrievers[0].run("rent", filters=in_force_on(DAY))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from components.statutes.citations.patterns import (
     ArticleNumber,
-    canonical_core,
-    chinese_integer,
     number_order,
     parse_number,
     printed_range,
@@ -41,24 +39,6 @@ def test_numbers_are_ordered_by_their_digits_then_by_their_letters():
         *("9", "10", "10a", "10b", "11")
     ]
     assert number_order("3-2") < number_order("3-11")
-
-
-def numeral(number):
-    """A number below 10,000 as Chinese law prints it."""
-    digits, text, gap = "零一二三四五六七八九", "", False
-    for unit, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
-        digit, number = divmod(number, unit)
-        if digit:
-            text += ("零" if gap and text else "") + digits[digit] + name
-        gap = digit == 0
-    return text.removeprefix("一") if text.startswith("一十") else text
-
-
-@given(st.integers(1, 9999))
-def test_chinese_numerals_are_read_as_they_are_written(number):
-    assert chinese_integer(numeral(number)) == number
-    assert chinese_integer(str(number)) == number
-    assert canonical_core(f"第{numeral(number)}条") == str(number)
 
 
 @given(st.text(max_size=30))

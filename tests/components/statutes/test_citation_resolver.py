@@ -15,7 +15,6 @@ from effort import bounded_effort, bounded_steps
 from slow_cases import slow
 
 from components.statutes import Article, StatuteCorpus
-from components.statutes.citations import resolver as citation_resolver
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.graph import cross_references
 
@@ -91,19 +90,6 @@ def test_hostile_questions_are_answered_in_no_time():
     ):
         with bounded_effort():
             resolver.resolve((piece * 10_000)[:10_000])
-
-
-def test_a_text_of_many_citations_is_searched_for_other_laws_once(monkeypatch):
-    searched = []
-
-    class Counted:
-        def search(self, text):
-            searched.append(text)
-
-    monkeypatch.setattr(citation_resolver, "OTHER_LAW", Counted())
-    resolved = numbered("5").resolve("article 5, see also " * 50)
-    assert [each.certain for each in resolved] == [True] * 50
-    assert len(searched) == 1
 
 
 def test_no_question_takes_more_steps_than_its_bounds_allow():

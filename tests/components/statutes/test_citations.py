@@ -76,11 +76,6 @@ def test_french_code_numbers_may_leave_out_what_they_share(text, readings):
     assert [each.readings[-1] for each in find_citations(text)] == readings
 
 
-def test_the_number_as_it_stands_is_the_likelier():
-    *_, last = find_citations("L1221-1 et 99")
-    assert last.readings == [("99", None), ("l1221-99", None)]
-
-
 def test_the_levels_of_the_article_behind_are_its_own():
     (citation,) = find_citations("article 12, second paragraph of section 13")[:1]
     assert citation.paragraph is None
@@ -101,3 +96,8 @@ def test_the_citations_of_the_page_are_read_as_it_says():
         ends = [f" to {c.through}" if c.through else "" for c in found]
         assert ", ".join(map("".join, zip(shown, ends, strict=True))) == read_as
         assert {c.law_hint or "" for c in found} == {law.strip()}, written
+
+
+def test_the_number_as_it_stands_is_the_likelier():
+    *_, last = find_citations("L1221-1 et 99")
+    assert last.readings == [("99", None), ("l1221-99", None)]

@@ -13,8 +13,6 @@ from components.statutes.citations.patterns import read_tables
 _LINES = Path(__file__).with_name("citations_of_countries.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in _LINES]
 LANGUAGES = list(dict.fromkeys(row["language"] for row in ROWS))
-WHOLE = LANGUAGES[: LANGUAGES.index("cs")]
-"""The languages with forty forms; the others share the table and have a few."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -29,29 +27,11 @@ def test_the_forms_of_a_country_are_read(language):
         if read != row["found"]:
             wrong.append((row["text"], read))
     assert wrong == []
-    if language in WHOLE:
-        assert sum(bool(row["found"]) for row in rows) >= 40
-        assert sum(not row["found"] for row in rows) >= 10
 
 
 def test_what_shared_words_begin_is_left_to_the_general_reader():
     (citation,) = find_citations("Article 12 of the Housing Code, § 5 stk, lid 2")[:1]
     assert citation.law_hint == "Housing Code"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "§ 12 Abs. 1 BGB, art. 5 ust. 2 k.c. i art. 6 k.p., ст. 15 ГК РФ и article 12 and 13",
-        "lejelovens § 19 b og § 20, artikel 5 lid 2 BW en artikel 6 lid 3 AVG",
-        "第五条から第八条まで、article 5 第9条",
-    ],
-)
-def test_citations_of_both_readers_lie_in_order_and_apart(text):
-    found = find_citations(text)
-    assert len(found) >= 3
-    assert all(text[c.start : c.end] == c.text for c in found)
-    assert all(one.end <= other.start for one, other in pairwise(found))
 
 
 @pytest.mark.parametrize(
@@ -67,3 +47,18 @@ def test_a_hostile_text_is_read_in_no_time(piece):
     )
     with bounded_effort():
         find_citations(words + (piece * 10_000)[:10_000])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "§ 12 Abs. 1 BGB, art. 5 ust. 2 k.c. i art. 6 k.p., ст. 15 ГК РФ и article 12 and 13",
+        "lejelovens § 19 b og § 20, artikel 5 lid 2 BW en artikel 6 lid 3 AVG",
+        "第五条から第八条まで、article 5 第9条",
+    ],
+)
+def test_citations_of_both_readers_lie_in_order_and_apart(text):
+    found = find_citations(text)
+    assert len(found) >= 3
+    assert all(text[c.start : c.end] == c.text for c in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))

@@ -99,12 +99,6 @@ def test_the_report_counts_nodes_edges_and_what_was_not_found(two_codes):
     }
 
 
-def test_neighbours_and_citations_can_be_switched_on(two_codes):
-    assert LegislativeGraph.of(two_codes).edge_kinds == ("self", "down", "up")
-    neighbours = LegislativeGraph.of(two_codes, neighbours=True)
-    assert neighbours.edge_kinds == ("self", "down", "up", "previous", "next")
-
-
 @given(corpora())
 def test_edges_are_those_of_the_tree_the_order_and_the_citations(corpus):
     graph, tree = everything(corpus), LegislativeTree(corpus)
@@ -161,18 +155,6 @@ def test_a_part_has_the_edges_among_its_nodes(corpus, data):
     assert part.labels == tuple(graph.labels[node] for node in nodes if node < graph.n_inner)
     assert part.law_of.tolist() == graph.law_of[nodes].tolist()
     assert part.degree.tolist() == graph.degree[nodes].tolist(), "the whole's"
-
-
-def test_unknown_nodes_and_articles_are_refused(two_codes):
-    graph = LegislativeGraph.of(two_codes)
-    assert graph.article_node(4) == 11
-    for position in (5, -1):
-        with pytest.raises(IndexError, match=f"position {position}"):
-            graph.article_node(position)
-    with pytest.raises(IndexError, match="node 12"):
-        graph.part([12])
-    with pytest.raises(IndexError, match="node -1"):
-        graph.neighbourhood([-1], 1)
 
 
 def test_a_corpus_without_articles_has_no_node():

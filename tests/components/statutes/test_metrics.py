@@ -59,8 +59,8 @@ def test_empty_runs_unanswerable_questions_and_two_names_of_one_measure():
     [
         ("R@100", RANKING, "a", 50, "R@100"),  # deeper than the run
         ("MAP", RANKING, "a", 50, "MAP"),
-        ("R-precision", ["a", "b"], "abc", 2, "'q'"),  # more gold than the run is deep
-        ("R@10", ["a", "b", "a"], "a", 1000, "'a'"),
+        ("R-precision", ["a", "b"], "abc", 2, "R-precision"),  # more gold than the run is deep
+        ("R@10", ["a", "b", "a"], "a", 1000, "twice"),
         ("R@1", RANKING, "a", 2, "'q'"),  # longer than its stated depth
         ("R@1", RANKING, "", 1, "qrels"),
         *(

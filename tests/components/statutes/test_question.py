@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes import MAX_QUESTION_CHARS, QuestionError, clean_question, read_questions
+from components.statutes import MAX_QUESTION_CHARS, QuestionError, clean_question
 from components.statutes.lexical import in_another_language
 
 TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
@@ -50,10 +50,3 @@ def test_cleaning_is_idempotent_and_the_result_can_be_encoded(text):
 @pytest.mark.parametrize(("question", "tags", "another"), TABLES["questions in another language"])
 def test_a_question_in_another_language_than_the_law_is_detected(question, tags, another):
     assert in_another_language(question, tags) is another
-
-
-def test_the_demo_questions_are_detected_as_english():
-    # Those without an answer have nonsense among them.
-    questions = [question.text for question in read_questions("aldermere") if question.answerable]
-    assert questions
-    assert not any(in_another_language(question, ["en"]) for question in questions)

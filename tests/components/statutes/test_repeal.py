@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.statutes.repeal import is_repeal_note
+from components.statutes.article import is_repeal_note
 
 TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 

@@ -73,18 +73,6 @@ def test_distances_equal_networkx_on_every_pair(articles):
         assert beyond.min() == beyond.max(), "other laws keep the order of the path"
 
 
-@given(corpora(), st.data())
-def test_nearest_distances_are_the_minimum_over_the_sources(articles, data):
-    tree = LegislativeTree(articles)
-    position = st.integers(0, len(articles) - 1)
-    sources = data.draw(st.lists(position, min_size=1, max_size=6))
-    for cross_law in ("farther", "path"):
-        rows = tree.distances(sources, cross_law=cross_law)
-        assert rows.shape == (len(sources), len(articles))
-        nearest = tree.min_distances(sources, cross_law=cross_law)
-        assert np.array_equal(nearest, rows.min(axis=0))
-
-
 @given(corpora())
 def test_arrays_hold_what_their_names_say(articles):
     tree = LegislativeTree(articles)
@@ -132,23 +120,3 @@ def test_siblings_and_neighbours_stay_in_their_law(two_codes):
     assert two_codes.siblings(5) == []
     assert [two_codes.next(p) for p in (1, 2, 4, 5, 6)] == [3, 5, 6, None, None]
     assert [two_codes.previous(p) for p in (0, 1, 2, 3, 5)] == [None, 0, None, 1, 2]
-
-
-def test_a_tree_without_articles_is_its_root():
-    tree = LegislativeTree([])
-    assert (tree.n_nodes, tree.laws, tree.children(0)) == (1, [], [])
-
-
-def test_unknown_positions_nodes_and_rules_are_refused(two_codes):
-    for measure in (two_codes.distances, two_codes.min_distances):
-        for sources, error in (([], ValueError), ([0.5], ValueError), ([0, 7], IndexError)):
-            with pytest.raises(error):
-                measure(sources)
-        with pytest.raises(IndexError, match="position -1"):
-            measure([-1])
-    with pytest.raises(IndexError, match="node 99"):
-        two_codes.children(99)
-    with pytest.raises(IndexError, match="position 7"):
-        two_codes.previous(7)
-    with pytest.raises(ValueError, match="cross_law"):
-        two_codes.min_distances([0], cross_law="near")

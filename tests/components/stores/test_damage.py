@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from haystack import Document
-from haystack.dataclasses import ByteStream, SparseEmbedding
 from haystack.errors import FilterError
 
 from components.rankers.gate import load_threshold
@@ -57,10 +56,7 @@ def sound(tmp_path_factory):
     path = tmp_path_factory.mktemp("sound") / "law.db"
     store = StatuteDocumentStore(path)
     store.publisher.record_model(StoreModel("some-model", DIGEST, DIM, "headings_text"))
-    first = {"blob": ByteStream(b"scan", mime_type="image/png"), "score": 0.5}
-    sparse = SparseEmbedding([1, 2], [0.5, 1.0])
-    store.write_documents([article(0, **first, sparse_embedding=sparse)])
-    store.write_documents([article(number) for number in range(1, 12)])
+    store.write_documents([article(number) for number in range(12)])
     store.publisher.record_corpus("c" * 64, date(2024, 1, 1))
     vector = np.arange(1, DIM + 1, dtype=np.float32)
     store.journal.keep(DIGEST, {"1" * 64: vector, "2" * 64: vector})
@@ -137,10 +133,6 @@ def column(name, value, where="id = 'housing-3'", of="documents"):
     return sql(f"UPDATE {of} SET {name} = ? WHERE {where}", values=(value,))
 
 
-def other(value):
-    return column("other", json.dumps(value), "id = 'housing-0'")
-
-
 def embedding(*numbers):
     return column("embedding", np.array(numbers, dtype=np.float32).tobytes())
 
@@ -172,19 +164,12 @@ TABLES = {
         "ALTER TABLE documents RENAME TO kept",
         f"CREATE VIEW documents AS {ENDLESS} SELECT i AS key, {COLUMNS[5:]} FROM n, kept",
     ),
-    "records without end": sql(
-        "DROP TABLE facts",
-        f"CREATE VIEW facts AS {ENDLESS} SELECT 'none' AS key, i AS value FROM n",
-    ),
     "a trigger": sql("CREATE TRIGGER t AFTER INSERT ON blobs BEGIN DELETE FROM documents; END"),
     "a table": sql("CREATE TABLE others (x)"),
     "a virtual table": sql("CREATE VIRTUAL TABLE words USING fts5(x)"),
     "an index": sql("CREATE INDEX i ON documents (abs(position))"),
     "a missing index": sql("DROP INDEX documents_in_order"),
-    "a computed column": redefined("embedding BLOB, more TEXT AS (hex(zeroblob(1000000)))"),
-    "a check": redefined("embedding BLOB CHECK (length(hex(zeroblob(1000000))) > 0)"),
     "a table of a later format": sql("PRAGMA user_version = 1"),
-    "a missing table": sql("DROP TABLE law_states"),
     "an invalid definition": redefined("embedding BLOB, (("),
     "a definition that is not text": sql(NOT_TEXT),
 }
@@ -202,20 +187,14 @@ def test_a_file_of_other_tables_is_refused_before_it_is_read(path, craft):
 META = ("documents", "housing-3")
 VECTOR = ("documents dense", "housing-3")
 MODEL = ("model documents dense", "'model'")
-OTHER = ("documents", "housing-0")
 SHORT = np.float32([1.0]).tobytes()
 VALUES = {
     "vector of NaN": (embedding(*[float("nan")] * DIM), VECTOR),
     "vector of zeros": (embedding(*[0.0] * DIM), VECTOR),
     "short vector": (embedding(1.0, 2.0), VECTOR),
-    "vector of odd bytes": (column("embedding", b"12345"), VECTOR),
-    "vector of text": (column("embedding", "v" * 4 * DIM), VECTOR),
     "all vectors short": (column("embedding", SHORT, "1"), ("dense", "housing-0")),
-    "meta of bytes": (column("meta", b'{"law": "x"}'), META),
     "meta that is a list": (column("meta", "[1]"), ("filter match documents", "housing-3")),
-    "meta cut short": (column("meta", '{"law": "Housing'), META),
     "meta of a million levels": (column("meta", nested(1_000_000)), META),
-    "meta of 300 levels": (column("meta", nested(300)), META),
     "meta with NaN": (column("meta", '{"law": "Housing Code", "x": NaN}'), META),
     "meta with half of a character": (column("meta", '{"law": "\\ud800"}'), META),
     "meta of another law": (column("meta", '{"law": ["Housing Code"]}'), ("citation", "housing-3")),
@@ -230,33 +209,16 @@ VALUES = {
     "law of bytes": (column("law", b"Housing Code"), ("citation published", "housing-3")),
     "digest of bytes": (column("text_digest", b"1"), ("published", "housing-3")),
     "position of text": (column("position", "third"), ("", "")),
-    "other that is a list": (other([1]), OTHER),
-    "other with a number of bytes": (other({"blob": {"data": 999999999999, "meta": {}}}), OTHER),
-    "other with a blob of text": (other({"blob": "x"}), OTHER),
-    "other with a score of text": (other({"score": "x"}), OTHER),
-    "other with an uneven sparse vector": (
-        other({"sparse_embedding": {"indices": [1], "values": []}}),
-        OTHER,
-    ),
-    "other with a sparse vector of text": (
-        other({"sparse_embedding": {"indices": ["1"], "values": [1]}}),
-        OTHER,
-    ),
     "model of another length": (model(dim=DIM + 1), ("documents dense", "housing-0")),
     "model of a length in text": (model(dim="8"), MODEL),
-    "model of length 0": (model(dim=0), MODEL),
-    "model of another rule": (model(text_rule="all"), MODEL),
-    "model with a path of numbers": (model(path=7), MODEL),
     "model with an unknown key": (model(qath="m"), MODEL),
     "model that is a list": (fact("model", "[1]"), MODEL),
-    "model cut short": (fact("model", '{"path'), MODEL),
     "model of many levels": (fact("model", nested(100_000)), MODEL),
     "version of text": (fact("content_version", '"x"'), ("open bm25 dense", "'content_version'")),
     "no version": (
         sql("DELETE FROM facts WHERE key = 'content_version'"),
         ("open bm25", "'content_version'"),
     ),
-    "corpus of numbers": (fact("corpus", "7"), ("records", "'corpus'")),
     "an invalid day": (fact("snapshot", '"soon"'), ("records", "'snapshot'")),
     "kept vector too short": (column("vector", SHORT, "1", "journal"), ("known journal", "1" * 64)),
     "BM25 index of text": (column("content", "x", f"name = '{BM25}'", "blobs"), ("bm25", BM25)),
@@ -267,7 +229,6 @@ VALUES = {
         ),
         ("", ""),
     ),
-    "statistics of ANALYZE": (sql("ANALYZE"), ("", "")),
 }
 
 
@@ -279,6 +240,11 @@ def test_an_invalid_value_is_named(path, craft, expected):
     assert set(reads.split()) <= set(refused)
     for name in reads.split():
         assert named in refused[name]
+
+
+def test_the_statistics_of_analyze_are_no_damage(path):
+    sql("ANALYZE")(path)
+    assert refusals(path) == {}
 
 
 def stored(parts, save=np.savez):
@@ -300,20 +266,12 @@ BLOBS = {
     "nothing": lambda _: b"",
     "a pickle": with_("keys", lambda _: np.array([{}], dtype=object)),
     "too few keys": with_("keys", lambda keys: keys[:1]),
-    "too few scores": with_("data", lambda data: data[:-1]),
-    "too few ranges": with_("indptr", lambda ends: ends[:-1]),
     "half of it": lambda parts: stored(parts)[:-400],
     "packed": lambda parts: stored(parts, np.savez_compressed),
-    "keys of text": with_("keys", lambda keys: keys.astype(str)),
     "keys in a table": with_("keys", lambda keys: keys.reshape(-1, 1)),
     "rows out of range": with_("indices", lambda rows: rows + 100),
-    "rows below 0": with_("indices", lambda rows: rows - 1),
-    "rows of floats": with_("indices", lambda rows: rows.astype(float)),
     "ranges that go back": with_("indptr", lambda ends: np.r_[0, ends[-1], ends[2:]]),
-    "ranges from below 0": with_("indptr", lambda ends: np.r_[-5, ends[1:]]),
     "scores of NaN": with_("data", lambda data: data * np.float32("nan")),
-    "terms of numbers": with_("words", lambda _: words(list(range(99)), ["en"])),
-    "one term for all": with_("words", lambda _: words(["rent"] * 99, ["en"])),
     "a language of numbers": with_(
         "words", lambda old: words(json.loads(old.tobytes())["terms"], [7])
     ),
@@ -373,7 +331,7 @@ def endless(tree):
 
 PAGES = {
     "an index": (endless("documents_in_order"), "count documents filter dense"),
-    "documents": (endless("documents"), "dense"),
+    "documents": (endless("documents"), "published"),
     "a journal's index": (endless("sqlite_autoindex_journal_1"), "known"),
 }
 

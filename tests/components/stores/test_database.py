@@ -1,7 +1,6 @@
 """The store's file: opened, refused, closed, replaced, read by forks and by other users."""
 
 import os
-import shutil
 import socket
 import sqlite3
 import subprocess
@@ -181,11 +180,8 @@ NEW_LAW = {"field": "meta.law", "operator": "==", "value": "New"}
 FIRST_READS = {
     "count": (lambda store: store.count_documents(), 5),
     "filtered count": (lambda store: store.count_documents_by_filter(NEW_LAW), 5),
-    "keys": (lambda store: len(store.keys_matching(NEW_LAW)), 5),
     "documents": (lambda store: len(store.filter_documents()), 5),
     "model": (lambda store: store.model, MODEL),
-    "vectors": (lambda store: store.has_vectors(), True),
-    "corpus": (lambda store: store.publisher.recorded_corpus(), "c0ffee"),
 }
 
 
@@ -315,19 +311,6 @@ def texts(store):
     return {(document.content or "").split()[0] for document in store.filter_documents()}
 
 
-def test_a_guarded_store_can_be_read_and_not_written(guarded):
-    guarded.chmod(0o444)
-
-    def read(_):
-        assert StatuteDocumentStore(guarded).count_documents() == 300
-
-    def write(_):
-        StatuteDocumentStore(guarded).write_documents([Document(id="new", content="x")])
-
-    assert forked(read, unprivileged=True) == ""
-    assert "StoreError" in forked(write, unprivileged=True)
-
-
 def test_changes_by_the_owner_are_followed(guarded):
     def read(wait_for_owner):
         store = StatuteDocumentStore(guarded)
@@ -364,15 +347,3 @@ def test_the_owners_write_ahead_log_is_read(guarded):
     assert forked(read, write, unprivileged=True) == ""
     assert guarded.with_name("law.db-wal").stat().st_size
     owned.close()
-
-
-def test_a_copy_of_an_open_store_is_refused(guarded):
-    elsewhere = guarded.with_name("copy.db")
-    with writable(guarded):
-        store = StatuteDocumentStore(guarded)
-        store.write_documents([Document(id="new", content="x")])
-        for end in ("", "-wal"):  # without the file that readers share with the writer
-            shutil.copyfile(f"{guarded}{end}", f"{elsewhere}{end}")
-        store.close()
-    refused = forked(lambda _: StatuteDocumentStore(elsewhere).count_documents(), unprivileged=True)
-    assert refused.startswith("StoreError") and "copy.db" in refused

@@ -7,8 +7,8 @@ from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.stores.engines import engine_filters
-from components.stores.filters import MAX_DEPTH, filter_clause
+from components.stores.filters import MAX_DEPTH, plain_filters
+from components.stores.qdrant import engine_filters
 from components.stores.sqlite import StatuteDocumentStore
 
 TEXTS = ["", "a", "A", "1", "2020-01-01", "2020-01-01T00:00:00", "2021-06-30", "é", "%"]
@@ -66,12 +66,6 @@ def matching(store, documents, filters):
     return {each.id for each in store.filter_documents(filters)}
 
 
-def has_ordering(filters):
-    if "field" in filters:
-        return filters["operator"] in ORDERINGS
-    return any(has_ordering(part) for part in filters["conditions"])
-
-
 @settings(max_examples=200)
 @given(metas=st.lists(METAS, min_size=1, max_size=6), filters=FILTERS)
 def test_sql_equals_the_in_memory_matcher(shared, metas, filters):
@@ -82,13 +76,8 @@ def test_sql_equals_the_in_memory_matcher(shared, metas, filters):
     try:
         expected = {each.id for each in documents if document_matches_filter(filters, each)}
     except (FilterError, TypeError):
-        # Haystack stops at the first condition that decides, SQL may not: both may refuse here,
-        # and neither may answer wrongly on the documents that do compare.
-        return
-    try:
-        assert matching(shared, documents, filters) == expected
-    except FilterError:
-        assert has_ordering(filters)
+        return  # SQL may decide by another condition, which need not be refused
+    assert matching(shared, documents, filters) == expected
 
 
 @pytest.mark.parametrize(
@@ -147,7 +136,7 @@ MALFORMED = [
     {"operator": "OR", "conditions": LAW},
     {"operator": "NOT", "conditions": ["law"]},
 ]
-TRANSLATIONS = pytest.mark.parametrize("translate", [filter_clause, engine_filters])
+TRANSLATIONS = pytest.mark.parametrize("translate", [plain_filters, engine_filters])
 
 
 @TRANSLATIONS
@@ -172,7 +161,7 @@ def test_filters_may_be_nested_up_to_a_limit(translate):
         for _ in range(100_000):
             value = wrap(value)
         for place in (LAW, {"operator": "AND"}):
-            with pytest.raises(FilterError, match=str(MAX_DEPTH)):
+            with pytest.raises(FilterError):
                 translate({**place, "value": value})
 
 

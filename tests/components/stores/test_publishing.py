@@ -118,14 +118,11 @@ def test_articles_and_laws_go_and_move(plain):
 def test_the_model_may_change_until_there_are_vectors(store):
     other = StoreModel("models/two", "digest-two", 8, "text")
     store.publisher.record_model(other)
-    store.publisher.forget_model()
-    assert store.model is None
     store.publisher.record_model(PLAIN)
     encode(store, "a")
     store.publisher.publish({"L": law("L", "a")})
     with pytest.raises(StoreError, match=r"models/one.*models/two"):
         store.publisher.record_model(other)
-    store.publisher.forget_model()
     moved = replace(PLAIN, path="elsewhere/one")
     store.publisher.record_model(moved)
     assert store.model == moved
@@ -261,14 +258,6 @@ def test_only_vectors_that_differ_are_written(graph):
     encode(graph, "new")
     with pytest.raises(StoreError, match="L/1"):
         publish({"L": law("L", "new", "b")})
-
-
-def test_another_graph_starts_without_states_and_one_that_moved_keeps_them(graph):
-    graph.publisher.record_model(replace(GRAPH, path="elsewhere/one"))
-    assert graph.publisher.law_states() == {"L": "s1", "M": "s2"}
-    graph.delete_all_documents()
-    graph.publisher.record_model(replace(GRAPH, digest="another graph"))
-    assert graph.publisher.law_states() == {}
 
 
 def test_a_plain_store_has_the_first_format_and_takes_a_graph(plain):

@@ -20,7 +20,6 @@ from haystack.testing.document_store import (
 )
 
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -121,14 +120,12 @@ for _ in range(5_000):
     DEEP = [DEEP]
 BAD = {
     "NaN": ({"embedding": [math.nan, 1.0]}, "embedding"),
-    "infinity": ({"embedding": [math.inf, 1.0]}, "embedding"),
     "zeros": ({"embedding": [0.0, 0.0]}, "embedding"),
-    "a longer vector": ({"embedding": [1.0, 2.0, 3.0]}, "embedding"),
     "an object": ({"meta": {"when": object()}}, "meta"),
     "very deep meta": ({"meta": {"levels": DEEP}}, "meta"),
-    "too deep meta": ({"meta": {"levels": json.loads("[" * 101 + "]" * 101)}}, "meta"),
+    "too deep meta": ({"meta": {"levels": json.loads("[" * 210 + "]" * 210)}}, "meta"),
     "half a character": ({"content": "\ud800"}, "content"),
-    "half a character in meta": ({"meta": {"note": "\ud800"}}, "meta"),
+    "a blob": ({"blob": ByteStream(b"scan")}, "blob"),
 }
 
 
@@ -151,7 +148,7 @@ def test_ids_and_arguments_of_other_types_are_refused(store):
     store.write_documents([article("1"), article("12")])
     with pytest.raises(TypeError, match=r"\['12'\]"):
         store.delete_documents("12")
-    deepest = {"levels": json.loads("[" * 99 + "]" * 99)}
+    deepest = {"levels": json.loads("[" * 190 + "]" * 190)}
     store.write_documents([Document(id="x", content="x", meta=deepest)])
     assert store.filter_documents()[-1].meta == deepest
 
@@ -214,13 +211,3 @@ def test_a_store_is_serialised_and_copied_by_its_path(store):
         twin.delete_documents(["a"])
         twin.close()
         assert store.count_documents() == 1
-
-
-def test_a_blob_document_is_read_back(store):
-    document = article("a", blob=ByteStream(b"scan", mime_type="image/png"), score=0.5)
-    store.write_documents([document])
-    assert store.filter_documents() == [document]
-    with store.database.writing() as connection:
-        connection.execute("UPDATE documents SET other = substr(other, 1, 9)")
-    with pytest.raises(StoreError, match=r"law\.db.*'a'.*other"):
-        store.filter_documents()

@@ -36,8 +36,7 @@ def test_a_raised_figure_behind_a_word_is_a_mark(written):
 
 
 @pytest.mark.parametrize(
-    ("reply", "quotations", "marks"),
-    cases("marks_and_emphasis_within_a_quotation"),
+    ("reply", "quotations", "marks"), cases("marks_and_emphasis_within_a_quotation")
 )
 def test_marks_and_emphasis_within_a_quotation(reply, quotations, marks):
     checked = check_reply(reply, SOURCES)
@@ -46,10 +45,7 @@ def test_marks_and_emphasis_within_a_quotation(reply, quotations, marks):
     assert [each.cited for each in checked.statements][:1] == [bool(marks)]
 
 
-@pytest.mark.parametrize(
-    ("cited", "state"),
-    cases("a_name_that_goes_on_names_another_law"),
-)
+@pytest.mark.parametrize(("cited", "state"), cases("a_name_that_goes_on_names_another_law"))
 def test_a_name_that_goes_on_names_another_law(cited, state):
     (citation,) = check_reply(f"{cited} says so.", SOURCES).citations
     assert citation.state == state
@@ -71,19 +67,13 @@ RENT = article(
 )
 
 
-@pytest.mark.parametrize(
-    ("cited", "state"),
-    cases("a_paragraph_must_be_one_of_the_article"),
-)
+@pytest.mark.parametrize(("cited", "state"), cases("a_paragraph_must_be_one_of_the_article"))
 def test_a_paragraph_must_be_one_of_the_article(cited, state):
     (citation,) = check_reply(f"{cited} says so.", [RENT]).citations
     assert (citation.state, citation.ids) == (state, ("h4",))
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    cases("what_makes_it_another_text_is_a_doubt"),
-)
+@pytest.mark.parametrize(("reply", "why"), cases("what_makes_it_another_text_is_a_doubt"))
 def test_what_makes_it_another_text_is_a_doubt(reply, why):
     code = replace(RENT, law="Housing Code of Aldermere (invented)")
     (citation,) = check_reply(reply, [code]).citations
@@ -97,16 +87,14 @@ CODE = article(
 
 
 @pytest.mark.parametrize(
-    ("reply", "states"),
-    cases("the_sign_of_a_paragraph_is_none_of_an_article_in_french"),
+    ("reply", "states"), cases("the_sign_of_a_paragraph_is_none_of_an_article_in_french")
 )
 def test_the_sign_of_a_paragraph_is_none_of_an_article_in_french(reply, states):
     assert [each.state for each in check_reply(reply, [CODE]).citations] == states
 
 
 @pytest.mark.parametrize(
-    ("cited", "state"),
-    cases("a_reference_mark_says_not_of_which_law_where_another_one_is_named"),
+    ("cited", "state"), cases("a_reference_mark_says_not_of_which_law_where_another_one_is_named")
 )
 def test_a_reference_mark_says_not_of_which_law_where_another_one_is_named(cited, state):
     code = replace(RENT, law="Housing Code of Aldermere (invented)")

@@ -11,8 +11,7 @@ from components.statutes.replies.citations import has_paragraph
 
 
 @pytest.mark.parametrize(
-    ("text", "named", "printed"),
-    cases("a_paragraph_as_laws_print_it_and_what_is_none"),
+    ("text", "named", "printed"), cases("a_paragraph_as_laws_print_it_and_what_is_none")
 )
 def test_a_paragraph_as_laws_print_it_and_what_is_none(text, named, printed):
     assert has_paragraph("12", text, named) is printed

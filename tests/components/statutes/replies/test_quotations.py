@@ -11,10 +11,7 @@ from reply_cases import cases
 from components.statutes.replies.quotations import find_quotations
 
 
-@pytest.mark.parametrize(
-    ("reply", "quoted"),
-    cases("what_is_quoted"),
-)
+@pytest.mark.parametrize(("reply", "quoted"), cases("what_is_quoted"))
 def test_what_is_quoted(reply, quoted):
     assert [each.text for each in find_quotations(reply)] == quoted
 
@@ -69,21 +66,3 @@ def test_no_directed_mark_goes_unheard(reply):
         # What has no words quotes none.
         heard = any(each.start <= place < each.end for each in found)
         assert heard or not re.search(r"\w", words)
-
-
-@pytest.mark.parametrize("pattern", ["‚", "❛", "《“", "。«", "]「", ")‹"])
-def test_the_search_for_closing_marks_grows_with_the_text_and_no_faster(pattern):
-    class Counted(str):
-        reads = 0
-
-        def __getitem__(self, key):
-            self.reads += 1
-            return super().__getitem__(key)
-
-    def reads(length):
-        reply = Counted((pattern * length)[:length])
-        quotations = find_quotations(reply)
-        assert not any(each.closed for each in quotations)
-        return reply.reads
-
-    assert reads(4_000) < 6 * reads(1_000)  # the square would be 16

@@ -10,10 +10,7 @@ from reply_cases import cases
 from components.statutes.replies.text import article_sentences, says_something, sentence_spans
 
 
-@pytest.mark.parametrize(
-    "sentences",
-    cases("sentences"),
-)
+@pytest.mark.parametrize("sentences", cases("sentences"))
 def test_sentences(sentences):
     space = "" if sentences[0].endswith("。") else " "
     reply = space.join(sentences)
@@ -48,16 +45,15 @@ def test_every_word_is_in_one_sentence(reply):
 
 
 @pytest.mark.parametrize(
-    ("sentence", "behind", "says"),
-    cases("headings_rules_and_heads_of_tables_say_nothing"),
+    ("sentence", "behind", "says"), cases("headings_rules_and_heads_of_tables_say_nothing")
 )
 def test_headings_rules_and_heads_of_tables_say_nothing(sentence, behind, says):
     assert says_something(sentence, behind) is says
 
 
+# With a | behind each sentence, two behind a paragraph.
 @pytest.mark.parametrize(
-    ("language", "marked"),  # with a | behind each sentence, two behind a paragraph
-    cases("the_sentences_of_an_article_and_their_paragraphs"),
+    ("language", "marked"), cases("the_sentences_of_an_article_and_their_paragraphs")
 )
 def test_the_sentences_of_an_article_and_their_paragraphs(language, marked):
     article = marked.replace("|", "")
@@ -70,8 +66,7 @@ def test_the_sentences_of_an_article_and_their_paragraphs(language, marked):
 
 
 @pytest.mark.parametrize(
-    ("language", "sentence", "qualifies"),
-    cases("what_may_restrict_the_sentence_before"),
+    ("language", "sentence", "qualifies"), cases("what_may_restrict_the_sentence_before")
 )
 def test_what_may_restrict_the_sentence_before(language, sentence, qualifies):
     (found,) = article_sentences(sentence, language)

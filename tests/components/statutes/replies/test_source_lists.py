@@ -19,8 +19,7 @@ def states(reply):
 
 
 @pytest.mark.parametrize(
-    "reply",
-    cases("a_mark_whose_source_is_another_is_not_found_wherever_it_stands"),
+    "reply", cases("a_mark_whose_source_is_another_is_not_found_wherever_it_stands")
 )
 def test_a_mark_whose_source_is_another_is_not_found_wherever_it_stands(reply):
     assert set(states(reply)) == {"not found"}
@@ -33,10 +32,7 @@ def test_each_entry_of_a_list_in_one_line_is_read():
     assert states(reply) == ["not found"] * 5
 
 
-@pytest.mark.parametrize(
-    "reply",
-    cases("a_list_that_names_what_was_given_changes_nothing"),
-)
+@pytest.mark.parametrize("reply", cases("a_list_that_names_what_was_given_changes_nothing"))
 def test_a_list_that_names_what_was_given_changes_nothing(reply):
     assert set(states(reply)) == {"verified"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.statutes.sources import formex, legalize, opening
+from components.statutes.sources import formex, opening, reading
 from components.statutes.sources.reading import TallyNotice
 
 TABLE = yaml.safe_load(Path(__file__).with_name("samples.yaml").read_text("utf-8"))
@@ -101,7 +101,7 @@ def test_a_line_of_openings_is_read_in_time(legalize_law, opening):
 
 
 def test_a_line_that_is_too_long_is_one_fault(legalize_law, monkeypatch):
-    monkeypatch.setattr(legalize, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1_000)
     assert legalize_law(f"##### Article 1\n\n{'x' * 1_001}\n") == ([], {}, [[11, None]])
 
 

@@ -1,6 +1,6 @@
 """Filters rewritten for engines mean what Haystack means, and metadata survive their rows."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 
 import pytest
 from haystack import Document
@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.retrievers.validity import in_force_on
-from components.stores.engines import (
+from components.stores.qdrant import (
     article_meta,
     as_row,
-    compared,
-    day_number,
     engine_filters,
 )
 
@@ -101,19 +99,6 @@ def test_rewritten_filters_match_the_same_articles(filters):
         assert matches == document_matches_filter(filters, original), original.meta
 
 
-def test_articles_without_dates_count_as_in_force():
-    rewritten = engine_filters(in_force_on(date(2020, 1, 1)))
-    kept = {row.id for row in ROWS if document_matches_filter(rewritten, row)}
-    expected = {
-        each.id
-        for each in DOCUMENTS
-        if not each.meta.get("valid_from", "") > "2020-01-01"
-        and not each.meta.get("valid_to", "9999") < "2020-01-01"
-    }
-    assert kept == expected
-    assert len(kept) < len(DOCUMENTS)
-
-
 def test_a_stub_is_written_as_ended_before_any_law():
     stub = document(99, "2000-01-01", None)
     stub.meta["stub"] = True
@@ -124,16 +109,6 @@ def test_a_stub_is_written_as_ended_before_any_law():
     for state, matches in (("repealed", True), ("in force", False), ("unknown", False)):
         filters = engine_filters({"field": "state", "operator": "==", "value": state})
         assert document_matches_filter(filters, row) is matches
-
-
-def test_dates_moments_and_huge_positions():
-    expected = compared("valid_from_day", ">", day_number("2020-01-01"))
-    for value in (date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC), "2020-01-01T02:00:00+02:00"):
-        asked = {"field": "meta.valid_from", "operator": ">", "value": value}
-        assert engine_filters(asked) == expected
-    asked = {"field": "meta.position", "operator": "==", "value": 10**400}
-    assert engine_filters(asked) is False
-    assert engine_filters({**asked, "operator": "<"}) == compared("position", "<", 2**62)
 
 
 @pytest.mark.parametrize(
