@@ -19,10 +19,10 @@ from typing import Any, Literal, NamedTuple
 import yaml
 
 from components.retrievers.validity import is_earlier
-from components.statutes import excerpts
+from components.statutes import excerpts, provisions
 from components.statutes.article import spoken_number
-from components.statutes.excerpts import Span
 from components.statutes.languages import known_language
+from components.statutes.provisions import Span
 from ui.frame import INVENTED, Collection, in_templates, plain_notice
 from ui.language import TEXTS, Language, article_link, day
 
@@ -179,16 +179,18 @@ def shown_lines(
     hidden = () if spans is None else tuple(zip(bounds[::2], bounds[1::2], strict=True))
     kept = _without_overlaps([*(Note(Span(*each), "gap") for each in hidden), *notes])
     shown: list[ShownLine] = []
-    for provision in excerpts.provisions_of(text):
+    for provision in provisions.paragraphs_of(text):
         first, lines = len(shown), provision.lines
-        for line in lines if run_on else chain(*(excerpts.points_of(text, each) for each in lines)):
+        for line in (
+            lines if run_on else chain(*(provisions.points_of(text, each) for each in lines))
+        ):
             segments = list(_segments(text, Span(line.body, line.span.end), kept))
             if spans is not None and all(each.kind == "gap" for each in segments):
                 if len(shown) > first and shown[-1].segments[-1].kind != "gap":
                     shown[-1].segments.append(Segment("gap"))
                 continue
             above = "" if line.kind == "numbered" else provision.number
-            anchor = excerpts.anchor_of(above + line.label) if line.label else ""
+            anchor = provisions.anchor_of(above + line.label) if line.label else ""
             shown.append(ShownLine(line.kind, line.marker, anchor, segments))
     return shown
 
@@ -353,7 +355,7 @@ def steps_in(
     for article, spans in read:
         text = str(article["content"])
         patterns = _patterns().get(known_language(article.get("language")) or "", {})
-        numbered = [line for line in excerpts.lines_of(text) if line.kind == "numbered"]
+        numbered = [line for line in provisions.lines_of(text) if line.kind == "numbered"]
         for kind in _MOST_STEPS if patterns else ():
             matches = (patterns[kind].finditer(text, start, end) for start, end in spans)
             for match in chain.from_iterable(matches):
@@ -361,7 +363,10 @@ def steps_in(
                 if kind == "body":
                     name = glossary.full_name(_LEADING_ARTICLE.sub("", name), article["law"])
                 before = [line.label for line in numbered if line.span.start <= match.start()]
-                anchor, sentence = excerpts.anchor_of(before[-1]) if before else "", text[start:end]
+                anchor, sentence = (
+                    provisions.anchor_of(before[-1]) if before else "",
+                    text[start:end],
+                )
                 key = kind, (sentence if kind == "deadline" else name).casefold()
                 steps.setdefault(key, Step(kind, name, sentence, article, anchor))
     bodies = [step.name for step in steps.values() if step.kind == "body"]

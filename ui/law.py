@@ -32,9 +32,10 @@ from components.converters.articles import article_of
 from components.retrievers.resident import ReadableStore, validity_of
 from components.statutes.article import Article
 from components.statutes.citations.resolver import CitationResolver
-from components.statutes.excerpts import Span, anchor_of, references_within
+from components.statutes.excerpts import references_within
 from components.statutes.graph import cross_references
 from components.statutes.identity import names_of_laws
+from components.statutes.provisions import Span, anchor_of
 from components.statutes.tree import ROOT
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore

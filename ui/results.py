@@ -17,10 +17,10 @@ from typing import Any
 from babel import Locale
 from markupsafe import Markup
 
-from components.statutes import excerpts
-from components.statutes.excerpts import Span
+from components.statutes import excerpts, provisions
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer, corrected
+from components.statutes.provisions import Span
 from components.statutes.question import QuestionError, clean_question
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
@@ -483,4 +483,4 @@ def bar_width(rank: int) -> str:
     return f"{max(0.0, 1.0 - math.log(max(rank, 1)) / math.log(_DEPTH)):.0%}"
 
 
-TEMPLATES.filters |= {"bar_width": bar_width, "word_count": excerpts.word_count}
+TEMPLATES.filters |= {"bar_width": bar_width, "word_count": provisions.word_count}

@@ -35,8 +35,9 @@ from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import readable, state_of
 from components.statutes.article import indexed_text
-from components.statutes.excerpts import best_provision, provisions_of, word_count
+from components.statutes.excerpts import best_provision
 from components.statutes.lexical import analyzer, corrected
+from components.statutes.provisions import provisions_of, word_count
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, found_article, stream
 from pipelines.loading import load_pipeline, threshold_by_meaning

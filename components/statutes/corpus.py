@@ -124,6 +124,9 @@ def question_faults(
     if question.relevant and not question.answerable:
         repair = "Empty 'relevant', or take out \"answerable\": false."
         faults.append(("answerable", "is false, but 'relevant' names articles", repair))
+    if beyond := [id_ for id_ in question.passages if id_ not in question.relevant]:
+        message = f"labels {beyond[0]!r}, which 'relevant' does not name"
+        faults.append(("passages", message, "Add the article to 'relevant', or remove its labels."))
     if corpus_ids is not None:
         unknown = [id_ for id_ in dict.fromkeys(question.relevant) if id_ not in corpus_ids]
         if unknown:

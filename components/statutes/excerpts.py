@@ -1,9 +1,8 @@
 """Excerpts of an article that bear on a question, word for word and never without exceptions.
 
-For a reader, an article is cut into provisions: a numbered paragraph with the items below it. An
-excerpt is a provision with what limits it: the other provisions of the article that refer to it,
-and those that except something from the whole article. Where it is shortened, whole sentences are
-left out, none of which holds an exception or a time limit.
+For a reader, an excerpt is a provision (`provisions`) with what limits it: the other provisions of
+the article that refer to it, and those that except something from the whole article. Where it is
+shortened, whole sentences are left out, none of which holds an exception or a time limit.
 
 For a generator, `bearing_excerpts` takes whole paragraphs or sentences until there is enough.
 """
@@ -23,139 +22,19 @@ import yaml
 
 from components.statutes.languages import INVISIBLE, JOINT, known_language
 from components.statutes.lexical import analyzer
+from components.statutes.provisions import (
+    SENTENCE_END,
+    Line,
+    Provision,
+    Span,
+    lines_of,
+    paragraphs_of,
+    provisions_of,
+    word_count,
+)
 from components.statutes.replies.text import ArticleSentence, article_sentences, trimmed
 
-_MARKER = re.compile(r"\s*(\(?(?:(?P<figure>\d{1,3}[a-z]?)|[a-z]{1,2}|[ivx]{1,5})[.)])\s+")
-
 _WORD = re.compile(rf"[^\W_]+(?:(?:['’-]|[{JOINT}{INVISIBLE}]+)[^\W_]+)*")
-
-# Chinese and Japanese set no blanks between words: there each sign counts as one.
-_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_WIDE_POINT = re.compile(r"[\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f]")
-
-
-class Span(NamedTuple):
-    """Characters `start` to `end` of a text."""
-
-    start: int
-    end: int
-
-
-class Line(NamedTuple):
-    """A line of an article.
-
-    Attributes:
-        kind: "numbered" or "lettered" by its marker; empty without one.
-        marker: such as "1." or "(a)".
-        span: of the whole line, with the marker.
-        body: where the text after the marker begins.
-    """
-
-    kind: str
-    marker: str
-    span: Span
-    body: int
-
-    @property
-    def label(self) -> str:
-        """Its marker without brackets and points."""
-        return re.sub(r"\W", "", self.marker)
-
-
-class Provision(NamedTuple):
-    """A numbered paragraph with its items, or a paragraph without a number.
-
-    Attributes:
-        number: as printed, without brackets or point: "1"; empty without one.
-        lines: at least one.
-    """
-
-    number: str
-    lines: tuple[Line, ...]
-
-    @property
-    def anchor(self) -> str:
-        """The name of its place in the article's page; empty without a number."""
-        return anchor_of(self.number)
-
-    @property
-    def span(self) -> Span:
-        """From its first line to its last."""
-        return Span(self.lines[0].span.start, self.lines[-1].span.end)
-
-
-def word_count(text: str) -> int:
-    """About how many words a text has, as word processors count them."""
-    return len(_SIGN.sub(" x ", _WIDE_POINT.sub(" ", text)).split())
-
-
-def lines_of(text: str) -> list[Line]:
-    """The lines of an article that are not blank, each without the blanks around it."""
-    lines, place = [], 0
-    for written in text.splitlines(keepends=True):
-        stripped = written.strip()
-        if stripped:
-            start = place + written.index(stripped)
-            span = Span(start, start + len(stripped))
-            marker = _MARKER.match(stripped)
-            kind = "" if not marker else "numbered" if marker["figure"] else "lettered"
-            body = start + (marker.end() if marker else 0)
-            lines.append(Line(kind, marker[1] if marker else "", span, body))
-        place += len(written)
-    return lines
-
-
-# A list within a line begins with "(a)"; its points end with semicolons, or with commas where a
-# colon announces it: "points (a), (b) and (c)" is not a list.
-_FIRST_POINT = re.compile(r"(?P<colon>:)?\s(?=\(?a\)\s)")
-
-
-def points_of(text: str, line: Line) -> list[Line]:
-    """Split a line: the points of a list within it ("(a) ...; (b) ...") become lines.
-
-    Args:
-        text: the article's.
-        line: one of its lines.
-    """
-    start, end = line.body, line.span.end
-    cuts: list[int] = []
-    if first := _FIRST_POINT.search(text, start, end):
-        cuts.append(first.end())
-        ends = ";," if first["colon"] else ";"
-        for letter in "bcdefghijklmnopqrstuvwxyz":
-            after = rf"[{ends}](?:\s(?:and|or|et|ou))?\s(?=\(?{letter}\)\s)"
-            if (point := re.compile(after).search(text, cuts[-1], end)) is None:
-                break
-            cuts.append(point.end())
-    if len(cuts) < 2:
-        return [line]
-    # What follows the last point's sentence belongs to the list's paragraph again.
-    rest = _SENTENCE_END.search(text, cuts[-1], end)
-    parts = [Line(line.kind, line.marker, Span(*trimmed(text, line.span.start, cuts[0])), start)]
-    for place, stop in zip(cuts, [*cuts[1:], rest.end() if rest else end], strict=True):
-        marker = _MARKER.match(text, place, end)
-        assert marker is not None
-        span = Span(*trimmed(text, place, stop))
-        parts.append(Line("lettered", marker[1], span, marker.end()))
-    if rest:
-        parts.append(Line("", "", Span(rest.end(), end), rest.end()))
-    return parts
-
-
-def provisions_of(text: str) -> list[Provision]:
-    """The provisions of an article, in order; every line is in one of them."""
-    groups: list[list[Line]] = []
-    for line in lines_of(text):
-        above = groups[-1][-1].kind if groups else None
-        # An item, and the words after a list, belong to the paragraph above them.
-        if above is not None and "lettered" in (line.kind, line.kind or above):
-            groups[-1].append(line)
-        else:
-            groups.append([line])
-    return [
-        Provision(group[0].label if group[0].kind == "numbered" else "", tuple(group))
-        for group in groups
-    ]
 
 
 class _Rules(NamedTuple):
@@ -186,12 +65,6 @@ def _rules_of(language: str | None) -> _Rules | None:
 _RANGE = re.compile(r"(\d+)\)?(?:\([a-z]+\))* (?:to|à) \(?(\d+)")
 _NUMBER = re.compile(r"(?<![\w])\(?(\d+[a-z]?)\b")
 
-# A sentence ends before a blank and a capital, but not after "Art.", "No." or an initial.
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\b[^\W\d_]\.)(?<!\b[Aa]rt\.)(?<!\b[Nn]o\.)(?<!\b[Nn]os\.)(?<!\b[Ss]ec\.)"
-    r"\s+(?=[«\"“]?[A-ZÀ-Þ])"
-)
-
 
 def related(text: str, chosen: Provision, language: str | None) -> list[Provision]:
     """The other provisions of an article that limit one of them, in order.
@@ -219,12 +92,6 @@ def related(text: str, chosen: Provision, language: str | None) -> list[Provisio
     return [each for each in others if chosen.number and limits(each)]
 
 
-def anchor_of(paragraph: str) -> str:
-    """The name of a paragraph's place in its article's page: "p3a" of "(3)(a)"; "" for none."""
-    label = re.sub(r"\W", "", paragraph)
-    return f"p{label}" if label else ""
-
-
 def references_within(text: str, language: str | None) -> list[tuple[Span, str]]:
     """The references of an article to its own paragraphs, each with the anchor of the first.
 
@@ -235,7 +102,7 @@ def references_within(text: str, language: str | None) -> list[tuple[Span, str]]
     rules = _rules_of(language)
     if rules is None:
         return []
-    anchors = {provision.anchor for provision in provisions_of(text)} - {""}
+    anchors = {paragraph.anchor for paragraph in paragraphs_of(text)} - {""}
     matches = ((each, _NUMBER.search(each["numbers"])) for each in rules.refers.finditer(text))
     found = ((Span(*each.span()), f"p{number[1]}") for each, number in matches if number)
     return [(span, anchor) for span, anchor in found if anchor in anchors]
@@ -308,7 +175,7 @@ def _shortened(
 
 
 def _sentences(text: str, line: Line) -> list[Span]:
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, line.body, line.span.end)]
+    ends = [match.end() for match in SENTENCE_END.finditer(text, line.body, line.span.end)]
     starts = [line.span.start, *ends]
     return [
         Span(*trimmed(text, start, end))

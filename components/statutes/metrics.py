@@ -102,6 +102,35 @@ def evaluate(
     return values
 
 
+def evaluate_passages(
+    quoted: Mapping[str, Sequence[tuple[str, Collection[str]]]],
+    deciding: Mapping[str, Mapping[str, Collection[str]]],
+    hit_depth: int = 1,
+    all_depth: int = 3,
+) -> dict[str, dict[str, float]]:
+    """Whether the paragraphs that decide a question are those that are quoted.
+
+    Args:
+        quoted: Question id to the passages quoted, best first: the article's id and every label
+            that the passage answers to (`provisions.Provision.labels`).
+        deciding: Question id to the paragraphs that decide, by article (`Question.passages`).
+        hit_depth: k of P-hit@k.
+        all_depth: k of P-all@k.
+
+    Returns:
+        For "P-hit@k" (one of the first k passages decides) and "P-all@k" (every deciding paragraph
+        is among the first k) 0 or 1 of each labelled question.
+    """
+    values: dict[str, dict[str, float]] = {f"P-hit@{hit_depth}": {}, f"P-all@{all_depth}": {}}
+    hits, alls = values.values()
+    for question, labels in deciding.items():
+        pairs = {(article, label) for article, names in labels.items() for label in names}
+        shown = [{(article, name) for name in names} for article, names in quoted.get(question, ())]
+        hits[question] = float(any(pairs & each for each in shown[:hit_depth]))
+        alls[question] = float(pairs <= set().union(*shown[:all_depth]))
+    return values
+
+
 def write_trec_run(path: Path | str, run: Mapping[str, Sequence[str]], tag: str) -> None:
     """Writes a run as trec_eval reads it: `question Q0 article rank score tag`, score = -rank.
 

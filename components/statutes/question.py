@@ -31,6 +31,8 @@ class Question:
         split: "train", "dev" or "test", where known.
         answerable: False for a question that no article answers; ranking metrics leave it out.
         synthetic: Whether a model wrote it; it is learnt from, and chooses and measures nothing.
+        passages: Of relevant articles, by id, the paragraphs that decide, as
+            `provisions.Provision.labels` names them; empty where nobody labelled them.
         extra: Every other field of its line.
     """
 
@@ -40,6 +42,7 @@ class Question:
     split: str | None = None
     answerable: bool = True
     synthetic: bool = False
+    passages: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 

@@ -4,13 +4,8 @@ from deposit import DEPOSIT, TERMS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.excerpts import (
-    Span,
-    excerpt,
-    lines_of,
-    provisions_of,
-    references_within,
-)
+from components.statutes.excerpts import excerpt, references_within
+from components.statutes.provisions import Span, lines_of, provisions_of
 from ui.article import Glossary, Note, definitions_in, shown_lines, steps_in
 
 

@@ -124,6 +124,7 @@ def _day(value: object) -> date:
 _Words = Annotated[str, AfterValidator(_visible)]
 _Name = Annotated[_Words, AfterValidator(_plain)]
 _Names = Annotated[tuple[Annotated[_Words, AfterValidator(_plain_lines)], ...], Field(strict=False)]
+_Labels = Annotated[_Names, Field(min_length=1)]
 _Day = Annotated[date, BeforeValidator(_day)]
 
 
@@ -159,6 +160,7 @@ class _QuestionRecord(BaseModel, strict=True):
     split: Literal["train", "dev", "test"] | None = None
     answerable: bool = True
     synthetic: bool = False
+    passages: Annotated[dict[_Name, _Labels], Field(strict=False)] = {}
 
 
 def _checked(
@@ -175,7 +177,8 @@ def _checked(
         faults: dict[str, str] = {}
         for each in error.errors(include_url=False, include_input=False):
             field, *inside = each["loc"]
-            entry = f"entry {int(inside[0]) + 1} " if inside else ""
+            names = (str(each + 1) if isinstance(each, int) else repr(each) for each in inside)
+            entry = f"entry {', '.join(names)} " if inside else ""
             message = entry + each["msg"].removeprefix("Value error, ")
             faults.setdefault((columns or {}).get(str(field), str(field)), message)
         for field, message in faults.items():

@@ -12,16 +12,15 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.excerpts import (
     LEFT_OUT,
     SHORT_ARTICLE,
-    Span,
     bearing_excerpts,
     best_provision,
     excerpt,
     matched_words,
     provision_at,
-    provisions_of,
     related,
 )
 from components.statutes.lexical import analyzer
+from components.statutes.provisions import Span, provisions_of
 from components.statutes.replies.text import article_sentences
 
 
