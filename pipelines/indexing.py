@@ -35,6 +35,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
 from components.statutes.lexical import K1, B
+from components.statutes.provisions import provision_texts
 from components.statutes.question import Question
 from components.stores.database import StoreError, position_of
 from components.stores.publishing import LawVectors, Place, Published, arrange, text_digest
@@ -449,29 +450,69 @@ class IndexPlan:
         else:
             chosen = self.enricher.chosen if self.enricher else self.model
             store.publisher.record_model(chosen.record)
-        texts, model = self.texts, self.model
-        known = store.journal.known(model.record.digest)
+        texts = self.texts
         first: dict[str, int] = {}
         for index, digest in enumerate(texts.digests):
             if texts.article_id(index) not in self.settled:
                 first.setdefault(digest, index)
-        todo = [index for digest, index in first.items() if digest not in known]
+        named = {digest: (texts[index], texts.name(index)) for digest, index in first.items()}
+        return self._journal(named, len(texts), "texts", store, say)
+
+    def encode_provisions(self, store: StatuteDocumentStore, say: Say) -> int:
+        """The last pass: journal the vectors of the articles' provisions, which stay there.
+
+        It comes after publishing, so that the articles can be searched meanwhile.
+
+        Returns:
+            How many were encoded; one that reads like an article has that article's vector.
+
+        Raises:
+            ModelError: the model cannot be loaded, or gives vectors without a direction.
+            StoreError: the disk is full.
+        """
+        if self.model is None:
+            return 0
+        named = {
+            text_digest(text): (text, f"a provision of article '{article.id}' of {article.law}")
+            for article in self.merged.corpus
+            for text in provision_texts(article.headings, article.text, self.texts.rule)
+        }
+        for digest in self.texts.article_digests:
+            named.pop(digest, None)
+        encoded, _ = self._journal(named, len(named), "provisions", store, say)
+        kept = {*named, *(self.texts.digests if self.enricher else ())}
+        store.journal.keep_only(self.model.record.digest, kept)
+        return encoded
+
+    def _journal(
+        self,
+        texts: Mapping[str, tuple[str, str]],
+        total: int,
+        what: str,
+        store: StatuteDocumentStore,
+        say: Say,
+    ) -> tuple[int, int]:
+        """Encode the texts, with their names by digest, that have no vector yet.
+
+        Returns:
+            How many were encoded, and how many of these were cut.
+        """
+        model = self.model
+        assert model is not None
+        known = store.journal.known(model.record.digest)
+        todo = [(digest, *each) for digest, each in texts.items() if digest not in known]
         if not todo:
             return 0, 0
-        say(f"Encoding {len(todo):,} texts ({len(texts) - len(todo):,} known or alike)")
+        say(f"Encoding {len(todo):,} {what} ({total - len(todo):,} known or alike)")
         size = block_size(model)
         truncated = 0
         with tqdm(total=len(todo), desc="Encoding", unit="text", disable=None) as bar:
             for start in range(0, len(todo), size):
-                block = todo[start : start + size]
-                vectors, report = model.encoder.encode_articles_report(
-                    [texts[index] for index in block], progress=bar.update
-                )
+                digests, block, names = zip(*todo[start : start + size], strict=True)
+                vectors, report = model.encoder.encode_articles_report(block, progress=bar.update)
                 matrix = vectors.numpy()
-                names = [texts.name(index) for index in block]
                 check_usable(matrix, model.record.path, names.__getitem__)
                 truncated += report.n_cut
-                digests = [texts.digests[index] for index in block]
                 store.journal.keep(model.record.digest, dict(zip(digests, matrix, strict=True)))
         return len(todo), truncated
 
@@ -522,9 +563,6 @@ class IndexPlan:
             changed += store.publisher.publish(
                 documents, vectors, convert_to=convert_to, moved=moved
             )
-        if self.model is not None:
-            base = enricher.chosen.record.biencoder_digest if enricher else None
-            store.journal.keep_only(base, self.texts.digests)
         return changed
 
     def _documents(
@@ -624,6 +662,7 @@ class IndexReport:
         model: folder or name of the model, or None for text alone.
         encoded: texts encoded by this run, including headings with a graph; equal ones count once.
         truncated: of these, how many were longer than the model reads.
+        provisions: provisions of articles encoded by this run.
         changed: documents written, changed, moved or removed.
         removed: articles that the store had and no longer has.
         removed_laws: laws that the store had and no longer has.
@@ -645,6 +684,7 @@ class IndexReport:
     left_out: int
     seconds: float
     graph: dict[str, Any] | None = None
+    provisions: int = 0
 
     def __str__(self) -> str:
         done = f"{self.encoded:,} texts encoded" if self.model else "text alone, no vectors"
@@ -655,6 +695,8 @@ class IndexReport:
         if self.graph:
             laws = counted(self.graph["laws_computed"], "law")
             lines.append(f"vectors of {laws} computed through the graph (--json describes it)")
+        if self.provisions:
+            lines.append(f"provisions of articles encoded: {self.provisions:,}")
         if self.truncated:
             lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
         if self.left_out:
@@ -688,6 +730,7 @@ def index_corpus(
     2. Encode: texts without known vectors are encoded in blocks, which are journalled in the store.
     3. Publish: law by law, each in one transaction; then the BM25 index is built and stored. With a
        graph, each law's vectors are first made from the journalled ones, which stay in the store.
+    4. Encode the provisions of the articles, whose vectors stay in the journal.
 
     Args:
         source: file, folder or name of a corpus.
@@ -726,6 +769,7 @@ def index_corpus(
         plan = _plan(merged, store, model, graph, answered, say)
         encoded, truncated = plan.encode(store, say)
         changed = plan.publish(store, say)
+        provisions = plan.encode_provisions(store, say)
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex(store, K1, B)
@@ -753,6 +797,7 @@ def index_corpus(
             left_out=corpus.left_out,
             seconds=round(time.perf_counter() - start, 2),
             graph=plan.enricher.report() if plan.enricher else None,
+            provisions=provisions,
         )
 
 

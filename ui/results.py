@@ -20,7 +20,7 @@ from markupsafe import Markup
 from components.statutes import excerpts, provisions
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer, corrected
-from components.statutes.provisions import Span
+from components.statutes.provisions import Provision, Span
 from components.statutes.question import QuestionError, clean_question
 from pipelines.asking import DOUBT, VERIFIED, as_written
 from pipelines.serving.limits import MAX_QUESTION_CHARS
@@ -339,7 +339,7 @@ def results(
     searched = corrected(question, corrections)
     read = [_FoundArticle(document, searched, glossary) for document in documents]
     is_quoted = not cited_only and "writing" not in answer
-    quoted = _quoted(read, answer.get("nearness", {})) if is_quoted else []
+    quoted = _quoted(read) if is_quoted else []
     written = answer.get("answer", {"state": "", "notices": []})
     panel = written_answer(written, language, on) if written["state"] == "generated" else ""
     passages = [] if panel else _passages(quoted, glossary)
@@ -369,10 +369,8 @@ def results(
     )
 
 
-# Passages above the results, and the cosine that each place further down the list costs. The cost
-# was chosen on the demo's dev questions, where these are right a little more often than the first
-# three results. A lower one lets the meaning overrule answered questions, which know better.
-_QUOTED, _PLACE = 3, 0.05
+# Passages above the results, and how many of these one article may have.
+_QUOTED, _OF_AN_ARTICLE = 3, 2
 # About how many words of a passage stand in a result.
 _RESULT_WORDS = 40
 
@@ -383,7 +381,7 @@ class _FoundArticle:
     Attributes:
         document: as `pipelines.asking.found_article` makes it.
         text: of the article.
-        passage: the provision that answers best; None where the article has no text.
+        passage: the provision that answers best; None where none is known.
         marks: words that the question has too.
         defined: words that the law defines.
         binds: whether it is in force, or not known not to be.
@@ -394,18 +392,21 @@ class _FoundArticle:
         self.text = text = str(document["content"] or "")
         self._language = language = document.get("language")
         self._terms = terms = frozenset(analyzer(language)(question))
-        passage = excerpts.provision_at(text, document.get("passage"))
-        self.passage = passage or excerpts.best_provision(text, terms, language)
+        self.passage = excerpts.provision_at(text, document.get("passage"))
         matched = excerpts.matched_words(text, [Span(0, len(text))], terms, language)
         self.marks = [Note(span, "mark") for span in matched]
         self.defined = glossary.notes(text, document["law"], document["id"])
         self.binds = document["state"] in ("in force", "unknown")
 
-    def excerpt(self, words: int | None = None) -> tuple[Span, ...]:
-        """The passage with what limits it; see `excerpts.excerpt`."""
-        if self.passage is None:
-            return ()
-        return excerpts.excerpt(self.text, self.passage, self._language, self._terms, words)
+    def excerpt(
+        self, words: int | None = None, passages: Sequence[Provision] = ()
+    ) -> tuple[Span, ...]:
+        """The passage, or those given, with what limits them; see `excerpts.excerpt`."""
+        chosen = passages or ([self.passage] if self.passage else [])
+        spans: set[Span] = set()
+        for each in chosen:
+            spans.update(excerpts.excerpt(self.text, each, self._language, self._terms, words))
+        return tuple(sorted(spans))
 
     def shown(self, quoted: int, *, is_open: bool) -> dict[str, Any]:
         """What a result shows.
@@ -428,40 +429,45 @@ class _FoundArticle:
         }
 
 
-def _quoted(read: Sequence[_FoundArticle], nearness: Mapping[str, float]) -> list[_FoundArticle]:
-    """The articles whose passages answer best: by meaning, and by their places in the list.
+_Quoted = list[tuple[_FoundArticle, list[Provision]]]
 
-    Those whose meaning is not known keep the list's order, after the others.
-    """
-    worth = {
-        place: nearness.get(each.document["id"], -1.0) - _PLACE * place
+
+def _quoted(read: Sequence[_FoundArticle]) -> _Quoted:
+    """The passages that may decide, by article; first the article of the best one."""
+    passages = [
+        (passage["score"], place, excerpts.provision_at(each.text, passage))
         for place, each in enumerate(read)
-        if each.binds and each.passage
-    }
-    return [read[place] for place in sorted(worth, key=lambda each: -worth[each])[:_QUOTED]]
+        if each.binds
+        for passage in each.document.get("passages", ())[:_OF_AN_ARTICLE]
+    ]
+    quoted: dict[int, list[Provision]] = {}
+    for _, place, provision in sorted(passages, key=lambda each: -each[0])[:_QUOTED]:
+        assert provision is not None
+        quoted.setdefault(place, []).append(provision)
+    return [(read[place], chosen) for place, chosen in quoted.items()]
 
 
-def _passages(quoted: Sequence[_FoundArticle], glossary: Glossary) -> list[dict[str, Any]]:
-    """The passages that answer best, whole."""
+def _passages(quoted: _Quoted, glossary: Glossary) -> list[dict[str, Any]]:
+    """The passages that may decide, whole."""
     passages = []
     explained: set[Definition] = set()
-    for read in quoted:
-        document, spans = read.document, read.excerpt()
+    for read, chosen in quoted:
+        document, spans = read.document, read.excerpt(passages=chosen)
         # A word is explained at its first use.
         defined = glossary.notes(read.text, document["law"], document["id"], spans)
         defined = [each for each in defined if each.value not in explained]
         explained.update(note.value for note in defined)
         lines = shown_lines(read.text, spans, [*defined, *read.marks])
-        sought = read.passage.anchor if read.passage else ""
+        sought = chosen[0].anchor
         anchor = sought if any(line.anchor == sought for line in lines) else ""
         passages.append({"document": document, "lines": lines, "anchor": anchor})
     return passages
 
 
-def _steps(quoted: Sequence[_FoundArticle], glossary: Glossary) -> list[Step]:
+def _steps(quoted: _Quoted, glossary: Glossary) -> list[Step]:
     """What the quoted articles name: what stands in the passages first."""
-    passages = [(each.document, each.excerpt()) for each in quoted]
-    whole = [(each.document, (Span(0, len(each.text)),)) for each in quoted]
+    passages = [(read.document, read.excerpt(passages=each)) for read, each in quoted]
+    whole = [(read.document, (Span(0, len(read.text)),)) for read, _ in quoted]
     return steps_in([*passages, *whole], glossary)
 
 

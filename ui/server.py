@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 
 import gradio as gr
 import torch
-from cachetools import LRUCache
 from fastapi import FastAPI
-from haystack import Pipeline
+from haystack import Document, Pipeline
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse
@@ -30,14 +29,13 @@ from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerThreshold
+from components.rankers.passages import StatutePassageRanker
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import readable, state_of
-from components.statutes.article import indexed_text
-from components.statutes.excerpts import best_provision
-from components.statutes.lexical import analyzer, corrected
-from components.statutes.provisions import provisions_of, word_count
+from components.statutes.lexical import corrected
+from components.statutes.provisions import word_count
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, found_article, stream
 from pipelines.loading import load_pipeline, threshold_by_meaning
@@ -76,14 +74,6 @@ def recipients(pipeline: Pipeline) -> frozenset[Recipient]:
 _Part = TypeVar("_Part")
 
 OF_TODAY = Narrowing()
-
-# Articles whose provisions' vectors are kept: of five provisions each, 30 MB.
-_KEPT_ARTICLES = 4_000
-# How many of the first articles are read while a reader waits.
-_READ = 3
-# A law of more articles is not read before it is asked; seconds between two articles.
-_MOST_PREPARED = 2_000
-_PAUSE = 0.05
 
 # Seconds between two updates of a text that is being written.
 _BETWEEN_LOOKS = 0.2
@@ -129,9 +119,6 @@ class Serving:
         # to it, unless the number of torch's threads is set.
         cores = (torch.get_num_threads(),)
         self._threads = ThreadPoolExecutor(AT_ONCE, "answer", torch.set_num_threads, cores)
-        # Vectors of articles' provisions, by model and text.
-        self._kept: LRUCache[tuple[str, str], torch.Tensor] = LRUCache(_KEPT_ARTICLES)
-        self._keeping = threading.Lock()
         self.pipeline = load_pipeline(pipeline, store, model, overrides)
         # Models and indexes are loaded now, so that the first reader does not wait for them.
         self.pipeline.warm_up()
@@ -146,6 +133,10 @@ class Serving:
         hybrid = self._part(StatuteHybridRetriever)
         self._retriever = hybrid or self._part(StatuteEmbeddingRetriever)
         self._threshold = self._calibrated()
+        own = self.store if isinstance(self.store, StatuteDocumentStore) else None
+        self._passages = StatutePassageRanker(
+            own, self._embedder.model if self._embedder is not None else None
+        )
 
     def _part(self, kind: type[_Part]) -> _Part | None:
         return next((part for part in parts_of(self.pipeline) if isinstance(part, kind)), None)
@@ -159,8 +150,7 @@ class Serving:
         To what `pipelines.asking.ask` returns, this adds what only the page needs to know:
 
         - `doubtful`: whether its articles may not answer the question.
-        - `nearness`: of articles, by their ids, the cosine of their nearest provision to the
-          question.
+        - `passages` of each article: those that may decide, as of `StatutePassageRanker`.
         - `writing`: what a generator has written so far; absent once `answer` is there.
 
         An article of which the bi-encoder read only the beginning has `words_read`, roughly how
@@ -209,8 +199,8 @@ class Serving:
     def _completed(self, answer: dict[str, Any]) -> dict[str, Any]:
         """What was found, with all that the page shows of it.
 
-        Each article gets its best passage, unless a ranker has found one. The first articles are
-        read by meaning, the others too where their vectors are known.
+        Each article gets its passages, best first, and the best as `passage`, unless a ranker of
+        the pipeline, or the question's citation, has found that one.
         `doubtful` stands where a threshold was calibrated for the store
         (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
         or that of the answered questions, is below it; a question that names an article is not
@@ -218,27 +208,25 @@ class Serving:
         """
         documents = answer["documents"]
         question = corrected(answer["question"], answer.get("corrections", {}))
-        nearness: dict[str, float] = {}
-        answer["nearness"] = nearness
         encoder = self._encoder()
         vector = None if encoder is None else encoder.question_vector(question)
         shares = [1.0] * len(documents)
         if self._embedder and documents:
             parts = [(each["headings"], each["content"]) for each in documents]
             shares = self._embedder.shares_read(parts)
-        for place, (article, share) in enumerate(zip(documents, shares, strict=True)):
-            text, language = str(article["content"]), article.get("language")
+        for article, share in zip(documents, shares, strict=True):
             if share < 1:
-                article["words_read"] = round(word_count(text) * share)
-            near = None
-            if vector is not None and encoder is not None and "passage" not in article:
-                vectors = self._provision_vectors(encoder, article, only_known=place >= _READ)
-                if vectors is not None:
-                    near = (vectors @ vector).tolist()
-                    nearness[article["id"]] = max(near)
-            best = best_provision(text, analyzer(language)(question), language, near)
-            if best is not None:
-                article.setdefault("passage", best.span._asdict())
+                article["words_read"] = round(word_count(str(article["content"])) * share)
+        metas = ({key: each.get(key) for key in ("headings", "language")} for each in documents)
+        given = [
+            Document(id=each["id"], content=each["content"], meta=meta)
+            for each, meta in zip(documents, metas, strict=True)
+        ]
+        ranked = self._passages.run(question, given)["documents"]
+        for article, document in zip(documents, ranked, strict=True):
+            article["passages"] = document.meta["passages"]
+            for best in article["passages"][:1]:
+                article.setdefault("passage", {name: best[name] for name in ("start", "end")})
         named = any("citation" in each["ranks"] for each in documents)
         if vector is not None and documents and not named and self._threshold is not None:
             score = self._nearness(question, vector)
@@ -247,22 +235,6 @@ class Serving:
             ranks = each["ranks"].items()
             each["ranks"] = {GRAPH if stage == DENSE else stage: rank for stage, rank in ranks}
         return answer
-
-    def _provision_vectors(
-        self, encoder: BiEncoder, article: Mapping[str, Any], *, only_known: bool = False
-    ) -> torch.Tensor | None:
-        """`[n_provisions, dim]`; None where they are not known and not to be encoded, or none."""
-        text = str(article["content"])
-        key = (encoder.digest, text)
-        with self._keeping:
-            vectors = self._kept.get(key)
-        spans = [each.span for each in provisions_of(text)]
-        if vectors is None and spans and not only_known:
-            heading = article["headings"][-1:]
-            vectors = encoder.encode_articles([indexed_text(heading, text[a:b]) for a, b in spans])
-            with self._keeping:
-                self._kept[key] = vectors
-        return vectors
 
     def calibrate(self, choose: Callable[[], object]) -> None:
         """Choose the store's threshold in the background, and doubt by it from then on.
@@ -280,22 +252,6 @@ class Serving:
                 logger.exception("The demo's questions or threshold could not be prepared.")
 
         begin(calibrated, "calibration")
-
-    def prepare(self) -> None:
-        """Read the passages of a small law in the background, so that no reader waits for it."""
-        encoder, store = self._encoder(), self.store
-        keys = store.keys_matching(None)
-        if encoder is None or len(keys) > _MOST_PREPARED:
-            return
-
-        def read(stop: threading.Event) -> None:
-            for key in keys:
-                for found in () if stop.is_set() else store.fetch([key]):
-                    self._provision_vectors(encoder, found_article(found, date.today()))
-                    # Questions come first.
-                    time.sleep(_PAUSE)
-
-        begin(read, "passages")
 
     def _named(self, question: str, narrowing: Narrowing) -> dict[str, Any] | None:
         """The answer to a question of only citations, if all the articles may be shown."""
@@ -478,7 +434,6 @@ def build_site(
         names: host names under which it may be asked for; None for any.
     """
     places.law()
-    serving.prepare()
     compared = Compared(serving.store, serving.model, serving.name)
     searched = places.collection
     pages: dict[str, gr.Blocks] = {}

@@ -9,7 +9,6 @@ For a generator, `bearing_excerpts` takes whole paragraphs or sentences until th
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +83,8 @@ def related(text: str, chosen: Provision, language: str | None) -> list[Provisio
 
     def limits(each: Provision) -> bool:
         words = text[each.lines[0].body : each.span.end]
+        if each.place == chosen.place:  # another part of a long paragraph
+            return rules.limits.search(words) is not None
         referred = [match["numbers"] for match in rules.refers.finditer(words)]
         if any(chosen.number in _numbers(numbers) for numbers in referred):
             return bool(rules.limits.search(words))
@@ -235,37 +236,13 @@ def provision_at(text: str, passage: Mapping[str, int] | None) -> Provision | No
     return max(provisions_of(text), key=shared, default=None)
 
 
-def best_provision(
-    text: str, terms: Collection[str], language: str | None, nearness: Sequence[float] | None = None
-) -> Provision | None:
-    """The provision of an article that answers a question best; None where it has no text.
-
-    A note in brackets counts only where there is nothing else.
-
-    Args:
-        text: the article's.
-        terms: those of the question.
-        language: BCP 47 tag of the text.
-        nearness: of each provision to the question in meaning (a cosine); None where nothing
-            measured it, and words alone decide.
-    """
-    worth = _worth(language, terms)
-    best: Provision | None = None
-    most = (False, -math.inf)
-    for place, provision in enumerate(provisions_of(text)):
-        words = text[slice(*provision.span)]
-        share = worth(words) / max(1, len(set(terms)))
-        score = _WORDS * share + (nearness[place] if nearness is not None else 0.0)
-        if (rank := (not _NOTE.fullmatch(words.strip()), score)) > most:
-            best, most = provision, rank
-    return best
-
-
 # An editor's note, such as "(Inserted with effect from 1 January 2021.)".
 _NOTE = re.compile(r"\([^()]*\)|\[[^][]*\]")
 
-# What a question's words count next to a cosine.
-_WORDS = 0.25
+
+def is_note(words: str) -> bool:
+    """Whether a text is nothing but an editor's note in brackets."""
+    return _NOTE.fullmatch(words.strip()) is not None
 
 
 # Excerpts for a generator.

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from components.statutes.article import TextRule, indexed_text
 from components.statutes.replies.text import sentence_spans, trimmed
 
 MOST_WORDS = 120
@@ -67,12 +68,14 @@ class Provision(NamedTuple):
         place: of the paragraph in the article, from 1.
         lines: at least one.
         lead: the words before a list, where this part holds only items of it.
+        is_whole: whether it is the whole paragraph.
     """
 
     number: str
     place: int
     lines: tuple[Line, ...]
     lead: Span | None = None
+    is_whole: bool = True
 
     @property
     def name(self) -> str:
@@ -314,6 +317,27 @@ def provisions_of(text: str) -> tuple[Provision, ...]:
     return tuple(part for each in paragraphs_of(text) for part in _parts(text, each))
 
 
+def provision_texts(headings: Sequence[str], text: str, rule: TextRule) -> list[str]:
+    """The text of each provision of an article as a bi-encoder reads it.
+
+    In front stand the last heading and the words that lead to the provision. The only provision of
+    an article is encoded as the article is, so that the two share one vector.
+
+    Args:
+        headings: of the divisions above the article, outermost first.
+        text: the article's.
+        rule: which parts of an article the model encodes.
+    """
+    provisions = provisions_of(text)
+    if len(provisions) < 2:
+        return [indexed_text(headings, text, rule)] * len(provisions)
+    parts = (
+        "\n".join(text[slice(*span)] for span in (each.lead, each.span) if span)
+        for each in provisions
+    )
+    return [indexed_text(headings[-1:], part, rule) for part in parts]
+
+
 def _parts(text: str, paragraph: Provision) -> list[Provision]:
     if _size(text, paragraph.span) <= MOST_WORDS:
         return [paragraph]
@@ -336,7 +360,7 @@ def _parts(text: str, paragraph: Provision) -> list[Provision]:
     first = paragraph.lines[0].span
     lead = first if len(paragraph.lines) > 1 and _size(text, first) <= MOST_WORDS else None
     return [
-        paragraph._replace(lines=tuple(part), lead=lead if place else None)
+        paragraph._replace(lines=tuple(part), lead=lead if place else None, is_whole=False)
         for place, part in enumerate(parts)
     ]
 

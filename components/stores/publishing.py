@@ -114,9 +114,9 @@ def text_digest(text: str) -> str:
 class VectorJournal:
     """Encoded vectors by the digests of model and text, so that a kill costs one block.
 
-    If documents carry the encoder's own vectors, the journal is emptied at the end of a complete
-    run, since the vectors are in the documents. If a graph makes the documents' vectors from these,
-    they stay as base vectors, so that a changed article costs one encoding.
+    At the end of a complete run the vectors of provisions stay. Those of articles go, since they
+    are in the documents; if a graph makes the documents' vectors from these, they stay as base
+    vectors, so that a changed article costs one encoding.
     """
 
     def __init__(self, database: StatuteDatabase) -> None:

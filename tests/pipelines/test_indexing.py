@@ -359,7 +359,8 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
     laws = Counter(document.meta["law"] for document in store.filter_documents())
     assert all(count == 10 for count in laws.values())
     index(long)
-    assert len(encoded) <= 30 + 8
+    articles = [text for text in encoded if text.startswith("Title")]  # else provisions
+    assert len(articles) <= 30 + 8
     assert done > 0
     assert_complete(store, long, tiny_model)
 

@@ -33,6 +33,7 @@ from components.joiners.sections import StatuteSectionMerger
 from components.models import registry
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerabilityGate
+from components.rankers.passages import StatutePassageRanker
 from components.retrievers import bm25, citation, embedding, lists
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
@@ -219,6 +220,20 @@ CASES = [
         {"document_store": STORE, "at_least": 3, "as_of": "any", "refresh_seconds": 5.5},
         {"documents": [Document(id="h1", content="A roof.", embedding=[1.0])]},
         loads=(sections, "_Sections"),
+    ),
+    Case(
+        StatutePassageRanker,
+        {
+            "document_store": STORE,
+            "model": MODEL,
+            "device": CPU,
+            "dtype": "float32",
+            "top_k": 2,
+        },
+        {
+            "query": "Who mends the roof?",
+            "documents": [Document(id="h1", content="(1) A roof.\n(2) A wall.")],
+        },
     ),
     Case(
         StatuteRanker,

@@ -25,6 +25,7 @@ ARTICLE = {
     "number": "1",
     "headings": [],
     "content": "A deposit is owed.",
+    "passages": [{"start": 0, "end": 18, "score": 0.5}],
     "score": 1.0,
     "ranks": {"bm25": 1},
     "state": "unknown",

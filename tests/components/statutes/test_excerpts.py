@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from deposit import DEPOSIT, TERMS
+from deposit import DEPOSIT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +13,6 @@ from components.statutes.excerpts import (
     LEFT_OUT,
     SHORT_ARTICLE,
     bearing_excerpts,
-    best_provision,
     excerpt,
     matched_words,
     provision_at,
@@ -28,22 +27,12 @@ def test_a_paragraph_has_its_items_and_brings_what_limits_it():
     provisions = provisions_of(DEPOSIT)
     assert [each.number for each in provisions] == ["1", "2", "3", "4"]
     assert [line.marker for line in provisions[2].lines] == ["(3)", "(a)", "(b)"]
-    chosen = best_provision(DEPOSIT, TERMS, "en")
-    assert chosen is not None and chosen.number == "2"
+    chosen = provisions[1]
     assert [each.number for each in related(DEPOSIT, chosen, "en")] == ["3"]
     # A language whose exceptions are not known here: nothing is left out.
     assert [each.number for each in related(DEPOSIT, chosen, "fi")] == ["1", "3", "4"]
     assert provision_at(DEPOSIT, {"start": 0, "end": 60}) == provisions[0]
     assert provision_at(DEPOSIT, None) is None
-
-
-def test_an_editors_note_is_the_best_passage_only_where_it_is_alone():
-    note = "(Inserted with effect from 1 January 2021: deposits.)"
-    rule = "(1) A contract ends (see Article 3)."
-    text = f"{note}\n{rule}"
-    chosen = best_provision(text, {"deposit"}, "en", [0.9, 0.1])
-    assert text[slice(*chosen.span)] == rule
-    assert best_provision(note, {"deposit"}, "en").span == (0, len(note))
 
 
 @pytest.mark.parametrize(
