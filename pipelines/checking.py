@@ -155,7 +155,7 @@ def read_pipeline_file(path: Path) -> dict[str, Any]:
         document = yaml.load(raw.decode("utf-8-sig"), Loader=_PlainLoader)  # noqa: S506 - a safe one
     except LoadingError as error:
         raise LoadingError(f"{path}:{error}") from error
-    except (OSError, yaml.YAMLError, ValueError) as error:
+    except (OSError, yaml.YAMLError, ValueError, OverflowError) as error:
         raise LoadingError(f"{path}: cannot be read ({' '.join(str(error).split())}).") from error
     if not isinstance(document, dict):
         raise LoadingError(f"{path}: must hold a mapping with 'components' and 'connections'.")
@@ -342,7 +342,7 @@ def check_definition(
             places.append((place, connection[side], side == "receiver"))
     for place, socket, is_input in places:
         component, _, name = socket.partition(".")
-        if component not in components or not name:
+        if component not in components or not name or "." in name:
             raise LoadingError(f"{where}: {place}: there is no component.socket '{socket}'.")
         kind = components[component]["type"]
         if is_input and name in (*_CLOSED_SOCKETS.get(kind, ()), *HAYSTACK_CLASSES.get(kind, ())):
@@ -379,6 +379,8 @@ class _Checker:
             LoadingError: names the place.
         """
         name = fields["type"]
+        if not isinstance(name, str):
+            self._refuse(f"{label}.type", "the name of a class is text.")
         listed = name in self._named or name in OUR_CLASSES or name in HAYSTACK_CLASSES
         if not listed and (name, holder) != (_OPENAI, (_TOLERANT, "chat_generator")):
             self._refuse(f"{label}.type", f"{name} is not an allowed class. {_allowing(name)}")
@@ -411,7 +413,8 @@ class _Checker:
         elif _is_secret(value):
             variables = value.get("env_vars")
             of_caller = holder[0] in self._named and self._is_given(label)
-            known = isinstance(variables, list) and set(variables) <= set(_KEYS.get(holder, ()))
+            own = _KEYS.get(holder, ())
+            known = isinstance(variables, list) and all(each in own for each in variables)
             if not (of_caller or known):
                 self._refuse(label, f"the environment variable {variables!r} is not allowed here.")
         elif holder[0] in self._named or self._is_given(label):

@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 
 from components.statutes.article import articles_of_laws
+from components.statutes.sources.reading import CorpusError
 from pipelines import command_line
 from pipelines.command_line import DONE, say, show
 from pipelines.convert import corpus_file
@@ -48,8 +50,17 @@ def _export(options: argparse.Namespace) -> int:
         with corpus_file(partial, output) as file:
             for article in articles:
                 file.write(json.dumps(article.to_json(), ensure_ascii=False).encode() + b"\n")
-        # Read back: a document of another writer's need be no article of the native format.
-        corpus = StatuteCorpus.read(partial)
+        try:  # a document of another writer's need be no article of the native format
+            corpus = StatuteCorpus.read(partial)
+        except CorpusError as error:
+            raise CorpusError(
+                replace(
+                    each,
+                    file=f"{options.store}, document '{articles[(each.line or 1) - 1].id}'",
+                    line=None,
+                )
+                for each in error.problems
+            ) from error
     if textless := len(documents) - len(articles):
         say(f"{textless:,} documents without text are left out")
     whole = ", the corpus that was indexed, unchanged" if corpus.sha256 == indexed else ""

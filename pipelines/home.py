@@ -90,7 +90,7 @@ def resolve(
             return Plan(pipeline, address, model, overrides, asks_engine=True)
         stores = checking.stores_in(definition, loading.STORE)
         paths = (parameters.get("path") for _, _, parameters in stores)
-        store = store or next(filter(None, paths), None)
+        store = store or next((each for each in paths if each and isinstance(each, str)), None)
     place = str(given_or_demo(store, say, answered=answered))
     if pipeline is None:
         with loading.store_with_articles(place) as opened_store:
@@ -148,9 +148,15 @@ def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Pa
         from pipelines.indexing import index_corpus
 
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        index_corpus("aldermere", path, say=say)
+        try:
+            index_corpus("aldermere", path, prune=True, replace=True, say=say)
+        except StoreError as error:
+            if not path.is_file():
+                raise
+            say(f"{error} It is built again.")
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            index_corpus("aldermere", path, say=say)
 
     _once(lambda: _is_current(path), build)
     if answered:

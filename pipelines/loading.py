@@ -297,8 +297,10 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
     for name, kind, parameters in components_in(read_pipeline_file(path)):
         if kind == _GENERATOR:
             generator = chat_generator(url, model)
-            in_file = (parameters.get("chat_generator") or {}).get("init_parameters", {})
-            limits = {key: in_file[key] for key in ("timeout", "max_retries") if key in in_file}
+            in_file = parameters.get("chat_generator")
+            own = in_file.get("init_parameters") if isinstance(in_file, dict) else None
+            given = own if isinstance(own, dict) else {}
+            limits = {key: given[key] for key in ("timeout", "max_retries") if key in given}
             generator["init_parameters"] |= limits
             return {f"{name}.chat_generator": generator}
     raise LoadingError(f"{path} writes no answers. Ask the pipeline answer_hybrid or answer.")

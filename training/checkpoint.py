@@ -204,19 +204,27 @@ _FREE = ("output", "checkpoint_every", "vectors")
 def open_work_folder(work: Path, fixed: Mapping[str, Any]) -> None:
     """Make the work folder of a run of transformers' Trainer, or open the one of the same run.
 
+    The folder of another run that has no checkpoint yet is emptied and reused.
+
     Args:
         work: The folder.
         fixed: What must be the same when a run is resumed, by name.
 
     Raises:
-        SettingsError: The folder belongs to another run; names what differs.
+        SettingsError: The folder belongs to another run, which has a checkpoint; names what
+            differs.
     """
     fixed = {name: value for name, value in fixed.items() if name not in _FREE}
     now = json.loads(json.dumps(fixed))  # a tuple comes back as a list
+    visible = list(work.glob("[!.]*"))  # the lock is hidden
     if (work / RUN_FILE).exists():
-        check_same_run(work, json.loads((work / RUN_FILE).read_text(encoding="utf-8")), now)
-        return
-    if any(work.glob("[!.]*")):  # the lock is hidden
+        before = json.loads((work / RUN_FILE).read_text(encoding="utf-8"))
+        if before == now or any(work.glob("checkpoint-*")):
+            check_same_run(work, before, now)
+            return
+        for path in visible:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    elif visible:
         raise SettingsError(f"{work} does not hold a run of this command. Give another output.")
     work.mkdir(parents=True, exist_ok=True)
     with whole_file(work / RUN_FILE) as partial:

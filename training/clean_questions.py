@@ -8,6 +8,7 @@ writes a copy without the repeats.
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Sequence
@@ -63,7 +64,8 @@ def clean_questions(settings: CleanQuestionsSettings) -> None:
     kept, left_out = each_in_one_split(asked)
     output.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(output) as partial:
-        partial.write_text("".join(map(line_of, kept)), encoding="utf-8")
+        text = "".join(map(line_of, kept)).encode()
+        partial.write_bytes(gzip.compress(text, mtime=0) if output.suffix == ".gz" else text)
     for split in _SPLITS:
         if ids := [question.id for question in left_out if question.split == split]:
             say(f"{len(ids)} of {split} left out: {', '.join(map(repr, ids[:5]))} ...")

@@ -143,6 +143,10 @@ class CompareSettings:
         for name in ("data", "only"):  # on a command line a single one needs no brackets
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, (value,))
+        for name in ("data", "seeds", "compare", "arms"):
+            values = getattr(self, name)
+            if not values or len(set(values)) < len(values):
+                raise SettingsError(f"{name}: name at least one, and each once.")
         folder_named(self.output)
         at_least(self, 0, "budget_s")
         at_least(self, 1, "folds")
@@ -205,7 +209,6 @@ DENSE_METRICS = (
     *(f"R@{k}" for k in (5, 10, 20, 100, 200, 500)),
     *("R-precision", "MAP", "MRR@10", "Exist@90"),
 )
-METRICS = (*DENSE_METRICS, FUSED)
 RANKER_METRICS = ("R@1", "R@5", "R@10", "MRR@10", "MAP@10", "nDCG@10")
 DEPTH, FUSED_DEPTH = 1_000, 10
 

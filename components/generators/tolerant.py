@@ -3,6 +3,7 @@
 import asyncio
 import math
 import re
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from copy import copy, deepcopy
 from dataclasses import replace
+from functools import cache
 from inspect import isawaitable, signature
 from typing import Any
 
@@ -18,7 +20,12 @@ import openai
 from haystack import component, default_from_dict, logging
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.chat.types import ChatGenerator
-from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
+from haystack.dataclasses import (
+    ChatMessage,
+    StreamingCallbackT,
+    StreamingChunk,
+    select_streaming_callback,
+)
 
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number
 
@@ -115,8 +122,12 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
         Returns:
             `replies`: at most one, complete and not empty, without thoughts (`<think>`).
             `failure`: what failed, "" if nothing did.
+
+        Raises:
+            ValueError: `streaming_callback` is a coroutine function; `run_async` takes those.
         """
-        with self._asked(messages, streaming_callback) as outcome:
+        callback = select_streaming_callback(None, streaming_callback, requires_async=False)
+        with self._asked(messages, callback) as outcome:
             try:
                 return outcome.result(self.time_limit)
             except TimeoutError:
@@ -199,6 +210,14 @@ def _without_thoughts(
     return forward
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """The certificates trusted by default, including the system's; reading them takes a while."""
+    context = httpx.create_ssl_context()
+    context.load_default_certs()
+    return context
+
+
 def _bounded(generator: OpenAIChatGenerator) -> OpenAIChatGenerator:
     """A copy with a client of its own, which is closed when the time of the reply is over."""
 
@@ -210,7 +229,7 @@ def _bounded(generator: OpenAIChatGenerator) -> OpenAIChatGenerator:
 
     bounded = copy(generator)
     bounded.client = None
-    given = generator.http_client_kwargs or {}
+    given = generator.http_client_kwargs or {"verify": _certificates()}
     bounded.http_client_kwargs = {
         **given,
         "headers": {**given.get("headers", {}), "Accept-Encoding": "identity"},

@@ -244,8 +244,11 @@ def _load_reports() -> Iterator[list[Mapping[str, Any]]]:
     original: Any = vars(PreTrainedModel)["from_pretrained"]
     reports: list[Mapping[str, Any]] = []
     logger = logging.getLogger("transformers.modeling_utils")
+    was_disabled, own = logger.disabled, threading.get_ident()
 
     def from_pretrained(cls: type[PreTrainedModel], *args: Any, **options: Any) -> Any:
+        if threading.get_ident() != own:  # somebody else's load, at the same time
+            return original.__func__(cls, *args, **options)
         model, report = original.__func__(cls, *args, output_loading_info=True, **options)
         reports.append(report)
         return model
@@ -256,7 +259,7 @@ def _load_reports() -> Iterator[list[Mapping[str, Any]]]:
         yield reports
     finally:
         setattr(PreTrainedModel, "from_pretrained", original)  # noqa: B010
-        logger.disabled = False
+        logger.disabled = was_disabled
 
 
 @contextmanager

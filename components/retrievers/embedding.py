@@ -220,7 +220,7 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         Returns:
             `documents`: by similarity, equal scores in the order of the law. `weight`: of this list
             in a fusion where words have 1: what training chose by questions, or else, 0 to 1, what
-            indexing measured (`pipelines.indexing`); 1 where there is neither.
+            indexing measured (`pipelines.weights`); 1 where there is neither.
 
         Raises:
             VectorError: the embedding is NaN, zero or of another size than the store's vectors; or

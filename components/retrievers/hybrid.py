@@ -92,7 +92,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     The score is the fused one divided by its maximum: 1 is first in every list.
     Articles that the question cites without doubt stand above all others. The list by meaning
     counts with the weight that its training chose by questions, or else with the one that was
-    measured at indexing (`pipelines.indexing`). If a question uses
+    measured at indexing (`pipelines.weights`). If a question uses
     other words than the law, its list by words is chance, and at full weight it costs the list by
     meaning its first places: so words count in full where their first article holds the share
     `full_coverage` of the question's terms, and less in proportion.

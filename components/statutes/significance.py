@@ -72,8 +72,14 @@ def paired_randomisation(
         b: The other system's, for the same questions in the same order.
         seed: The same seed gives the same result.
         samples: Random assignments of signs.
+
+    Raises:
+        ValueError: The two have different lengths, or a value that is not finite.
     """
-    differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    differences = first - second if first.shape == second.shape else np.array([np.nan])
+    if not np.isfinite(differences).all():
+        raise ValueError("a paired test needs one finite number of each system for each question")
     n = len(differences)
     observed = float(differences.mean())
     generator = np.random.default_rng(seed)

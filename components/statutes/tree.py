@@ -157,6 +157,8 @@ class LegislativeTree:
         steps: IntArray = self._inner_depth + (self.depth[parent] + 1) - 2 * ancestor_depth
         if cross_law == "farther":
             steps[self._inner_law != self._inner_law[parent]] += self._longest_in_law
+        elif cross_law != "path":
+            raise ValueError(f"cross_law is 'farther' or 'path', not {cross_law!r}")
         return steps
 
     @cached_property

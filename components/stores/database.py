@@ -75,6 +75,8 @@ def embedding_blob(document: Document, dim: int | None) -> bytes | None:
         return None
     vector = np.asarray(document.embedding, dtype=np.float32)
     try:
+        if vector.ndim != 1:
+            raise ValueError("is not a list of numbers")
         vector_of(vector.tobytes(), dim)
     except ValueError as error:
         raise ValueError(

@@ -361,7 +361,7 @@ class QdrantEngine:
         self._store.use_sparse_embeddings = True
         self._pauses = _INDEXING if patient else _ASKING
         self._client: QdrantClient | None = None
-        # The engine's version is checked where it is used, with an error in place of a warning.
+        # No warning of the engine's version: docs/scale.md names those that work.
         self._parameters = {"check_compatibility": False, **self._store._prepare_client_params()}
         self._key = json.dumps([self._parameters[name] for name in _ADDRESS])
         self.name = store.index
@@ -371,7 +371,7 @@ class QdrantEngine:
 
     @_retried
     def exists(self) -> bool:
-        """Whether the collection exists; also checks that the engine can be used."""
+        """Whether the collection exists."""
         return self._opened().collection_exists(self.name)
 
     @_retried

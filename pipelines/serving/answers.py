@@ -169,7 +169,8 @@ def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
             left += each.values()
         elif isinstance(each, list):
             left += each
-            values += len(each)
+        else:
+            values += 1
     if values > limits.MAX_FILTER_VALUES:
         raise ValueError(f"must have at most {limits.MAX_FILTER_VALUES} values in all")
     return filters

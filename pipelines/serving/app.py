@@ -468,7 +468,7 @@ def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
     """The addresses of one pipeline."""
     router = APIRouter(prefix=f"/{name}", tags=[name], responses=_problems(_OF_A_BODY))
 
-    @router.post("/run", response_model=answers.RunAnswer)
+    @router.post("/run", response_model=answers.RunAnswer, operation_id=f"run_{name}")
     async def run(asked: answers.RunRequest) -> Response:
         """The articles that answer a question, best first."""
         return json_response(await pipeline.run(asked))
@@ -477,6 +477,7 @@ def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
         "/stream",
         response_class=StreamingResponse,
         responses={200: {"content": {"text/event-stream": {}}}},
+        operation_id=f"stream_{name}",
     )
     async def stream(asked: answers.RunRequest) -> Response:
         """The same in parts, as soon as each is there, as server-sent events.
@@ -487,7 +488,7 @@ def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
         """
         return StreamingResponse(await pipeline.stream(asked), media_type="text/event-stream")
 
-    @router.post("/batch", response_model=answers.BatchAnswer)
+    @router.post("/batch", response_model=answers.BatchAnswer, operation_id=f"batch_{name}")
     async def batch(asked: answers.BatchRequest) -> Response:
         """Up to 100 questions, answered in their order.
 
@@ -498,7 +499,7 @@ def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:
     if not pipeline.writes:
         return router
 
-    @router.post("/answer", response_model=answers.WrittenAnswer)
+    @router.post("/answer", response_model=answers.WrittenAnswer, operation_id=f"answer_{name}")
     async def answer(asked: answers.RunRequest) -> Response:
         """The answer alone, with the verdict on each citation and quotation."""
         found: Mapping[str, Any] = await pipeline.run(asked)
@@ -557,6 +558,7 @@ def _probes(served: Mapping[str, ServedPipeline]) -> APIRouter:
     """The addresses for whoever runs the service."""
     router = APIRouter(tags=["status"])
 
+    @router.head("/health", include_in_schema=False)
     @router.get("/health", response_model=answers.Up)
     async def health() -> Response:
         """Whether the process is up."""
@@ -567,6 +569,7 @@ def _probes(served: Mapping[str, ServedPipeline]) -> APIRouter:
         """What is served."""
         return json_response({"status": "Up!", "pipelines": list(served)})
 
+    @router.head("/ready", include_in_schema=False)
     @router.get(
         "/ready", response_model=answers.Readiness, responses={503: {"model": answers.Readiness}}
     )

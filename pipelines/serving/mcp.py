@@ -163,7 +163,8 @@ class _Tools:
         if law is not None:
             laws = self.law.map.laws_called(law)
             filters = {"field": "meta.law", "operator": "in", "value": laws}
-        found = ask(self._pipeline, question, top_k, filters, on)
+        day = None if on is None else _day(on)
+        found = ask(self._pipeline, question, top_k, filters, day)
         result: dict[str, Any] = {
             "articles": [
                 {**_described(each), "passage": _passage(question, each)}

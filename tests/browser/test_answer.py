@@ -12,6 +12,7 @@ from tiny_site import JOIN
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
+from components.rankers.passages import StatutePassageRanker
 from components.statutes.corpus import StatuteCorpus
 from pipelines.asking import found_article
 from ui.ask import build_page
@@ -49,7 +50,10 @@ def page_of(serve_page, aldermere_articles) -> Callable[[str | None], str]:
             return {
                 "question": question,
                 "took_ms": 1.0,
-                "documents": [found_article(each, date.today()) for each in documents],
+                "documents": [
+                    {**found_article(each, date.today()), "passages": each.meta["passages"]}
+                    for each in StatutePassageRanker().run(question, documents)["documents"]
+                ],
                 "answer": {"text": built.data, **built.meta},
             }
 

@@ -30,7 +30,7 @@ from training.command_line import (
 )
 from training.compare import (
     DENSE_METRICS,
-    METRICS,
+    FUSED,
     RANKER_METRICS,
     CompareSettings,
     Dataset,
@@ -48,6 +48,7 @@ from training.data import folds_of
 from training.loop import TrainingLoop
 
 ROOT = Path(__file__).resolve().parents[2]
+METRICS = (*DENSE_METRICS, FUSED)
 CONFIGS = ROOT / "training" / "configs"
 LEDGERS = ROOT / "docs" / "results" / "ledgers"
 

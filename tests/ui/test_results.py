@@ -84,7 +84,9 @@ def words_of(markup: str) -> list[str]:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_word_of_an_article_is_shown_in_order(content):
-    laws = re.findall(r'<div class="law" dir="auto">(.*?)</div>', shown(content=content, passages=[]))
+    laws = re.findall(
+        r'<div class="law" dir="auto">(.*?)</div>', shown(content=content, passages=[])
+    )
     assert words_of(laws[-1]) == content.split()
 
 

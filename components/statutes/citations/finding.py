@@ -4,7 +4,8 @@ Forms: English ("Section 14(2)", "s. 5", "Articles 27 and 28", "Rule 6.1.3(a)"),
 ("article L. 1221-1 du Code du travail", "art. 1382 C. civ."), German ("§ 823 Abs. 1 BGB"),
 Spanish, Italian and Portuguese ("artículo 21, apartado 3", "artt. 3 e 4", "art. 5º, § 1º"),
 Vietnamese ("khoản 2 Điều 12 Bộ luật Dân sự"), Chinese ("民法典第12条", "第一百二十条第二款") and
-Japanese ("民法第三条の二第一項"), besides those of `data/countries.ini` and `united_states`.
+Japanese ("民法第三条の二第一項"), besides those of `data/countries.ini`, `data/forms.ini` and
+`united_states`.
 A number needs its marker: "I worked 12 hours" cites nothing.
 
 The words around a citation say which law is meant: any, "this Act", or one by name. A name that is

@@ -258,7 +258,7 @@ _VERSION = re.compile(r"(?P<act>.+?)@(?P<day>\d{4}-\d\d-\d\d):")
 def _walked(folder: Path, problems: list[Problem]) -> Iterator[Path]:
     """The files below a folder, in the order of their names, without hidden ones.
 
-    Links to folders are not followed; folders that cannot be listed go to `problems`.
+    Folders that cannot be listed, and links to folders, go to `problems`.
     """
 
     def unreadable(error: OSError) -> None:
@@ -267,6 +267,10 @@ def _walked(folder: Path, problems: list[Problem]) -> Iterator[Path]:
 
     for place, folders, names in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for linked in (Path(place) / name for name in folders):
+            if linked.is_symlink():
+                message = "is a link to a folder, which is not followed"
+                problems.append(notice(linked, message, "Name the folder itself to read it."))
         for name in sorted(names):
             path = Path(place) / name
             if not name.startswith(".") and path.is_file():
