@@ -33,7 +33,8 @@ from components.statutes.metrics import metric_depth
 from components.statutes.question import Question
 from training.data import TrainingData, evaluated, texts_of
 from training.fusion import Searches, weights_of
-from training.negatives.curriculum import Gold, QuestionNegatives, random_generator
+from training.negatives.curriculum import random_generator
+from training.negatives.gold import Gold, QuestionNegatives
 from training.settings import RERANKED, Strategy
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.

@@ -36,7 +36,7 @@ from components.models.folder import (
 )
 from components.models.onednn import LINEAR
 from training.command_line import SettingsError, TrainingError, say
-from training.negatives.curriculum import DrawnNegatives
+from training.negatives.gold import DrawnNegatives
 from training.objective import Optimizer
 from training.settings import folder_named
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from components.models.folder import Similarity
 
 if TYPE_CHECKING:
-    from training.negatives.curriculum import DrawnNegatives, Gold
+    from training.negatives.gold import DrawnNegatives, Gold
     from training.settings import RunSettings
 
 Rows = NDArray[np.int64]

@@ -98,7 +98,7 @@ from training.checkpoint import (
 from training.command_line import SettingsError, TrainingError, run, say, settings_from
 from training.cusines import set_dropout
 from training.data import TrainingData, say_where_dev_is_learnt, texts_of
-from training.negatives.curriculum import Gold, flattened
+from training.negatives.gold import Gold, flattened
 from training.plots import plot_records
 from training.settings import RERANKED, RankerTrainingSettings
 

@@ -20,7 +20,7 @@ from training.clean_questions import each_in_one_split, main
 from training.command_line import DONE, SettingsError
 from training.compare import Dataset, n_folds
 from training.data import TrainingData, trainings_on
-from training.negatives.curriculum import DrawnNegatives, Gold
+from training.negatives.gold import DrawnNegatives, Gold
 from training.objective import make_batch
 from training.settings import CusinesSettings
 

@@ -22,7 +22,6 @@ from training.negatives import sampling
 from training.negatives.curriculum import (
     MAX_BUCKETS,
     CurriculumSettings,
-    Gold,
     allot,
     allot_of_buckets,
     bucket_edges,
@@ -30,6 +29,7 @@ from training.negatives.curriculum import (
     phase_shares,
     shares,
 )
+from training.negatives.gold import Gold
 from training.negatives.sampling import BucketDraws, CurriculumNegatives, statistics
 from training.negatives.views import BM25View
 from training.settings import Strategy

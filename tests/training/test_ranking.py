@@ -37,7 +37,7 @@ from training.candidates import (
     stage_digest,
 )
 from training.data import TrainingData
-from training.negatives.curriculum import Gold
+from training.negatives.gold import Gold
 from training.ranker import (
     BestPassageLoss,
     RankerMeasuring,

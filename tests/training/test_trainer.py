@@ -20,7 +20,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, TrainerCallback
 
 from components.statutes import Article, Question, indexed_text
-from training.negatives.curriculum import DrawnNegatives
+from training.negatives.gold import DrawnNegatives
 from training.negatives.sampling import CurriculumNegatives
 from training.negatives.trainer import EpochNegatives
 

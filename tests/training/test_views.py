@@ -24,7 +24,8 @@ from components.statutes import (
     Question,
 )
 from training.negatives import views
-from training.negatives.curriculum import CurriculumSettings, DynamicView, Gold
+from training.negatives.curriculum import CurriculumSettings, DynamicView
+from training.negatives.gold import Gold
 from training.negatives.sampling import (
     CurriculumNegatives,
     FusedRanking,

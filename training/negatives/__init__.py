@@ -4,7 +4,7 @@ Drawing needs no model, only the vectors that `CurriculumNegatives.draw` is give
 `trainer`, which encodes with the model of a `SentenceTransformerTrainer`.
 """
 
-from training.negatives.curriculum import DrawnNegatives, Gold
+from training.negatives.gold import DrawnNegatives, Gold
 from training.negatives.sampling import CurriculumNegatives, statistics
 
 __all__ = ["CurriculumNegatives", "DrawnNegatives", "Gold", "statistics"]

@@ -19,19 +19,17 @@ from components.statutes.question import Question
 from components.statutes.tree import LegislativeTree
 from training.negatives.curriculum import (
     CurriculumSettings,
-    DrawnNegatives,
     DynamicView,
-    Gold,
     View,
     ViewInputs,
     allot,
     allot_of_buckets,
     bucket_edges,
-    flattened,
     phase_of,
     phase_shares,
     random_generator,
 )
+from training.negatives.gold import DrawnNegatives, Gold, flattened
 from training.negatives.views import VIEWS
 
 

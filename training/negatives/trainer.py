@@ -17,7 +17,7 @@ from components.models.encoding import scaled
 from components.statutes.article import Article
 from components.statutes.question import Question
 from training.data import texts_of
-from training.negatives.curriculum import DrawnNegatives, flattened
+from training.negatives.gold import DrawnNegatives, flattened
 from training.negatives.sampling import CurriculumNegatives
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from torch import Tensor
 from components.statutes.article import Article, TextRule, indexed_text
 from components.statutes.lexical import analyzer, segmenter, words_joined
 from components.statutes.question import Question
-from training.negatives.curriculum import View, ViewInputs, flattened
+from training.negatives.curriculum import View, ViewInputs
+from training.negatives.gold import flattened
 from training.objective import similarities
 
 
