@@ -5,28 +5,46 @@ from collections.abc import Callable, Collection, Coroutine
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self, TypeGuard
+from typing import Any, Self, TypeGuard, TypeVar
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
 
+from components.aliases import trusted_name
 from components.models.folder import portable_place
+
+Instance = TypeVar("Instance")
+
+
+def from_named(cls: type[Instance], data: dict[str, Any]) -> Instance:
+    """What `to_dict` described, under the name of `components.aliases` or where it is defined."""
+    named = {key: trusted_name(str(name)) for key, name in data.items() if key == "type"}
+    return default_from_dict(cls, data | named)
 
 
 class StatuteComponent:
     """A component that keeps each parameter as an attribute of the same name.
 
-    Unless it defines its own, `run_async` is `run` in a worker thread.
+    Unless it defines its own, `run_async` is `run` in a worker thread. Haystack knows it by the
+    name that `components.aliases` gives it and, for older files, by where it is defined.
     """
 
     run_async: Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
     # The folder of the store whose record filled in the component's models, where one did.
     models_from: Path | None = None
+    _defined_in: str
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "run" not in vars(cls) or "run_async" in vars(cls):
+        if "run" not in vars(cls):
+            return
+        # `@component` makes a second class with the attributes of the first, these included.
+        if (trusted := trusted_name(cls.__module__)) != cls.__module__:
+            cls._defined_in, cls.__module__ = cls.__module__, trusted
+        if "_defined_in" in vars(cls):
+            component.registry[f"{cls._defined_in}.{cls.__name__}"] = cls
+        if "run_async" in vars(cls):
             return
 
         @wraps(vars(cls)["run"])
@@ -55,7 +73,7 @@ class StatuteComponent:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The component that `to_dict` described."""
-        return default_from_dict(cls, data)
+        return from_named(cls, data)
 
 
 class AsyncWarmUp:
@@ -175,7 +193,8 @@ def check_documents(component: str, documents: object) -> None:
     if not isinstance(documents, list) or not all(
         isinstance(document, Document) for document in documents
     ):
-        raise TypeError(f"{component} takes Documents; StatuteTextEmbedder takes questions.")
+        other = "StatuteSparseTextEmbedder" if "Sparse" in component else "StatuteTextEmbedder"
+        raise TypeError(f"{component} takes Documents; {other} takes questions.")
     for document in documents:
         if not document.content or document.content.isspace():
             raise ValueError(f"document '{document.id}' has no content to embed. Leave it out.")

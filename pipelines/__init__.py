@@ -25,7 +25,7 @@ def check_neighbour(name: str) -> None:
             f"{other} stands in the place of Lexarbor's package '{name}' ({expected}). Start from "
             "a folder that has no package of this name, or run the command lexarbor, which is "
             f"never shadowed by the working directory; in your own code rename '{name}'.",
-            name=__name__,
+            name="pipelines",
         )
 
 

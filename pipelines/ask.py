@@ -82,7 +82,7 @@ def _ask(options: argparse.Namespace) -> int:
     # An answer has its own notice of what is left out.
     left_out = answer.get("left_out", []) if "answer" not in answer else []
     for what, listed in (
-        (f"Named in the question, and not in {plan.store}", answer.get("missing")),
+        (f"Named in the question, and not in {plan.place}", answer.get("missing")),
         ("Not looked up, or not in full", answer.get("not_followed")),
         ("Searched in another spelling", [f"“{new}” for “{old}”" for old, new in corrections]),
         (
@@ -138,8 +138,10 @@ def _text(document: Mapping[str, Any], full: bool) -> list[str]:
     text: str = document["content"]
     if full or len(text) <= SHOWN_CHARS:
         return text.splitlines()
-    left = f"[... {len(text) - SHOWN_CHARS:,} more characters; --full prints them]"
-    return [*text[:SHOWN_CHARS].splitlines(), left]
+    passages = document.get("passages")
+    shown = passages[0]["text"] if passages else text[:SHOWN_CHARS]
+    left = f"[... of {len(text):,} characters; --full prints all]"
+    return [*shown.splitlines(), *([left] if len(shown) < len(text) else [])]
 
 
 if __name__ == "__main__":

@@ -280,6 +280,12 @@ class _Asking:
         *,
         correct: bool = True,
     ) -> None:
+        declared = getattr(pipeline, "metadata", {})
+        if not (declared.get("inputs") and declared.get("outputs")):
+            raise LoadingError(
+                "ask takes a pipeline of load_pipeline, or one whose metadata names its inputs and "
+                f"outputs as component.socket (docs/pipelines.md), got {type(pipeline).__name__}."
+            )
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=1)
         if filters:
@@ -397,11 +403,11 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     `ranks` is `{stage: rank}`, from 1; `state` is "in force", "repealed", "not yet in force" or
     "unknown" on the given day. `passage` is the best part of the content according to a ranker, if
     there was one, as characters `start` to `end`, and `passages_read` the parts that it read, if
-    not all; of an article named with a paragraph it is that one. An article that is not yet in
-    force has `earlier_text`, what is known of its text before
-    (`components.retrievers.validity`). `neighbours` are those that an expander attached, and
-    `wordings` the other wordings of the article: `id`, `valid_from` and `valid_to` of each, oldest
-    first.
+    not all; of an article named with a paragraph it is that one. `passages` are its best
+    provisions, best first. An article that is not yet in force has `earlier_text`, what is known of
+    its text before (`components.retrievers.validity`). `neighbours` are those that an expander
+    attached, and `wordings` the other wordings of the article: `id`, `valid_from` and `valid_to` of
+    each, oldest first.
     """
     meta = {**document.meta, "language": articles.language_of(document.meta)}
     found = {

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
+from components.statutes.extras import needs_extra
 from pipelines import command_line
 from pipelines.checking import LoadingError
 from pipelines.command_line import DONE, FAILED, say, show
@@ -183,10 +184,11 @@ def _decoded(data: bytes) -> str:
 
 def _docx_text(name: str) -> str:
     """The paragraphs of a Word file: body, tables, text boxes and notes, without deleted text."""
-    from docx import Document
-    from docx.opc.exceptions import OpcError
-    from docx.oxml import parse_xml
-    from lxml.etree import XMLSyntaxError
+    with needs_extra("A Word file", "files"):
+        from docx import Document
+        from docx.opc.exceptions import OpcError
+        from docx.oxml import parse_xml
+        from lxml.etree import XMLSyntaxError
 
     try:
         with ZipFile(name) as packed:

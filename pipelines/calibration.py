@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from haystack import Document
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest, bootstrap, mannwhitneyu
-from sklearn.metrics import roc_curve
 from tqdm import tqdm
 
 from components.converters.articles import headings_of, law_of
@@ -23,6 +21,7 @@ from components.rankers.gate import AnswerThreshold, Unanswerable, load_threshol
 from components.retrievers.validity import ANY
 from components.statutes.article import normalised
 from components.statutes.corpus import QuestionSet, read_questions
+from components.statutes.extras import needs_extra
 from components.statutes.question import Question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import run
@@ -30,6 +29,10 @@ from pipelines.checking import LoadingError
 from pipelines.evaluation import of_split, spoken
 from pipelines.home import keep_demo_questions
 from pipelines.loading import Scorer, load_pipeline, scorer_of
+
+with needs_extra("Calibration", "models"):
+    from scipy.stats import binomtest, bootstrap, mannwhitneyu
+    from sklearn.metrics import roc_curve
 
 _SAMPLES = 2_000
 

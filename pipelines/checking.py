@@ -19,6 +19,8 @@ import yaml
 from annotated_types import Interval, MinLen
 from typing_extensions import TypedDict
 
+from components.aliases import trusted_name
+
 if TYPE_CHECKING:
     from haystack import Pipeline
 
@@ -29,6 +31,11 @@ MAX_BYTES = 65_536
 MAX_DEPTH = 20
 WRITER = "haystack.components.writers.document_writer.DocumentWriter"
 QDRANT_STORE = "haystack_integrations.document_stores.qdrant.document_store.QdrantDocumentStore"
+POSTGRES_STORE = (
+    "haystack_integrations.document_stores.pgvector.document_store.PgvectorDocumentStore"
+)
+ENGINE_EXTRAS = {QDRANT_STORE: "qdrant", POSTGRES_STORE: "postgres"}
+"""The document stores of engines, each with the extra that brings it."""
 
 
 class LoadingError(ValueError):
@@ -159,7 +166,23 @@ def read_pipeline_file(path: Path) -> dict[str, Any]:
         raise LoadingError(f"{path}: cannot be read ({' '.join(str(error).split())}).") from error
     if not isinstance(document, dict):
         raise LoadingError(f"{path}: must hold a mapping with 'components' and 'connections'.")
-    return document
+    named: dict[str, Any] = with_trusted_names(document)
+    return named
+
+
+def with_trusted_names(value: Any) -> Any:
+    """A plain value in which every class of ours has the name that `components.aliases` gives it.
+
+    Files written before those names have the names in `components`.
+    """
+    if isinstance(value, list):
+        return [with_trusted_names(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    named = {key: with_trusted_names(inner) for key, inner in value.items()}
+    if isinstance(named.get("type"), str):
+        named["type"] = trusted_name(named["type"])
+    return named
 
 
 # The forms of a file's parts, which pydantic checks.
@@ -188,7 +211,7 @@ class _Definition(TypedDict):
 for _form in (_Object, _Connection, _Definition):
     setattr(_form, "__pydantic_config__", {"strict": True, "extra": "forbid"})  # noqa: B010
 
-_TOLERANT = "components.generators.tolerant.TolerantChatGenerator"
+_TOLERANT = trusted_name("components.generators.tolerant.TolerantChatGenerator")
 _OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
 _CHAT_PROMPT = "haystack.components.builders.chat_prompt_builder.ChatPromptBuilder"
 _PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
@@ -201,6 +224,7 @@ HAYSTACK_CLASSES: dict[str, dict[str, list[Any]]] = _ALLOWED["haystack"]
 # Where a file may name an environment variable, and which.
 _KEYS = {
     (QDRANT_STORE, "api_key"): ("QDRANT_API_KEY",),
+    (POSTGRES_STORE, "connection_string"): ("PG_CONN_STR",),
     (_OPENAI, "api_key"): ("LEXARBOR_GENERATOR_KEY", "OPENAI_API_KEY"),
 }
 
@@ -440,7 +464,8 @@ class _Checker:
         try:
             found: type = getattr(importlib.import_module(module), own)
         except (ImportError, AttributeError) as error:
-            hint = " pip install 'lexarbor[qdrant]' brings it." if name == QDRANT_STORE else ""
+            extra = ENGINE_EXTRAS.get(name)
+            hint = f" pip install 'lexarbor[{extra}]' brings it." if extra else ""
             self._refuse(label, f"{name} cannot be imported ({error}).{hint}")
         if is_component and name not in component.registry:
             self._refuse(label, f"{name} is not a Haystack component.")

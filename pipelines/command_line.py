@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from components.statutes.article import iso_day
+from components.statutes.extras import MissingExtraError, needs_extra
 from components.statutes.sources.reading import CorpusError
 from pipelines.checking import LoadingError
 
@@ -145,14 +146,11 @@ def require(what: str, extra: str, *modules: str) -> None:
         modules: that it brings.
 
     Raises:
-        LoadingError: one is missing; says how to install it.
+        MissingExtraError: one is missing; says how to install it.
     """
-    for module in modules:
-        try:
+    with needs_extra(what, extra):
+        for module in modules:
             importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            install = f"pip install 'lexarbor[{extra}]'"
-            raise LoadingError(f"{what} needs {module}: {install}") from error
 
 
 def say(message: str) -> None:
@@ -184,7 +182,7 @@ def run(work: Callable[[], int]) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         return work()
-    except LoadingError as error:
+    except (LoadingError, MissingExtraError) as error:
         say(f"error: {error}")
         return WRONG_USE
     except CorpusError as error:

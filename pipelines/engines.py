@@ -1,4 +1,4 @@
-"""index_into_engine: index a corpus into a collection of Qdrant, law by law."""
+"""index_into_engine: index a corpus into a collection of an engine, law by law."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from components.statutes.identity import DistinctLaws
 from components.statutes.lexical import analysis_version, analyzer
 from components.statutes.sources.reading import Problem
 from components.stores.database import StoreError
-from components.stores.publishing import text_digest
-from components.stores.qdrant import (
+from components.stores.engines import (
     LAW,
     RECORD,
     SHARD,
+    Engine,
     EngineRecord,
     Listed,
-    QdrantEngine,
     as_row,
     digest_of,
 )
+from components.stores.publishing import text_digest
 from pipelines.indexing import (
     Say,
     block_size,
@@ -47,7 +47,7 @@ from pipelines.indexing import (
     say_pruned,
     say_unknown,
 )
-from pipelines.loading import ChosenModel, loaded_model, model_place, opened, place_in
+from pipelines.loading import ChosenModel, engine_store, loaded_model, model_place, opened
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,6 @@ class ShardCorpus:
         return [article for _, article in self.kept[law]]
 
 
-_READ_AT_ONCE = 1_000
 _WRITTEN_AT_ONCE = 100
 
 
@@ -163,8 +162,8 @@ class LawWriter:
         self,
         corpus: ShardCorpus,
         model: ChosenModel,
-        engine: QdrantEngine,
-        searched: QdrantEngine,
+        engine: Engine,
+        searched: Engine,
         staying: Mapping[str, str | None],
     ) -> None:
         self.encoded = self.truncated = self.written = self.removed = 0
@@ -173,12 +172,12 @@ class LawWriter:
         self._engine = engine
         self._searched = searched
         self._staying = staying
-        done = engine.states(LAW)
+        self._states = engine.states(LAW)
         digests = {law: self._digest(law) for law in corpus.kept}
         self.changed = {
             law: digest
             for law, digest in digests.items()
-            if done.get(law, {}).get("digest") != digest
+            if self._states.get(law, {}).get("digest") != digest
         }
         self._sparse = StatuteSparseDocumentEmbedder()
         self._waiting: list[Document] = []
@@ -256,21 +255,21 @@ class LawWriter:
         # Remove only after all are written: an article that left one law may have moved to another,
         # which reuses its vector.
         for law, (state, stale) in self._done.items():
-            for start in range(0, len(stale), _READ_AT_ONCE):
-                self._engine.remove(law, stale[start : start + _READ_AT_ONCE])
+            self._engine.finish_law(law, state, stale)
             self.removed += len(stale)
-            self._engine.put_state(LAW, law, state)
 
     def _queue(self, law: str, digest: str, after: int | None) -> None:
         """Queue the changed articles of a law; write whenever a block is full."""
-        present, articles = self._engine.listed(law), self._corpus.kept[law]
+        articles = self._corpus.kept[law]
         first = articles[0][1].to_json()
         names: dict[str, Any] = {
             name: first[name] for name in ("law_id", "law_names") if name in first
         }
         state: dict[str, Any] = {"digest": digest, "articles": len(articles), **names}
-        unfinished = {"digest": "", "articles": max(len(present), len(articles))}
-        self._engine.put_state(LAW, law, {**state, **unfinished})
+        n_before = int(self._states.get(law, {}).get("articles", 0))
+        unfinished = {**state, "digest": "", "articles": max(n_before, len(articles))}
+        self._engine.begin_law(law, unfinished)
+        present = self._engine.listed(law)
         positions: Iterable[int] = (position + (after or 0) for position, _ in articles)
         if after is not None and present:
             places = sorted(each.position for each in present.values())
@@ -303,9 +302,8 @@ class LawWriter:
         # An article missing from its law may be under another: the law's old name, or its former
         # law.
         for engine in dict.fromkeys((self._engine, self._searched)):
-            rest = [id_ for id_ in digests if id_ not in known]
-            listed = engine.text_digests(rest)
-            known |= engine.vectors([id_ for id_ in rest if listed.get(id_) == digests[id_]])
+            rest = {id_: digest for id_, digest in digests.items() if id_ not in known}
+            known |= engine.vectors(rest)
         rule = self._model.record.text_rule
         known |= self._encoded(
             {
@@ -353,6 +351,7 @@ class EngineReport:
         removed: articles removed.
         left_out: lines of the corpus that are not in the collection.
         complete: whether every shard of this corpus is done, so that it can be searched.
+        recall: share of the exact nearest that an HNSW index finds, where this run asked for one.
         seconds: how long it took.
     """
 
@@ -367,6 +366,7 @@ class EngineReport:
     removed: int
     left_out: int
     complete: bool
+    recall: float | None
     seconds: float
 
     def __str__(self) -> str:
@@ -379,6 +379,8 @@ class EngineReport:
             lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
         if self.left_out:
             lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
+        if self.recall is not None:
+            lines.append(f"The HNSW index finds {self.recall:.1%} of the ten nearest of an article")
         if not self.complete:
             lines.append("Other shards are still to be done before this corpus can be asked.")
         return "\n".join(lines)
@@ -396,6 +398,7 @@ def index_into_engine(
     prune: bool = False,
     replace: bool = False,
     rebuild: bool = False,
+    hnsw: bool = False,
     say: Say = lambda _: None,
 ) -> EngineReport:
     """Index a corpus into an engine; a run after an interruption resumes where it stopped.
@@ -405,12 +408,13 @@ def index_into_engine(
     out of date in the engine is compared article by article: changed articles are encoded and
     written, missing ones removed, and the law is marked as done. The collection cannot be searched
     until every shard of the first run is done. Afterwards a reader sees each article either before
-    or after its change: its text, metadata and vectors are one write.
+    or after its change: its text, metadata and vectors are one write. In PostgreSQL this holds for
+    whole laws.
 
     Args:
         source: file, folder or name of a corpus.
-        address: of Qdrant: a URL, or a folder for one within this process; followed by "#" and the
-            collection, if any.
+        address: of PostgreSQL (postgresql://...) or of Qdrant, a URL, or a folder for one within
+            this process; followed by "#" and the collection, if any.
         collection: its name in the engine, in place of the address's; None means that, or else
             "lexarbor".
         model: folder or name of a model; None takes the recorded one, else chooses as
@@ -423,6 +427,8 @@ def index_into_engine(
         rebuild: write all of the corpus into a new collection, which takes the old one's name once
             it is complete; until then the old one is searched. Vectors of unchanged texts are
             copied.
+        hnsw: search PostgreSQL's vectors by an HNSW index from now on, which is faster and misses
+            some; the report says how many. It stays with the collection.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
 
     Raises:
@@ -443,6 +449,7 @@ def index_into_engine(
         if rebuild := rebuild and record is not None:
             target = stack.enter_context(closing(engine_at(f"{place}#{searched.successor()}")))
             record = _record_of(target)
+            hnsw = hnsw or searched.is_approximate()
         say("Reading the corpus")
         states = searched.states(LAW)
         laws = DistinctLaws(identity_of({**each, "law": law}) for law, each in states.items())
@@ -471,8 +478,8 @@ def index_into_engine(
         _recount(target, staying)
         for law in pruned:
             writer.removed += len(target.listed(law))
-            target.remove(law)
-            target.drop_state(LAW, law)
+            target.drop_law(law)
+        recall = target.settle(approximate=hnsw)
         complete = _finish(target, corpus)
         if rebuild and complete:
             searched.point_to(searched.successor())
@@ -488,11 +495,12 @@ def index_into_engine(
             removed=writer.removed,
             left_out=corpus.left_out,
             complete=complete,
+            recall=recall,
             seconds=round(time.perf_counter() - start, 2),
         )
 
 
-def _recount(engine: QdrantEngine, staying: Collection[str]) -> None:
+def _recount(engine: Engine, staying: Collection[str]) -> None:
     """Recount laws that lost articles; forget those that have none left."""
     for law, state in engine.states(LAW).items():
         if law in staying and not state["digest"]:
@@ -502,15 +510,12 @@ def _recount(engine: QdrantEngine, staying: Collection[str]) -> None:
                 engine.drop_state(LAW, law)
 
 
-def engine_at(address: str) -> QdrantEngine:
-    """The engine at an address, with the parameters of `qdrant.yaml`."""
-    key = {"type": "env_var", "env_vars": ["QDRANT_API_KEY"], "strict": False}
-    parameters = {"index": "lexarbor", "api_key": key, "timeout": 30}
-    place_in(parameters, address)
-    return opened(parameters, patient=True)
+def engine_at(address: str) -> Engine:
+    """The engine at an address, with the parameters of its pipeline's file."""
+    return opened(engine_store(address), patient=True)
 
 
-def _record_of(engine: QdrantEngine) -> EngineRecord | None:
+def _record_of(engine: Engine) -> EngineRecord | None:
     if not engine.exists():
         return None
     record = engine.record()
@@ -525,7 +530,7 @@ def _choose(
     named: str | None,
     record: EngineRecord | None,
     corpus: ShardCorpus,
-    engine: QdrantEngine,
+    engine: Engine,
     say: Say,
 ) -> ChosenModel:
     recorded = None if record is None else record.model
@@ -546,7 +551,7 @@ def _choose(
 
 
 def _recorded(
-    engine: QdrantEngine, record: EngineRecord | None, chosen: ChosenModel, corpus: ShardCorpus
+    engine: Engine, record: EngineRecord | None, chosen: ChosenModel, corpus: ShardCorpus
 ) -> EngineRecord:
     """The collection's record, created or updated."""
     if record is None:
@@ -562,7 +567,7 @@ def _recorded(
     return fresh
 
 
-def _finish(engine: QdrantEngine, corpus: ShardCorpus) -> bool:
+def _finish(engine: Engine, corpus: ShardCorpus) -> bool:
     """Mark this shard as done; returns whether all are. The last drops marks of earlier runs."""
     shard = corpus.shard
     mark = {"corpus": corpus.sha256, "of": shard.of, "shard": shard.number}

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from components.statutes.metrics import write_trec_run
     from pipelines.evaluation import chosen_split, distinct_names, measure, of_split, report, spoken
     from pipelines.home import resolve
-    from pipelines.loading import article_ids
+    from pipelines.loading import article_ids, article_text
     from pipelines.stages import ANSWERED
 
     names = distinct_names([options.pipeline, *options.compare])
@@ -75,8 +76,12 @@ def _evaluate(options: argparse.Namespace) -> int:
         Path(folder).mkdir(parents=True, exist_ok=True)
     plan = resolve(options.pipeline, options.store, options.model, say, others=names)
     # Do not ask an engine for all its ids: it may hold more than this machine can.
-    ids = None if plan.asks_engine else article_ids(plan.store)
-    everything = read_questions(options.questions, corpus_ids=ids, skip_bad=options.skip_bad)
+    ids, text_of = None, None
+    if not plan.asks_engine:
+        ids, text_of = article_ids(plan.store), partial(article_text, plan.store)
+    everything = read_questions(
+        options.questions, corpus_ids=ids, text_of=text_of, skip_bad=options.skip_bad
+    )
     for problem in everything.problems:
         say(str(problem))
     split = chosen_split(everything, options.split, "test", options.questions)
@@ -152,7 +157,7 @@ def _table(result: dict[str, Any]) -> str:
         lines.append(f"{metric:<14}{value:>7.3f}   {low:.3f} to {high:.3f}")
     if len(result["stages"]) > 1:
         lines += ["", table(result["stages"])]
-    if unseen:
+    if unseen and unseen["metrics"]:
         lines += ["", f"{unseen['n_questions']} questions whose articles no training question has:"]
         lines += [f"{metric:<14}{value:>7.3f}" for metric, value in unseen["metrics"].items()]
     for name, metrics in result["comparison"].items():

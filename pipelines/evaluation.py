@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
@@ -15,15 +15,30 @@ from tqdm import tqdm
 
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import CITATION
+from components.rankers.passages import quoted
 from components.retrievers.validity import ANY
-from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth
+from components.statutes.excerpts import provision_at
+from components.statutes.metrics import (
+    DEFAULT_METRICS,
+    evaluate,
+    evaluate_passages,
+    metric_depth,
+)
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval, paired_randomisation
 from pipelines.asking import declared_output, found_article, run
 from pipelines.checking import LoadingError, pipeline_file
 from pipelines.command_line import say
 from pipelines.loading import load_pipeline
-from pipelines.stages import DIVISION, Outputs, Stage, ranked_last, stages_of, stopwatch
+from pipelines.stages import (
+    DIVISION,
+    Outputs,
+    Stage,
+    ask_for_rankings,
+    ranked_last,
+    stages_of,
+    stopwatch,
+)
 
 ALL = "all"  # stands for no split: a question's own is train, dev or test
 
@@ -178,11 +193,12 @@ def _values(run: StageRun, qrels: Mapping[str, Collection[str]], depth: int) -> 
     return evaluate(rankings, qrels, metrics, depth=reached)
 
 
-def summary(values: Values, ids: Collection[str] | None = None) -> Measure:
+def summary(values: Values, ids: Set[str] | None = None) -> Measure:
     """Mean and interval of each metric over all questions, or over some."""
     by_metric = {
         metric: [score for id_, score in scores.items() if ids is None or id_ in ids]
         for metric, scores in values.items()
+        if ids is None or not ids.isdisjoint(scores)
     }
     return {
         "metrics": {metric: fmean(scores) for metric, scores in by_metric.items()},
@@ -259,6 +275,9 @@ def measure(
 ) -> Measured:
     """Ask a pipeline every question, `depth` deep, and measure what it finds.
 
+    Where questions name the paragraphs that decide and the pipeline ranks passages, P-hit@1 and
+    P-all@3 are of the labelled questions alone.
+
     All of the law is searched, whenever it was in force: a question's articles were marked at some
     time, and a measurement does not change with the day on which it is made.
 
@@ -279,11 +298,14 @@ def measure(
         # Not every one is a component's own parameter: a prompt may be told the number too.
         if parameter == "top_k" and hasattr(instance, "top_k"):
             instance.top_k = depth
+    ask_for_rankings(pipeline)
     pipeline.warm_up()  # before its stages, which depend on what the model's folder holds
     stages = stages_of(pipeline)
-    asked = {stage.component for stage in stages}
+    last, documents = declared_output(pipeline, "documents")
+    asked = {last, *(stage.component for stage in stages)}
     runs = [StageRun(stage) for stage in stages]
     found: dict[str, list[str]] = {}
+    quotations: dict[str, list[tuple[str, frozenset[str]]]] = {}
     took: list[float] = []
     top_k = depth if targets else None
     for question in tqdm(questions, desc=f"Asking {name}", unit="question", disable=None):
@@ -292,6 +314,8 @@ def measure(
         outputs = run(pipeline, question.text, asked, top_k, as_of=ANY)
         took.append((time.perf_counter() - start) * 1000)
         found[question.id] = [document.id for document in outputs[component][socket]]
+        if question.passages:
+            quotations[question.id] = _quotations(outputs[last][documents])
         for stage_run in runs:
             stage_run.add(question.id, outputs)
     most = max(len(question.relevant) for question in questions)
@@ -301,8 +325,20 @@ def measure(
         if (most if metric == "R-precision" else metric_depth(metric)) <= depth
     ]
     values = evaluate(found, _qrels(questions), metrics, depth=depth)
+    if any(quotations.values()):
+        deciding = {each.id: each.passages for each in questions if each.passages}
+        values |= evaluate_passages(quotations, deciding)
     p50 = round(median(took), 2)
     return Measured(str(pipeline.metadata["name"]), found, values, p50, runs, depth)
+
+
+def _quotations(documents: Sequence[Document]) -> list[tuple[str, frozenset[str]]]:
+    """The article of each passage quoted, and what labels may call it."""
+    quotations = []
+    for document, passage in quoted(documents):
+        provision = provision_at(document.content or "", passage)
+        quotations.append((document.id, provision.labels if provision else frozenset()))
+    return quotations
 
 
 def report(
@@ -482,7 +518,8 @@ def find(pipeline: Pipeline, question: str) -> PipelineResult:
     """Ask a pipeline, and note what each stage said and how long it worked.
 
     Args:
-        pipeline: loaded by `load_pipeline`, and made ready by `pipelines.stages.time_components`.
+        pipeline: loaded by `load_pipeline`, and made ready by `time_components` and
+            `ask_for_rankings` of `pipelines.stages`.
         question: clean.
 
     Raises:

@@ -38,6 +38,11 @@ class Plan(NamedTuple):
     asks_engine: bool
 
     @property
+    def place(self) -> str:
+        """The store as messages may show it, without a password."""
+        return loading.without_password(self.store)
+
+    @property
     def arguments(self) -> tuple[str, str, str | None, Mapping[str, Any]]:
         """The arguments of `load_pipeline`."""
         return self[:4]
@@ -176,7 +181,6 @@ def keep_demo_questions(path: Path, say: Say) -> None:
         StoreError: the store cannot be written.
         ModelError: its model cannot be loaded.
     """
-    from components.models.biencoder import BiEncoder
     from components.retrievers.answered import recorded_questions
     from pipelines.weights import keep_answered, read_answered
 
@@ -189,8 +193,12 @@ def keep_demo_questions(path: Path, say: Say) -> None:
             return model is None or (kept and store.load_blob(_KEPT) == (today, b""))
 
         def keep() -> None:
+            from components.models.biencoder import BiEncoder
+
             assert model is not None
-            questions = read_answered("aldermere", [id_ for _, id_, _ in store.metas()])
+            documents = store.fetch(store.keys_matching(None))
+            texts = {each.id: each.content or "" for each in documents}
+            questions = read_answered("aldermere", texts)
             say(keep_answered(store, BiEncoder.load(model.path), *questions, say))
             store.save_blob(_KEPT, today, b"")
 

@@ -10,12 +10,14 @@ unchanged articles are not encoded again.
   python -m pipelines.index --corpus articles.jsonl --store law.db
   python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
   python -m pipelines.index --corpus all-laws.jsonl --store law.db --prune
+  python -m pipelines.index --corpus articles.jsonl --engine postgresql://me@localhost/law
   python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import asdict
 from datetime import date
@@ -37,11 +39,17 @@ def main(arguments: list[str] | None = None) -> int:
     add = parser.add_argument
     add("--corpus", metavar="PATH", help="the law; optional with --alias")
     add("--store", type=command_line.named, metavar="FILE", help="the store; created if missing")
-    add("--engine", choices=("qdrant",), help="index into an engine; see docs/scale.md")
-    add("--url", metavar="URL", help="the engine's address, or a folder")
+    add(
+        "--engine",
+        type=_engine,
+        metavar="ENGINE",
+        help="index into an engine: qdrant, postgres, or postgresql://...; see docs/scale.md",
+    )
+    add("--url", metavar="URL", help="the engine's address, or a folder of Qdrant")
     add("--collection", metavar="NAME", help="the engine's collection (default: lexarbor)")
     add("--shard", type=shard, metavar="I/N", help="index this part of the laws into the engine")
     add("--rebuild", action="store_true", help="replace the engine's collection once all is there")
+    add("--hnsw", action="store_true", help="search PostgreSQL by an approximate index from now on")
     add(
         "--model",
         type=command_line.named,
@@ -74,12 +82,18 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     given, to_engine = vars(options), options.engine is not None
     of_stores = ("graph", "snapshot", "answered", "alias")
-    of_engines = ("url", "collection", "shard", "rebuild")
+    of_engines = ("url", "collection", "shard", "rebuild", "hnsw")
+    if options.engine not in (None, "qdrant", "postgres"):
+        options.engine, options.url = "postgres", options.engine
+    elif options.engine == "postgres":
+        options.url = options.url or os.environ.get("PG_CONN_STR")
     misplaced = [f"--{each}" for each in (of_stores if to_engine else of_engines) if given[each]]
     if (options.store is None) != to_engine or to_engine != bool(options.url):
         parser.error("give either --store FILE, or --engine with its address as --url URL")
     if to_engine and options.model == "none":
         misplaced.append("--model none")
+    if options.engine == "qdrant" and options.hnsw:
+        parser.error("--hnsw goes with PostgreSQL; Qdrant's index is approximate by itself")
     if misplaced:
         parser.error(f"{misplaced[0]} goes with {'--store' if to_engine else '--engine'}")
     if not options.corpus and (to_engine or not options.alias):
@@ -92,6 +106,12 @@ def _day(text: str) -> date:
     if day > date.today():
         raise argparse.ArgumentTypeError(f"{text} is in the future")
     return day
+
+
+def _engine(text: str) -> str:
+    if text in ("qdrant", "postgres") or text.startswith(("postgresql://", "postgres://")):
+        return text
+    raise argparse.ArgumentTypeError(f"{text}: it is qdrant, postgres or postgresql://...")
 
 
 def _alias(text: str) -> tuple[str, str]:
@@ -118,11 +138,12 @@ def _index(options: argparse.Namespace) -> int:
     }
     report: IndexReport | EngineReport
     if options.engine:
-        client = "haystack_integrations.document_stores.qdrant"
-        command_line.require("--engine qdrant", "qdrant", client)
+        package = {"qdrant": "qdrant", "postgres": "pgvector"}[options.engine]
+        client = f"haystack_integrations.document_stores.{package}"
+        command_line.require(f"--engine {options.engine}", options.engine, client)
         from pipelines.engines import Shard, index_into_engine
 
-        given |= {name: vars(options)[name] for name in ("collection", "rebuild")}
+        given |= {name: vars(options)[name] for name in ("collection", "rebuild", "hnsw")}
         given["shard"] = Shard(*options.shard or (1, 1))
         report = index_into_engine(options.corpus, options.url, say=say, **given)
     else:

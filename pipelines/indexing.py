@@ -12,22 +12,23 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
-import torch
 from haystack import Document
 from numpy.typing import NDArray
-from torch import Tensor
 from tqdm import tqdm
 
 from components.converters.articles import article_of, as_document
 from components.models.folder import ModelError
-from components.models.graph import Nodes, enriched, graph_for, seen_by_articles
 from components.retrievers.answered import has_unread
 from components.retrievers.bm25 import StatuteBM25Retriever
-from components.retrievers.embedding import record_weight, recorded_weight
+from components.retrievers.embedding import (
+    record_long_articles,
+    record_weight,
+    recorded_weight,
+)
 from components.retrievers.lists import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.citations.laws import LawNames
@@ -35,7 +36,7 @@ from components.statutes.corpus import StatuteCorpus
 from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
 from components.statutes.lexical import K1, B
-from components.statutes.provisions import provision_texts
+from components.statutes.provisions import is_long, provision_texts
 from components.statutes.question import Question
 from components.stores.database import StoreError, position_of
 from components.stores.publishing import LawVectors, Place, Published, arrange, text_digest
@@ -43,6 +44,11 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
 from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
 from pipelines.weights import keep_answered, measure_weight, read_answered
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from components.models.graph import Nodes
 
 Say = Callable[[str], object]
 _NAMED = 5  # laws, languages or articles that a message names
@@ -156,6 +162,8 @@ class LawEnricher:
     def __init__(
         self, chosen: ChosenGraph, corpus: StatuteCorpus, store: StatuteDocumentStore
     ) -> None:
+        from components.models.graph import graph_for
+
         self.chosen = chosen
         self._graph = graph_for(chosen.network, corpus)
         self.texts = CorpusTexts(corpus, chosen.record.text_rule, self._graph.labels)
@@ -192,6 +200,8 @@ class LawEnricher:
             ModelError: the network gives vectors without a direction.
             StoreError: a base vector is not in the journal.
         """
+        from components.models.graph import enriched
+
         if not laws:
             return {}
         corpus = self.texts.corpus
@@ -211,6 +221,8 @@ class LawEnricher:
         }
 
     def _features(self, nodes: Nodes) -> Tensor:
+        import torch
+
         digests = [self.texts.digests[node] for node in nodes]
         biencoder = self.chosen.record.biencoder_digest
         known = self._store.journal.vectors(biencoder, set(digests))
@@ -227,6 +239,8 @@ class LawEnricher:
     @cached_property
     def _states(self) -> dict[str, str]:
         """A digest of the inputs of each law's vectors."""
+        from components.models.graph import seen_by_articles
+
         corpus = self.texts.corpus
         seen = seen_by_articles(self.chosen.network, self._graph, self.texts.digests)
         states: dict[str, str] = {}
@@ -458,31 +472,42 @@ class IndexPlan:
         named = {digest: (texts[index], texts.name(index)) for digest, index in first.items()}
         return self._journal(named, len(texts), "texts", store, say)
 
-    def encode_provisions(self, store: StatuteDocumentStore, say: Say) -> int:
+    def encode_provisions(self, store: StatuteDocumentStore, say: Say) -> tuple[int, int]:
         """The last pass: journal the vectors of the articles' provisions, which stay there.
 
         It comes after publishing, so that the articles can be searched meanwhile.
 
         Returns:
-            How many were encoded; one that reads like an article has that article's vector.
+            How many were encoded, one that reads like an article having that article's vector; and
+            how many articles are long, so that their provisions are searched.
 
         Raises:
             ModelError: the model cannot be loaded, or gives vectors without a direction.
             StoreError: the disk is full.
         """
         if self.model is None:
-            return 0
-        named = {
-            text_digest(text): (text, f"a provision of article '{article.id}' of {article.law}")
-            for article in self.merged.corpus
-            for text in provision_texts(article.headings, article.text, self.texts.rule)
-        }
+            return 0, 0
+        named: dict[str, tuple[str, str]] = {}
+        long: dict[str, list[str]] = {}
+        n_long = 0
+        # Of those that a search mixes in (`LongArticleIndex`).
+        is_mixed = self.enricher is None and self.model.record.similarity != "l2"
+        articles = zip(self.merged.corpus, self.texts.article_digests, strict=True)
+        for article, article_digest in articles:
+            name = f"a provision of article '{article.id}' of {article.law}"
+            texts = provision_texts(article.headings, article.text, self.texts.rule)
+            digests = [text_digest(text) for text in texts]
+            named |= {digest: (text, name) for digest, text in zip(digests, texts, strict=True)}
+            if is_mixed and is_long(article.text):
+                long[article_digest] = digests
+                n_long += 1
         for digest in self.texts.article_digests:
             named.pop(digest, None)
         encoded, _ = self._journal(named, len(named), "provisions", store, say)
+        record_long_articles(store, long)
         kept = {*named, *(self.texts.digests if self.enricher else ())}
         store.journal.keep_only(self.model.record.digest, kept)
-        return encoded
+        return encoded, n_long
 
     def _journal(
         self,
@@ -579,7 +604,7 @@ class IndexPlan:
             # Those without text come last, as `publish` requires for documents without a digest.
             for document in sorted(documents, key=lambda each: not each.content):
                 position = merged.positions[document.id]
-                if position != position_of(document):
+                if position != position_of(document.meta):
                     document = replace(document, meta={**document.meta, "position": position})
                 digest = None
                 if document.id in self.settled:
@@ -629,7 +654,9 @@ def _plan(
     """
     chosen = choose_model(model, merged.corpus, store, say)
     chosen_graph = choose_graph(graph, chosen, store, say)
-    questions = None if answered is None else read_answered(answered, list(merged.positions))
+    questions = None
+    if answered is not None:
+        questions = read_answered(answered, {each.id: each.text for each in merged.corpus})
     if questions and chosen is None:
         raise LoadingError("--answered needs a model, which finds questions by meaning.")
     enricher = LawEnricher(chosen_graph, merged.corpus, store) if chosen_graph else None
@@ -663,6 +690,7 @@ class IndexReport:
         encoded: texts encoded by this run, including headings with a graph; equal ones count once.
         truncated: of these, how many were longer than the model reads.
         provisions: provisions of articles encoded by this run.
+        long_articles: articles of the store that are also found by their provisions.
         changed: documents written, changed, moved or removed.
         removed: articles that the store had and no longer has.
         removed_laws: laws that the store had and no longer has.
@@ -685,6 +713,7 @@ class IndexReport:
     seconds: float
     graph: dict[str, Any] | None = None
     provisions: int = 0
+    long_articles: int = 0
 
     def __str__(self) -> str:
         done = f"{self.encoded:,} texts encoded" if self.model else "text alone, no vectors"
@@ -697,8 +726,11 @@ class IndexReport:
             lines.append(f"vectors of {laws} computed through the graph (--json describes it)")
         if self.provisions:
             lines.append(f"provisions of articles encoded: {self.provisions:,}")
+        if self.long_articles:
+            lines.append(f"long articles, also found by their provisions: {self.long_articles:,}")
         if self.truncated:
-            lines.append(f"longer than the model reads, so cut: {self.truncated:,}")
+            cut = f"{self.truncated:,}"
+            lines.append(f"longer than the model reads, so a vector of the beginning: {cut}")
         if self.left_out:
             lines.append(f"left out of the corpus: {self.left_out:,} (named above)")
         if self.removed:
@@ -769,7 +801,7 @@ def index_corpus(
         plan = _plan(merged, store, model, graph, answered, say)
         encoded, truncated = plan.encode(store, say)
         changed = plan.publish(store, say)
-        provisions = plan.encode_provisions(store, say)
+        provisions, long_articles = plan.encode_provisions(store, say)
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex(store, K1, B)
@@ -798,6 +830,7 @@ def index_corpus(
             seconds=round(time.perf_counter() - start, 2),
             graph=plan.enricher.report() if plan.enricher else None,
             provisions=provisions,
+            long_articles=long_articles,
         )
 
 

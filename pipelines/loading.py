@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -18,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 from haystack import Pipeline
 from haystack.core.errors import DeserializationError, PipelineError
 from haystack.core.serialization import generate_qualified_class_name
+from haystack.utils import Secret
 
+from components.aliases import trusted_name
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models import folder as models
@@ -36,6 +39,8 @@ from components.stores.database import StoreError
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import (
+    ENGINE_EXTRAS,
+    POSTGRES_STORE,
     QDRANT_STORE,
     WRITER,
     LoadingError,
@@ -46,6 +51,7 @@ from pipelines.checking import (
     pipeline_file,
     read_pipeline_file,
     stores_in,
+    with_trusted_names,
 )
 from pipelines.stages import Outputs, is_list, stages_of
 
@@ -55,24 +61,26 @@ if TYPE_CHECKING:
     from components.rankers.cross_encoder import StatuteRanker
     from components.retrievers.embedding import StatuteEmbeddingRetriever
     from components.retrievers.hybrid import StatuteHybridRetriever
-    from components.stores.qdrant import EngineRecord, QdrantEngine
+    from components.stores.engines import Engine, EngineRecord
 
 __all__ = ["LoadingError", "allow_replies", "generator_overrides", "load_pipeline"]
 
 Say = Callable[[str], object]
 
 # By name: a pipeline without a model should not wait for the libraries of models.
-STORE = "components.stores.sqlite.StatuteDocumentStore"
-_DENSE = "components.retrievers.embedding.StatuteEmbeddingRetriever"
-_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
-_RANKER = "components.rankers.cross_encoder.StatuteRanker"
-_TEXT_EMBEDDER = "components.embedders.text.StatuteTextEmbedder"
-_SPARSE_EMBEDDER = "components.embedders.sparse_text.StatuteSparseTextEmbedder"
-_GRAPH_EMBEDDER = "components.embedders.graph.LegislativeGraphEmbedder"
-_DOCUMENT_EMBEDDERS = ("components.embedders.document.StatuteDocumentEmbedder", _GRAPH_EMBEDDER)
+STORE = trusted_name("components.stores.sqlite.StatuteDocumentStore")
+_DENSE = trusted_name("components.retrievers.embedding.StatuteEmbeddingRetriever")
+_HYBRID = trusted_name("components.retrievers.hybrid.StatuteHybridRetriever")
+_RANKER = trusted_name("components.rankers.cross_encoder.StatuteRanker")
+_TEXT_EMBEDDER = trusted_name("components.embedders.text.StatuteTextEmbedder")
+_SPARSE_EMBEDDER = trusted_name("components.embedders.sparse_text.StatuteSparseTextEmbedder")
+_GRAPH_EMBEDDER = trusted_name("components.embedders.graph.LegislativeGraphEmbedder")
+_DOCUMENT_EMBEDDER = trusted_name("components.embedders.document.StatuteDocumentEmbedder")
+_DOCUMENT_EMBEDDERS = (_DOCUMENT_EMBEDDER, _GRAPH_EMBEDDER)
+_PASSAGES = trusted_name("components.rankers.passages.StatutePassageRanker")
 _EMBEDDERS = (_TEXT_EMBEDDER, _HYBRID, *_DOCUMENT_EMBEDDERS)
 _SEARCHES_VECTORS = (_DENSE, _HYBRID)
-_GENERATOR = "components.generators.tolerant.TolerantChatGenerator"
+_GENERATOR = trusted_name("components.generators.tolerant.TolerantChatGenerator")
 
 MODEL_READERS = (_TEXT_EMBEDDER, _HYBRID, _RANKER)
 """Components that may read the model that a question names."""
@@ -159,7 +167,7 @@ def _completed(
     """With the caller's values, and with sides and stores as our own files have them.
 
     A pipeline's own `dumps()` have `inputs` and `outputs` in the metadata, and the file's first
-    store stands for every component's `document_store: null`.
+    store stands for every component's `document_store: null`, except the passage ranker's.
     """
     parameters = {name: inside for name, _, inside in components_in(definition)}
     for key, value in overrides.items():
@@ -168,11 +176,14 @@ def _completed(
             raise LoadingError(
                 f"{where}: override '{key}' names no component. Write it as 'component.parameter'."
             )
-        parameters[name][parameter] = copy.deepcopy(value)  # binding writes into it
+        # A copy, as binding writes into it.
+        parameters[name][parameter] = with_trusted_names(copy.deepcopy(value))
     stores = [each["document_store"] for each in parameters.values() if "document_store" in each]
     first = next(filter(None, stores), None)
-    for inside in parameters.values():
-        if "document_store" in inside and inside["document_store"] is None:
+    for _, kind, inside in components_in(definition):
+        # Without a store passages are ranked by words.
+        is_open = kind != _PASSAGES and "document_store" in inside
+        if is_open and inside["document_store"] is None:
             inside["document_store"] = copy.deepcopy(first)
     metadata = definition.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
@@ -306,7 +317,10 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
     raise LoadingError(f"{path} writes no answers. Ask the pipeline answer_hybrid or answer.")
 
 
-# Addresses of Qdrant, in a document store's parameters.
+# Addresses of engines, in a document store's parameters.
+
+_OF_POSTGRES = ("postgresql://", "postgres://")
+_POSTGRES_ADDRESS = "PG_CONN_STR"  # the variable that postgres.yaml names
 
 
 def engine_address(definition: Mapping[str, Any], pipeline: str, store: str | None) -> str | None:
@@ -320,31 +334,61 @@ def engine_address(definition: Mapping[str, Any], pipeline: str, store: str | No
     Raises:
         LoadingError: it asks an engine, and nothing names an address.
     """
-    for _, _, parameters in stores_in(definition, QDRANT_STORE):
-        address = store if store is not None else _address_in(parameters)
+    for _, kind, parameters in stores_in(definition, *ENGINE_EXTRAS):
+        address = store if store is not None else _address_in(kind, parameters)
         if address is None:
-            raise LoadingError(
-                f"The pipeline {pipeline} asks an engine: name its address, such as --store "
-                "http://localhost:6333."
-            )
+            raise LoadingError(f"The pipeline {pipeline} asks an engine: {_NAME_IT[kind]}")
         return address
     return None
 
 
-def _address_in(parameters: Mapping[str, Any]) -> str | None:
+_NAME_IT = {
+    QDRANT_STORE: "name its address, such as --store http://localhost:6333 (in Python: store=URL).",
+    POSTGRES_STORE: "name its address, such as --store postgresql://me@localhost/law (in Python: "
+    f"store=URL), or set {_POSTGRES_ADDRESS}.",
+}
+
+
+def _address_in(kind: str, parameters: Mapping[str, Any]) -> str | None:
+    if kind == POSTGRES_STORE:
+        return os.environ.get(_POSTGRES_ADDRESS)
     places = (parameters.get(name) for name in ("url", "path", "location", "host"))
     return next((str(place) for place in places if place), None)
 
 
-def place_in(parameters: dict[str, Any], address: str) -> None:
-    """Put an address into the parameters of Qdrant's store.
+def engine_store(address: str) -> dict[str, Any]:
+    """The document store at an address, with the parameters of `qdrant.yaml` or `postgres.yaml`."""
+    kind = POSTGRES_STORE if address.startswith(_OF_POSTGRES) else QDRANT_STORE
+    definition = read_pipeline_file(pipeline_file(ENGINE_EXTRAS[kind]))
+    _, _, parameters = next(stores_in(definition, kind))
+    place_in(kind, parameters, address)
+    return {"type": kind, "init_parameters": parameters}
+
+
+def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
+    """Put an address into the parameters of an engine's store.
 
     Args:
+        kind: the store's class.
         parameters: changed in place.
-        address: a URL, or a folder for an engine within this process; with "#" and a collection to
+        address: a URL, or a folder for a Qdrant within this process; with "#" and a collection to
             override the parameters' one.
+
+    Raises:
+        LoadingError: it is the address of another engine.
     """
     place, _, collection = address.partition("#")
+    if place.startswith(_OF_POSTGRES) != (kind == POSTGRES_STORE):
+        right = "postgres" if place.startswith(_OF_POSTGRES) else "qdrant"
+        raise LoadingError(
+            f"{without_password(place)} is no address of this engine. Ask it with --pipeline "
+            f"{right}, or give an address of the pipeline's own."
+        )
+    if kind == POSTGRES_STORE:
+        # Not into the environment, which other pipelines share; a secret is never written out.
+        parameters["connection_string"] = Secret.from_token(place)
+        parameters |= {"table_name": collection} if collection else {}
+        return
     for name in ("location", "url", "host", "path"):
         parameters.pop(name, None)
     if "://" in place:
@@ -355,29 +399,37 @@ def place_in(parameters: dict[str, Any], address: str) -> None:
         parameters["index"] = collection
 
 
-def opened(parameters: dict[str, Any], *, patient: bool = False) -> QdrantEngine:
-    """The engine that Qdrant's store with these parameters would read.
+def without_password(address: str) -> str:
+    """An address as messages may show it."""
+    address = re.sub(r"(://[^/@:]*:).*@", r"\1***@", address)
+    return re.sub(r"(password=)[^\s&]*", r"\1***", address)
+
+
+def opened(store: dict[str, Any], *, patient: bool = False) -> Engine:
+    """The engine that a document store would read.
 
     Args:
-        parameters: as a pipeline file has them.
+        store: its class and parameters, as a pipeline file has them.
         patient: wait for an engine that restarts, as indexing does.
 
     Raises:
         LoadingError: the engine's packages are not installed, or the address is a file.
+        StoreError: the address is malformed.
     """
+    kind, parameters = store["type"], store["init_parameters"]
     if (folder := parameters.get("path")) and Path(folder).expanduser().is_file():
         raise LoadingError(
             f"{folder} is a file, and the engine keeps a folder. Ask a Lexarbor store with a "
             "pipeline over stores, such as hybrid."
         )
+    module, _, name = kind.rpartition(".")
     try:
-        from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+        from components.retrievers.engines import engine_over
 
-        from components.stores.qdrant import QdrantEngine
+        found = getattr(importlib.import_module(module), name)
+        return engine_over(found.from_dict(store), patient=patient)
     except ImportError as error:
-        raise LoadingError(f"{error}: pip install 'lexarbor[qdrant]'.") from error
-    serialised = {"type": QDRANT_STORE, "init_parameters": parameters}
-    return QdrantEngine(QdrantDocumentStore.from_dict(serialised), patient=patient)
+        raise LoadingError(f"{error}: pip install 'lexarbor[{ENGINE_EXTRAS[kind]}]'.") from error
 
 
 # Which model: where a recorded one is now, and which one encodes a corpus.
@@ -418,8 +470,8 @@ class ChosenGraph:
 
 
 def bundled_model() -> str | None:
-    """The folder of the bundled model as a string, or None if it is not installed."""
-    folder = models.bundled_folder()
+    """The folder of the bundled model as a string, or None if it cannot be run here."""
+    folder = models.bundled_folder() if models.can_run_models() else None
     return None if folder is None else str(folder)
 
 
@@ -628,10 +680,26 @@ def article_ids(store: str | Path) -> set[str]:
         return {id_ for id_, _, _ in opened_store.entries()}
 
 
+def article_text(store: str | Path, id_: str) -> str:
+    """The text of an article in a store.
+
+    Raises:
+        LoadingError: there is no such store.
+        StoreError: its file cannot be read.
+    """
+    with store_with_articles(store) as opened_store:
+        (document,) = opened_store.fetch(opened_store.keys_of([id_]))
+    return document.content or ""
+
+
 def _check_is_there(path: Path) -> None:
     """Refuse a store that is not there, since opening it would make an empty one."""
+    if path.parts[:1] in (("postgresql:",), ("postgres:",)):  # it may hold a password
+        raise LoadingError("An address of PostgreSQL is asked with --pipeline postgres.")
     if path.is_dir():
-        raise LoadingError(f"{path} is a folder. An engine is asked with --pipeline qdrant.")
+        raise LoadingError(
+            f"{path} is a folder. A folder of Qdrant is asked with --pipeline qdrant."
+        )
     if not path.exists():
         raise LoadingError(
             f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
@@ -643,46 +711,50 @@ def _bind_engine(
     definition: dict[str, Any], where: str, store: str | Path | None, model: str | Path | None
 ) -> None:
     """Fill in address, model and languages of components over an engine, in place."""
-    stores = list(stores_in(definition, QDRANT_STORE))
-    for name, _, parameters in stores:
+    stores = list(stores_in(definition, *ENGINE_EXTRAS))
+    for name, kind, parameters in stores:
         if store is not None:
-            place_in(parameters, str(store))
-        elif _address_in(parameters) is None:
-            raise LoadingError(
-                f"{where}: {name}: no address of the engine is named. Give it as store=URL."
-            )
+            place_in(kind, parameters, str(store))
+        elif _address_in(kind, parameters) is None:
+            raise LoadingError(f"{where}: {name}: {_NAME_IT[kind]}")
     if not stores:
         return
-    record, at = _engine_record(stores[0][2])
-    for _, _, parameters in stores:
-        parameters |= {"embedding_dim": record.model.dim}
-        parameters |= {"use_sparse_embeddings": True, "sparse_idf": True}
+    _, kind, first = stores[0]
+    with closing(opened({"type": kind, "init_parameters": first})) as engine:
+        record, at = _engine_record(engine, first), engine.where
+        found = {"search_strategy": "hnsw"} if engine.is_approximate() else {}
+    for _, kind, parameters in stores:
+        if kind == POSTGRES_STORE:
+            parameters |= {"embedding_dimension": record.model.dim, **found}
+        else:
+            parameters |= {"embedding_dim": record.model.dim}
+            parameters |= {"use_sparse_embeddings": True, "sparse_idf": True}
     for name, kind, given in components_in(definition):
         if kind == _SPARSE_EMBEDDER and given.get("languages") is None:
-            given["languages"] = list(record.languages)
+            # What is not a known language, and perhaps no tag, is analysed by the neutral rules.
+            known = (tag if known_language(tag) else None for tag in record.languages)
+            given["languages"] = list(dict.fromkeys(known))
         elif kind == _TEXT_EMBEDDER:
             if model is not None or given.get("model") is None:
                 given["model"] = str(model) if model is not None else _place_of(record.model, at)
             _check_model(f"{where}: {name}.model", given["model"], record.model, at)
 
 
-def _engine_record(parameters: dict[str, Any]) -> tuple[EngineRecord, str]:
-    """What an engine's collection was indexed with, and where it is, for messages."""
+def _engine_record(engine: Engine, parameters: Mapping[str, Any]) -> EngineRecord:
+    """What an engine's collection was indexed with."""
     not_there = "is not there, or was not made by Lexarbor. Check the address and the collection."
-    engine = opened(parameters)
     # Opening a folder that is not the engine's would make one.
     folder = parameters.get("path")
     if folder and not Path(folder).expanduser().joinpath("meta.json").is_file():
         raise LoadingError(f"{folder} {not_there}")
-    with closing(engine):
-        record = engine.record() if engine.exists() else None
-        if record is None:
-            raise LoadingError(f"{engine.where} {not_there}")
-        if not engine.is_complete():
-            raise LoadingError(
-                f"{engine.where} is not yet indexed to its end. Run the same command again."
-            )
-        return record, engine.where
+    record = engine.record() if engine.exists() else None
+    if record is None:
+        raise LoadingError(f"{engine.where} {not_there}")
+    if not engine.is_complete():
+        raise LoadingError(
+            f"{engine.where} is not yet indexed to its end. Run the same command again."
+        )
+    return record
 
 
 def _place_of(recorded: StoreModel, where: str) -> str:
@@ -743,8 +815,10 @@ def _bind_store(
         return _place_of(recorded, str(paths[0]))
 
     for name, kind, parameters in components_in(definition):
-        if kind not in (*_EMBEDDERS, _RANKER) or name == by_words:
+        if kind not in (*_EMBEDDERS, _RANKER, _PASSAGES) or name == by_words:
             continue
+        if kind == _PASSAGES and (by_words or not parameters.get("document_store")):
+            continue  # words decide
         for key in ("model", "biencoder"):  # `dumps()` writes folders relative to their store
             if parameters.get(key) is not None and not Path(parameters[key]).is_dir():
                 near = [str(path.parent / parameters[key]) for path in paths]
@@ -818,7 +892,7 @@ def _check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) ->
             record = _record_of(part, through_graph=kind == _GRAPH_EMBEDDER)
             for store in stores:
                 store.publisher.record_model(record)
-        elif kind in (_TEXT_EMBEDDER, _HYBRID) and part.model:
+        elif kind in (_TEXT_EMBEDDER, _HYBRID, _PASSAGES) and part.model:
             for store in stores:
                 if store.model is not None:
                     _check_model(f"{where}: {name}.model", part.model, store.model, str(store.path))

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    command_line.require("The tools for agents", "mcp", "mcp")
+    command_line.require("A server of tools", "mcp", "mcp")
     from pipelines.home import resolve
     from pipelines.loading import load_pipeline
 
@@ -45,7 +45,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     server = build_mcp(pipeline)
     pipeline.warm_up()
-    say(f"Serving {plan.store} by the pipeline '{plan.pipeline}'")
+    say(f"Serving {plan.place} by the pipeline '{plan.pipeline}'")
     server.run("stdio")
     return DONE
 

@@ -5,8 +5,9 @@ it, GET /ready reports whether models and indexes are loaded, GET /metrics is fo
 log is JSON lines on standard error, without questions. Without --store the invented Statutes of
 Aldermere are served.
 
-The service has neither passwords nor TLS, so it listens to this machine alone. To open it further,
-put a reverse proxy with both in front of it, on this machine (docs/serve.md).
+The service has no TLS, so it listens to this machine alone, and answers everyone there unless
+--api-key-env names a key. To open it further, put a reverse proxy in front of it, on this machine
+(docs/serve.md).
 
   python -m pipelines.serve
   python -m pipelines.serve --store adgm.db --pipeline hybrid --pipeline lexical --port 8000
@@ -17,6 +18,8 @@ put a reverse proxy with both in front of it, on this machine (docs/serve.md).
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -58,6 +61,11 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     add("--host", default="127.0.0.1", help="default: 127.0.0.1, this machine only")
     add("--port", type=int, default=_PORT, metavar="N", help=f"default: {_PORT}; 0: any")
     add("--insecure", action="store_true", help="allow other machines, and any host name")
+    add(
+        "--api-key-env",
+        metavar="NAME",
+        help="answer only requests that bring the key in this environment variable",
+    )
     for flag, default, help_ in (
         ("--at-once", limits.at_once, "questions answered at the same time"),
         ("--waiting", limits.waiting, "questions that may wait for their turn"),
@@ -71,10 +79,12 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    key = _key(options.api_key_env)
     if not options.insecure and not is_loopback(options.host):
+        lacks = "neither passwords nor TLS" if key is None else "no TLS to hide the key"
         raise LoadingError(
-            f"--host {options.host} opens the service to other machines, and it has neither "
-            "passwords nor TLS. Put a reverse proxy in front (docs/serve.md), or add --insecure."
+            f"--host {options.host} opens the service to other machines, and it has {lacks}. Put a "
+            "reverse proxy in front (docs/serve.md), or add --insecure."
         )
     listening = listen(options.host, options.port)
     require("The service", "serve", *_NEEDED)
@@ -89,7 +99,7 @@ def _serve(options: argparse.Namespace) -> int:
         Limits(), at_once=options.at_once, waiting=options.waiting, seconds=options.seconds
     )
     names = None if options.insecure else LOOPBACK | {options.host.lower()}
-    app = build_app(pipelines, limits, names)
+    app = build_app(pipelines, limits, names, key)
     trace_to_collector(app)
     url = address(listening)
     say(
@@ -98,11 +108,31 @@ def _serve(options: argparse.Namespace) -> int:
     )
     if is_loopback(options.host):
         say("Only this machine can reach it; to open it, use a reverse proxy (docs/serve.md).")
-    else:
+    elif key is None:
         say("Everyone who can reach this machine can ask; there is no password and no TLS.")
+    else:
+        say("Whoever has the key can ask; there is no TLS, so others on the network can read it.")
     log_as_json()
     serve(app, limits, listening)
     return DONE
+
+
+def _key(variable: str | None) -> str | None:
+    """The service's key.
+
+    Raises:
+        LoadingError: the environment has none that a header can hold.
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "")
+    if not re.fullmatch("[!-~]+", key):
+        fault = "holds a blank, or what is not ASCII" if key else "is not set"
+        raise LoadingError(
+            f"--api-key-env {variable}: the environment variable {fault}. Make a key with "
+            "python -c 'import secrets; print(secrets.token_urlsafe())'."
+        )
+    return key
 
 
 def _loaded(options: argparse.Namespace) -> dict[str, Pipeline]:

@@ -12,12 +12,13 @@ from typing import Any, get_args, get_origin
 
 import networkx as nx
 from haystack import Document, Pipeline
-from haystack.components.joiners import DocumentJoiner
 from haystack.core.serialization import generate_qualified_class_name
 
+from components.aliases import trusted_name
 from components.joiners.rank_fusion import CITATION
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import declared_output
+from pipelines.checking import LoadingError
 
 # Seconds of each component in the current run: each thread and each task has its own.
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
@@ -71,15 +72,20 @@ def _timed(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
 BM25, DIVISION, DENSE, GRAPH, FUSED = "bm25", "division", "dense", "graph", "fused"
 ANSWERED = "answered"
 # By name: a pipeline without a model should not wait for the libraries of models.
+_HYBRID = trusted_name("components.retrievers.hybrid.StatuteHybridRetriever")
 _NAMES = {
-    "components.retrievers.citation.CitationRetriever": CITATION,
-    "components.retrievers.bm25.StatuteBM25Retriever": BM25,
-    "components.retrievers.embedding.StatuteEmbeddingRetriever": DENSE,
-    "components.joiners.rank_fusion.StatuteRankFuser": FUSED,
-    "components.retrievers.hybrid.StatuteHybridRetriever": FUSED,
-    "components.rankers.cross_encoder.StatuteRanker": "reranker",
+    trusted_name("components.retrievers.citation.CitationRetriever"): CITATION,
+    trusted_name("components.retrievers.bm25.StatuteBM25Retriever"): BM25,
+    trusted_name("components.retrievers.embedding.StatuteEmbeddingRetriever"): DENSE,
+    trusted_name("components.joiners.rank_fusion.StatuteRankFuser"): FUSED,
+    _HYBRID: FUSED,
+    trusted_name("components.rankers.cross_encoder.StatuteRanker"): "reranker",
 }
-_HYBRID = "components.retrievers.hybrid.StatuteHybridRetriever"
+# Components that return their input list in the same order.
+_HAND_ON = (
+    "haystack.components.joiners.document_joiner.DocumentJoiner",
+    trusted_name("components.rankers.passages.StatutePassageRanker"),
+)
 _ORDER: list[str | None] = [CITATION, BM25, DIVISION, DENSE, GRAPH, ANSWERED]
 
 Outputs = Mapping[str, Mapping[str, Any]]
@@ -123,10 +129,18 @@ class Stage:
         """The rank of each article that it found, by id, best first.
 
         Articles of one division, in a hybrid retriever's list of divisions, share theirs.
+
+        Raises:
+            LoadingError: the hybrid retriever was not asked for its lists.
         """
         if self.ranking_of is not None:
-            rankings = outputs.get(self.component, {}).get("rankings", {})
-            return dict(rankings.get(self.ranking_of, {}))
+            output = outputs.get(self.component, {"rankings": {}})
+            if "rankings" not in output:
+                raise LoadingError(
+                    f"{self.component} returned no rankings. Call ask_for_rankings(pipeline) "
+                    "before the pipeline runs."
+                )
+            return dict(output["rankings"].get(self.ranking_of, {}))
         listed = [id_ for socket in self.sockets for id_ in _ids(outputs, (self.component, socket))]
         return {id_: rank for rank, id_ in enumerate(dict.fromkeys(listed), start=1)}
 
@@ -140,16 +154,21 @@ class Stage:
 def ranked_last(pipeline: Pipeline) -> tuple[str, str]:
     """Component and socket of the list that the output `documents` hands on.
 
-    `result` in Lexarbor's own files, a joiner of one list, hands it on as it is.
+    In Lexarbor's own files `passages` and `result`, a joiner of one list, hand it on in its order.
 
     Raises:
         LoadingError: the pipeline declares no output `documents`.
     """
     component, socket = declared_output(pipeline, "documents")
-    into = list(pipeline.graph.in_edges(component, data=True))
-    while len(into) == 1 and isinstance(pipeline.get_component(component), DocumentJoiner):
-        component, socket = into[0][0], into[0][2]["from_socket"].name
-        into = list(pipeline.graph.in_edges(component, data=True))
+    while _class_of(pipeline.get_component(component)) in _HAND_ON:
+        into = [
+            (sender, edge["from_socket"])
+            for sender, _, edge in pipeline.graph.in_edges(component, data=True)
+            if is_list(edge["from_socket"].type)
+        ]
+        if len(into) != 1:
+            break
+        component, socket = into[0][0], into[0][1].name
     return component, socket
 
 
@@ -199,7 +218,7 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
 
 def _lists_of(instance: Any, stage: Stage, names: Collection[str]) -> list[Stage]:
     """The lists that a `StatuteHybridRetriever` fuses, as stages; of other components none."""
-    if generate_qualified_class_name(type(instance)) != _HYBRID:
+    if _class_of(instance) != _HYBRID:
         return []
     kinds = {each: each for each in (CITATION, BM25, DIVISION)}
     if instance.model is not None:
@@ -247,15 +266,31 @@ def parts_of(pipeline: Pipeline) -> Iterator[Any]:
     for _, each in pipeline.walk():
         instance: Any = each
         yield instance
-        if generate_qualified_class_name(type(instance)) == _HYBRID:
+        if _class_of(instance) == _HYBRID:
             yield from (instance.citation, instance.bm25)
             if instance.model is not None:
                 yield from (instance.dense, instance.embedder)
 
 
+def _class_of(instance: object) -> str:
+    return generate_qualified_class_name(type(instance))
+
+
+def ask_for_rankings(pipeline: Pipeline) -> None:
+    """Have the hybrid retrievers of a pipeline return the lists that they fuse, its stages.
+
+    Args:
+        pipeline: the caller's own.
+    """
+    for _, each in pipeline.walk():
+        instance: Any = each
+        if _class_of(instance) == _HYBRID:
+            instance.with_rankings = True
+
+
 def kind_of(instance: object) -> str | None:
     """The name of a component's stage by its class; None for a class that is not Lexarbor's."""
-    kind = _NAMES.get(generate_qualified_class_name(type(instance)))
+    kind = _NAMES.get(_class_of(instance))
     store = getattr(instance, "document_store", None)
     if kind == DENSE and isinstance(store, StatuteDocumentStore):
         return GRAPH if store.model is not None and store.model.through_graph else DENSE

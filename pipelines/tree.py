@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from components.models.folder import GRAPH_PART, MANIFEST_FILE, find_model, read_manifest
 from components.statutes.article import Article, spoken_number
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.extras import needs_extra
 from components.statutes.graph import EDGE_KINDS, CrossReferences, cross_references
 from components.statutes.tree import LegislativeTree
 from pipelines import command_line
@@ -207,7 +208,8 @@ def read_attention(
     if not (folder / MANIFEST_FILE).exists() or GRAPH_PART not in read_manifest(folder).parts:
         return None, f"Place alone: the model {name} has no graph network."
     # Imported here: a picture of the place alone should not wait for the model libraries.
-    import torch
+    with needs_extra("The attention of a graph network", "models"):
+        import torch
 
     from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts
     from components.models.registry import shared_model

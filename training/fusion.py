@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.dense_index import DenseIndex
+from components.models.dense_index import DenseIndex, LongArticleIndex
 from components.models.folder import (
     FUSION_PART,
     MANIFEST_FILE,
@@ -54,6 +55,7 @@ from components.statutes.fusion import (
     weights_for,
 )
 from components.statutes.lexical import K1, B
+from components.statutes.provisions import is_long, provision_texts
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
@@ -83,7 +85,9 @@ class SearchResult:
     lists: Mapping[str, RankedList]
     coverage: float
 
-    def with_meaning(self, index: DenseIndex, vector: NDArray[np.float32]) -> SearchResult:
+    def with_meaning(
+        self, index: DenseIndex | LongArticleIndex, vector: NDArray[np.float32]
+    ) -> SearchResult:
         """What the list of the question's vector, `[dim]`, says besides."""
         scores, rows = index.search(vector[None], FUSED_FROM)
         return replace(self, lists={**self.lists, DENSE: RankedList.of(rows[0], scores[0])})
@@ -100,6 +104,20 @@ class SearchResult:
         return fused_by_rank(self.lists, weights_for(weights, self.coverage), n_articles)
 
 
+def provision_vectors(
+    articles: Sequence[Article], model: BiEncoder
+) -> dict[int, NDArray[np.float32]]:
+    """The vectors of the provisions of long articles, by row."""
+    texts = {
+        row: provision_texts(each.headings, each.text, model.text_rule)
+        for row, each in enumerate(articles)
+        if is_long(each.text)
+    }
+    vectors = model.encode_articles([text for own in texts.values() for text in own]).numpy()
+    ends = np.cumsum([len(own) for own in texts.values()])
+    return dict(zip(texts, np.split(vectors, ends[:-1]), strict=True)) if texts else {}
+
+
 class Searches:
     """Every list of a law, as `StatuteHybridRetriever` has them.
 
@@ -108,6 +126,7 @@ class Searches:
         vectors: Of the articles, float32 `[n, dim]`; None where only words are searched.
         rule: What of an article its list by words reads, as the model that made the vectors.
         similarity: How the vectors are compared.
+        provisions: Vectors of the provisions of long articles, by row (`LongArticleIndex`).
     """
 
     def __init__(
@@ -116,6 +135,7 @@ class Searches:
         vectors: Tensor | NDArray[np.float32] | None,
         rule: TextRule = "headings_text",
         similarity: Similarity = "cosine",
+        provisions: Mapping[int, NDArray[np.float32]] = MappingProxyType({}),
     ) -> None:
         self.articles = articles
         self.law = LawArrays((each.law, each.headings, len(each.text)) for each in articles)
@@ -126,7 +146,9 @@ class Searches:
         self._words = LexicalIndex.build(texts, k1=K1, b=B)
         parts = ((each.headings, each.text, each.language) for each in articles)
         self._divisions = LexicalIndex.build(division_texts(self.law, parts), k1=K1, b=B)
-        self._dense = None if vectors is None else DenseIndex(vectors, similarity=similarity)
+        self._dense = None
+        if vectors is not None:
+            self._dense = LongArticleIndex(vectors, None, similarity, provisions)
 
     def find(self, question: str, vector: NDArray[np.float32]) -> SearchResult:
         """Search every list for a question as it was asked, and its vector, `[dim]`."""
@@ -252,7 +274,8 @@ def train(settings: FusionSettings) -> None:
     say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
     vectors = model.encode_articles(texts_of(articles, model.text_rule))
-    searches = Searches(articles, vectors, model.text_rule, similarity=model.similarity)
+    provisions = provision_vectors(articles, model)
+    searches = Searches(articles, vectors, model.text_rule, model.similarity, provisions)
     sides = {"train": train, "dev": data.dev}
     found = {split: searches.find_all(own, model) for split, own in sides.items()}
     weights = rank_weights(found["train"], data.corpus.ids, settings.select_by)

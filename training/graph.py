@@ -23,11 +23,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from components.models.biencoder import BiEncoder
-from components.models.devices import DtypeName
 from components.models.encoding import scaled
 from components.models.folder import (
     FUSION_PART,
     GRAPH_PART,
+    DtypeName,
     find_model,
     folder_lock,
     model_digest,

@@ -9,9 +9,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from components.models.devices import DtypeName
 from components.models.encoding import Init, Pooling
-from components.models.folder import BUNDLED_MODEL
+from components.models.folder import BUNDLED_MODEL, DtypeName
 from components.models.graph import GraphKind
 from components.statutes.lexical import Segmentation
 from components.statutes.metrics import metric_depth

@@ -82,7 +82,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _serve(options: argparse.Namespace) -> int:
     for name, value in _GRADIO.items():
         os.environ.setdefault(name, value)
-    command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn")
+    command_line.require("The page", "demo", "gradio", "fastapi", "uvicorn", "torch")
     from ui.guard import read_passwords
 
     host = options.host

@@ -22,7 +22,8 @@ from components.retrievers.validity import is_earlier
 from components.statutes import excerpts, provisions
 from components.statutes.article import spoken_number
 from components.statutes.languages import known_language
-from components.statutes.provisions import Span
+from components.statutes.lexical import analyzer
+from components.statutes.provisions import Provision, Span
 from ui.frame import INVENTED, Collection, in_templates, plain_notice
 from ui.language import TEXTS, Language, article_link, day
 
@@ -319,7 +320,9 @@ def definitions_in(text: str, language: str | None, id: str) -> list[Definition]
 
 # What a reader may have to do next: deadlines, bodies and forms that the text names.
 
-_MOST_STEPS = {"deadline": 3, "body": 3, "form": 2}
+_MOST_NAMED = {"body": 3, "form": 2}
+# About how many words of a paragraph stand around its periods.
+_DEADLINE_WORDS = 60
 _LEADING_ARTICLE = re.compile(r"(?:The|A|An) ")
 _MEANS = re.compile(r"\b(?:means?|désigne|s['’]entend)\b")
 
@@ -329,55 +332,85 @@ class Step(NamedTuple):
 
     Attributes:
         kind: which of them.
-        name: its words in the text; of a body, its full name where the law defines a short one.
-        sentence: that it stands in.
-        article: the article that names it.
+        name: of a body or form; of a body, its full name where the law defines a short one.
+        lines: of a deadline or form, the sentence that it stands in; of a deadline with all that
+            limits it, and the periods marked.
         anchor: of the paragraph.
     """
 
     kind: str
     name: str
-    sentence: str
-    article: Mapping[str, Any]
+    lines: list[ShownLine]
     anchor: str
 
 
 def steps_in(
-    read: Sequence[tuple[Mapping[str, Any], Sequence[Span]]], glossary: Glossary
+    article: Mapping[str, Any],
+    deciding: Sequence[Provision],
+    terms: frozenset[str],
+    glossary: Glossary,
 ) -> list[Step]:
-    """What the passages that were read name, by kind, each body and form once.
+    """What the provisions that decide a question name, by kind, each body and form once.
 
     Args:
-        read: articles as `pipelines.asking.found_article` makes them, with the spans to look in.
+        article: as `pipelines.asking.found_article` makes it.
+        deciding: provisions of it.
+        terms: those of the question, as `lexical.analyzer` gives them.
         glossary: gives a body its full name.
     """
-    steps: dict[tuple[str, str], Step] = {}
-    for article, spans in read:
-        text = str(article["content"])
-        patterns = _patterns().get(known_language(article.get("language")) or "", {})
-        numbered = [line for line in provisions.lines_of(text) if line.kind == "numbered"]
-        for kind in _MOST_STEPS if patterns else ():
-            matches = (patterns[kind].finditer(text, start, end) for start, end in spans)
-            for match in chain.from_iterable(matches):
-                name, (start, end) = match[0], excerpts.sentence_around(text, match.start())
+    text, language = str(article["content"]), article.get("language")
+    patterns = _patterns().get(known_language(language) or "")
+    if patterns is None:
+        return []
+    periods = [Span(*each.span()) for each in patterns["deadline"].finditer(text)]
+    marks = [Note(each, "mark") for each in periods]
+    deadlines: list[Step] = []
+    named: dict[str, dict[str, Step]] = {kind: {} for kind in _MOST_NAMED}
+    for provision in deciding:
+        if spans := _around_periods(text, provision, periods, terms, language):
+            lines = shown_lines(text, spans, marks)
+            deadlines.append(Step("deadline", "", lines, provision.anchor))
+        for kind, found in named.items():
+            for match in patterns[kind].finditer(text, *provision.span):
+                name = match[0]
                 if kind == "body":
                     name = glossary.full_name(_LEADING_ARTICLE.sub("", name), article["law"])
-                before = [line.label for line in numbered if line.span.start <= match.start()]
-                anchor, sentence = (
-                    provisions.anchor_of(before[-1]) if before else "",
-                    text[start:end],
-                )
-                key = kind, (sentence if kind == "deadline" else name).casefold()
-                steps.setdefault(key, Step(kind, name, sentence, article, anchor))
-    bodies = [step.name for step in steps.values() if step.kind == "body"]
+                lines = shown_lines(text, [excerpts.sentence_around(text, match.start())])
+                found.setdefault(name.casefold(), Step(kind, name, lines, provision.anchor))
     # "the Board" next to "the Legal Aid Board" is the same one.
-    kept = [
-        step
-        for step in steps.values()
-        if step.kind != "body" or not any(name.endswith(f" {step.name}") for name in bodies)
-    ]
-    of_kind = {kind: [each for each in kept if each.kind == kind] for kind in _MOST_STEPS}
-    return [step for kind, most in _MOST_STEPS.items() for step in of_kind[kind][:most]]
+    bodies = tuple(named["body"])
+    for name in bodies:
+        if any(other.endswith(f" {name}") for other in bodies):
+            del named["body"][name]
+    kept = (list(found.values())[: _MOST_NAMED[kind]] for kind, found in named.items())
+    return [*deadlines, *chain.from_iterable(kept)]
+
+
+def _around_periods(
+    text: str,
+    provision: Provision,
+    periods: Sequence[Span],
+    terms: frozenset[str],
+    language: str | None,
+) -> list[Span]:
+    """The sentences to show of a provision that sets a period; none if it seems unrelated.
+
+    The sentence of a period must share two words with the question, or a quarter of its words. A
+    period is never shown without the sentence that changes it.
+    """
+
+    def has_period(span: Span) -> bool:
+        return any(span.start <= each.start < span.end for each in periods)
+
+    own = [each for each in periods if provision.span.start <= each.start < provision.span.end]
+    sentences = [text[slice(*excerpts.sentence_around(text, each.start))] for each in own]
+    analyse, enough = analyzer(language), min(2, len(terms) / 4)
+    if not any(len(terms.intersection(analyse(each))) >= enough for each in sentences):
+        return []
+    shown = excerpts.excerpt(text, provision, language, terms, _DEADLINE_WORDS)
+    start, end = provision.span
+    # Other paragraphs that limit this one are shown only where they set a period too.
+    return [each for each in shown if start <= each.start < end or has_period(each)]
 
 
 Kind = Literal["json", "ris", "csl", "txt", "docx"]

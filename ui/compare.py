@@ -22,7 +22,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError, pipeline_names
 from pipelines.evaluation import SHOWN, Comparison, compare, find
 from pipelines.loading import load_pipeline
-from pipelines.stages import time_components
+from pipelines.stages import ask_for_rankings, time_components
 from ui.ask import EXAMPLES as ASK_EXAMPLES
 from ui.ask import Following, examples, html
 from ui.frame import Collection, full_title, notice, render, shortened
@@ -140,6 +140,7 @@ class Compared:
         for name in {left, right} - self._ready:
             self._pipelines[name].warm_up()
             time_components(self._pipelines[name])
+            ask_for_rankings(self._pipelines[name])
             find(self._pipelines[name], _FIRST_QUESTION)
             self._ready.add(name)
         return compare(*(find(self._pipelines[name], question) for name in (left, right)))

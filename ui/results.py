@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from babel import Locale
 from markupsafe import Markup
@@ -342,7 +342,8 @@ def results(
     quoted = _quoted(read) if is_quoted else []
     written = answer.get("answer", {"state": "", "notices": []})
     panel = written_answer(written, language, on) if written["state"] == "generated" else ""
-    passages = [] if panel else _passages(quoted, glossary)
+    is_unsure = answer.get("uncalibrated", False)
+    passages = [] if panel else _passages(quoted, glossary, doubts=not is_unsure)
     places = {each["document"]["id"]: place for place, each in enumerate(passages, start=1)}
     return render(
         "results.html",
@@ -359,7 +360,7 @@ def results(
         passages=passages,
         notices=[_notice(each, TEXTS[language].answer, language) for each in written["notices"]],
         # What to do next by law that may not be about the question would mislead.
-        steps=[] if answer.get("doubtful") else _steps(quoted, glossary),
+        steps=[] if is_unsure or answer.get("doubtful") else _steps(read, quoted, glossary),
         stages=list(vars(TEXTS[language].stages)),
         is_open=cited_only,
         articles=[
@@ -371,17 +372,25 @@ def results(
 
 # Passages above the results, and how many of these one article may have.
 _QUOTED, _OF_AN_ARTICLE = 3, 2
+# The share of the best score from which on a passage is near it. The scores are probabilities: from
+# `_DECIDES` on a passage is trusted to decide, below `_DOUBTED` it is not. Chosen on questions of
+# the demo law: docs/results/findings.md.
+_NEAR, _DOUBTED, _DECIDES = 0.4, 0.2, 0.35
+# An article of at most so many words is quoted whole where two of its passages are near.
+_SHORT = 150
 # About how many words of a passage stand in a result.
 _RESULT_WORDS = 40
 
 
 class _FoundArticle:
-    """An article found, with its best passage.
+    """An article found, with its best passages.
 
     Attributes:
         document: as `pipelines.asking.found_article` makes it.
         text: of the article.
         passage: the provision that answers best; None where none is known.
+        passages: the provisions that may be quoted, each with its score, best first.
+        terms: those of the question.
         marks: words that the question has too.
         defined: words that the law defines.
         binds: whether it is in force, or not known not to be.
@@ -391,8 +400,14 @@ class _FoundArticle:
         self.document = document
         self.text = text = str(document["content"] or "")
         self._language = language = document.get("language")
-        self._terms = terms = frozenset(analyzer(language)(question))
-        self.passage = excerpts.provision_at(text, document.get("passage"))
+        self.terms = terms = frozenset(analyzer(language)(question))
+        # Without ranked passages, the article's beginning is shown.
+        self.passage = excerpts.provision_at(text, document.get("passage", {"start": 0, "end": 1}))
+        self.passages: list[tuple[float, Provision]] = [
+            (each["score"], provision)
+            for each in document.get("passages", ())[:_OF_AN_ARTICLE]
+            if (provision := excerpts.provision_at(text, each)) is not None
+        ]
         matched = excerpts.matched_words(text, [Span(0, len(text))], terms, language)
         self.marks = [Note(span, "mark") for span in matched]
         self.defined = glossary.notes(text, document["law"], document["id"])
@@ -405,8 +420,8 @@ class _FoundArticle:
         chosen = passages or ([self.passage] if self.passage else [])
         spans: set[Span] = set()
         for each in chosen:
-            spans.update(excerpts.excerpt(self.text, each, self._language, self._terms, words))
-        return tuple(sorted(spans))
+            spans.update(excerpts.excerpt(self.text, each, self._language, self.terms, words))
+        return excerpts.merged(spans)
 
     def shown(self, quoted: int, *, is_open: bool) -> dict[str, Any]:
         """What a result shows.
@@ -429,46 +444,88 @@ class _FoundArticle:
         }
 
 
-_Quoted = list[tuple[_FoundArticle, list[Provision]]]
+class _Quotation(NamedTuple):
+    """What is quoted of an article, best first, each passage with its score."""
+
+    read: _FoundArticle
+    passages: list[tuple[float, Provision]]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the article is quoted whole, because none of its passages stands out."""
+        scores = [score for score, _ in self.read.passages]
+        is_short = provisions.word_count(self.read.text) <= _SHORT
+        return is_short and len(scores) > 1 and scores[1] >= _NEAR * scores[0]
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether the article may answer, but no passage of it that is quoted."""
+        n_provisions = len(provisions.provisions_of(self.read.text))
+        return self.passages[0][0] < _DOUBTED and n_provisions > 1 and not self.is_whole
 
 
-def _quoted(read: Sequence[_FoundArticle]) -> _Quoted:
-    """The passages that may decide, by article; first the article of the best one."""
-    passages = [
-        (passage["score"], place, excerpts.provision_at(each.text, passage))
+def _quoted(read: Sequence[_FoundArticle]) -> list[_Quotation]:
+    """The passages that may decide, by article; first the article of the best one.
+
+    Those of other articles must be near the best one, and of its law: others are of another matter.
+    """
+    ranked = [
+        (score, place, provision)
         for place, each in enumerate(read)
         if each.binds
-        for passage in each.document.get("passages", ())[:_OF_AN_ARTICLE]
+        for score, provision in each.passages
     ]
-    quoted: dict[int, list[Provision]] = {}
-    for _, place, provision in sorted(passages, key=lambda each: -each[0])[:_QUOTED]:
-        assert provision is not None
-        quoted.setdefault(place, []).append(provision)
-    return [(read[place], chosen) for place, chosen in quoted.items()]
+    ranked = sorted(ranked, key=lambda each: -each[0])[:_QUOTED]
+    quoted: dict[int, list[tuple[float, Provision]]] = {}
+    for score, place, provision in ranked:
+        best, first, _ = ranked[0]
+        is_of_its_law = read[place].document["law"] == read[first].document["law"]
+        if place == first or (is_of_its_law and score >= _NEAR * best):
+            quoted.setdefault(place, []).append((score, provision))
+    return [_Quotation(read[place], chosen) for place, chosen in quoted.items()]
 
 
-def _passages(quoted: _Quoted, glossary: Glossary) -> list[dict[str, Any]]:
-    """The passages that may decide, whole."""
+def _passages(
+    quoted: Sequence[_Quotation], glossary: Glossary, *, doubts: bool
+) -> list[dict[str, Any]]:
+    """The passages that may decide, whole, with a doubt where scores tell of one."""
     passages = []
     explained: set[Definition] = set()
-    for read, chosen in quoted:
-        document, spans = read.document, read.excerpt(passages=chosen)
+    for quotation in quoted:
+        read, (_, best), is_whole = quotation.read, quotation.passages[0], quotation.is_whole
+        document, whole = read.document, (Span(0, len(read.text)),)
+        chosen = [provision for _, provision in quotation.passages]
+        spans = whole if is_whole else read.excerpt(passages=chosen)
         # A word is explained at its first use.
         defined = glossary.notes(read.text, document["law"], document["id"], spans)
         defined = [each for each in defined if each.value not in explained]
         explained.update(note.value for note in defined)
         lines = shown_lines(read.text, spans, [*defined, *read.marks])
-        sought = chosen[0].anchor
-        anchor = sought if any(line.anchor == sought for line in lines) else ""
-        passages.append({"document": document, "lines": lines, "anchor": anchor})
+        anchor = best.anchor if any(line.anchor == best.anchor for line in lines) else ""
+        if is_whole:
+            lines = _marked(lines, anchor)
+        shown = {"lines": lines, "anchor": anchor, "is_doubted": doubts and quotation.is_doubted}
+        passages.append({"document": document, **shown})
     return passages
 
 
-def _steps(quoted: _Quoted, glossary: Glossary) -> list[Step]:
-    """What the quoted articles name: what stands in the passages first."""
-    passages = [(read.document, read.excerpt(passages=each)) for read, each in quoted]
-    whole = [(read.document, (Span(0, len(read.text)),)) for read, _ in quoted]
-    return steps_in([*passages, *whole], glossary)
+def _steps(
+    read: Sequence[_FoundArticle], quoted: Sequence[_Quotation], glossary: Glossary
+) -> list[Step]:
+    """What to do next by the passages that decide, where it is clear which article answers.
+
+    That is: it ranks first overall and in two of the lists that found it, and no other article has
+    a passage near its best.
+    """
+    if not quoted or quoted[0].read is not read[0]:
+        return []
+    first, passages = quoted[0].read, quoted[0].passages
+    ranks = list(first.document["ranks"].values())
+    others = [score for each in read[1:] if each.binds for score, _ in each.passages]
+    if ranks.count(1) < min(2, len(ranks)) or max(others, default=0) >= _NEAR * passages[0][0]:
+        return []
+    deciding = [provision for score, provision in passages if score >= _DECIDES]
+    return steps_in(first.document, deciding, first.terms, glossary)
 
 
 def _marked(lines: Sequence[ShownLine], anchor: str) -> list[ShownLine]:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 import gradio as gr
 import torch
 from fastapi import FastAPI
-from haystack import Document, Pipeline
+from haystack import Pipeline
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse
@@ -27,18 +28,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
+from components.models.folder import find_model, model_digest
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerThreshold
-from components.rankers.passages import StatutePassageRanker
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import readable, state_of
 from components.statutes.lexical import corrected
-from components.statutes.provisions import word_count
+from components.statutes.provisions import is_long, word_count
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, found_article, stream
-from pipelines.loading import load_pipeline, threshold_by_meaning
+from pipelines.loading import bundled_model, load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.ask import AT_ONCE, Following, Narrowing, Recipient, build_page
 from ui.compare import Compared, build_compare
@@ -81,6 +82,13 @@ _BETWEEN_LOOKS = 0.2
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
 _RANKING_MS = 1200.0
+
+
+@cache
+def _learned_with() -> str | None:
+    """Digest of the model that the passages' weights were learned with; None if not installed."""
+    place = bundled_model()
+    return None if place is None else model_digest(find_model(place))
 
 
 class Serving:
@@ -133,10 +141,6 @@ class Serving:
         hybrid = self._part(StatuteHybridRetriever)
         self._retriever = hybrid or self._part(StatuteEmbeddingRetriever)
         self._threshold = self._calibrated()
-        own = self.store if isinstance(self.store, StatuteDocumentStore) else None
-        self._passages = StatutePassageRanker(
-            own, self._embedder.model if self._embedder is not None else None
-        )
 
     def _part(self, kind: type[_Part]) -> _Part | None:
         return next((part for part in parts_of(self.pipeline) if isinstance(part, kind)), None)
@@ -150,7 +154,6 @@ class Serving:
         To what `pipelines.asking.ask` returns, this adds what only the page needs to know:
 
         - `doubtful`: whether its articles may not answer the question.
-        - `passages` of each article: those that may decide, as of `StatutePassageRanker`.
         - `writing`: what a generator has written so far; absent once `answer` is there.
 
         An article of which the bi-encoder read only the beginning has `words_read`, roughly how
@@ -199,9 +202,10 @@ class Serving:
     def _completed(self, answer: dict[str, Any]) -> dict[str, Any]:
         """What was found, with all that the page shows of it.
 
-        Each article gets its passages, best first, and the best as `passage`, unless a ranker of
-        the pipeline, or the question's citation, has found that one.
-        `doubtful` stands where a threshold was calibrated for the store
+        The best of an article's passages is its `passage`, unless a re-ranker of the pipeline, or
+        the question's citation, has found that one.
+        `uncalibrated` tells that the passages' scores are of another model than they were learned
+        with. `doubtful` stands where a threshold was calibrated for the store
         (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
         or that of the answered questions, is below it; a question that names an article is not
         doubted.
@@ -210,22 +214,18 @@ class Serving:
         question = corrected(answer["question"], answer.get("corrections", {}))
         encoder = self._encoder()
         vector = None if encoder is None else encoder.question_vector(question)
+        # Only with this model do the passages' scores say how far they can be trusted.
+        answer["uncalibrated"] = encoder is None or encoder.digest != _learned_with()
         shares = [1.0] * len(documents)
         if self._embedder and documents:
             parts = [(each["headings"], each["content"]) for each in documents]
             shares = self._embedder.shares_read(parts)
         for article, share in zip(documents, shares, strict=True):
-            if share < 1:
+            # A long article is found by its provisions, unless its vector went through a graph.
+            if share < 1 and (GRAPH in self.stages or not is_long(article["content"])):
                 article["words_read"] = round(word_count(str(article["content"])) * share)
-        metas = ({key: each.get(key) for key in ("headings", "language")} for each in documents)
-        given = [
-            Document(id=each["id"], content=each["content"], meta=meta)
-            for each, meta in zip(documents, metas, strict=True)
-        ]
-        ranked = self._passages.run(question, given)["documents"]
-        for article, document in zip(documents, ranked, strict=True):
-            article["passages"] = document.meta["passages"]
-            for best in article["passages"][:1]:
+        for article in documents:
+            for best in article.get("passages", ())[:1]:
                 article.setdefault("passage", {name: best[name] for name in ("start", "end")})
         named = any("citation" in each["ranks"] for each in documents)
         if vector is not None and documents and not named and self._threshold is not None:

@@ -104,9 +104,12 @@ class CitationAuditor(resident.IndexReader[CitationResolver]):
             `documents`: the articles cited, each once, without embedding.
 
         Raises:
+            TypeError: `text` is not text.
             ValueError: `as_of` is neither "today", "any" nor a day.
             StoreError: the store cannot be read.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"CitationAuditor.text must be text, got {text!r:.60}.")
         day = asked_day("CitationAuditor", self.as_of if as_of is None else as_of)
         state = resident.state_of(self._store)
         resolver = self.current_index(state)

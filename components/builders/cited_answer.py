@@ -13,7 +13,7 @@ from components.builders.prompt import NO_ANSWER
 from components.converters.articles import article_of, language_of, law_of, number_of, passages_of
 from components.parameters import StatuteComponent, check_count
 from components.retrievers.validity import ANY, TODAY, asked_day, state_on
-from components.statutes.excerpts import Excerpt, bearing_excerpts
+from components.statutes.excerpts import provision_at, quotation
 from components.statutes.question import clean_question
 from components.statutes.replies.citations import CheckedCitation
 from components.statutes.replies.quotations import (
@@ -26,28 +26,26 @@ from components.statutes.replies.quotations import (
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
 
-def verbatim_reply(
-    question: str, documents: Sequence[Document], whole: Collection[str] = ()
-) -> CheckedReply:
+def verbatim_reply(documents: Sequence[Document], whole: Collection[str] = ()) -> CheckedReply:
     """Excerpts of articles that bear on a question, word for word, each with its citation.
 
-    It takes the paragraph of the passage that a re-ranker found best (`meta["passage"]`), else the
-    paragraphs that share most words with the question. An article without text is skipped.
+    It takes the passage that `StatutePassageRanker` found best, with its exceptions. An article
+    without passages is quoted whole, and one without text is skipped.
 
     Args:
-        question: in plain words.
         documents: the articles; [1] is the first.
         whole: ids of the articles to quote whole.
     """
     text = ""
     statements = []
     for label, document in enumerate(documents, start=1):
-        for excerpt in _excerpts(question, document, document.id in whole):
+        content = document.content or ""
+        for first, last in _excerpt(document, whole=document.id in whole):
             text += "\n\n" * bool(text)
-            words = _BLANK_LINES.sub("\n", excerpt.text)  # one would end the quotation
+            words = _BLANK_LINES.sub("\n", content[first:last])  # one would end the quotation
             start, end, mark = len(text), len(text) + len(words) + 2, f"[{label}]"
             text += f"“{words}” {mark}"
-            passage = (excerpt.start, excerpt.end)
+            passage = (first, last)
             quoted = CheckedQuotation(start, end, words, "verified", document.id, passage)
             cited = CheckedCitation(end + 1, len(text), mark, "verified", (document.id,))
             statement = (start, len(text), text[start:], True, False, (cited,), (quoted,))
@@ -55,15 +53,14 @@ def verbatim_reply(
     return CheckedReply(text, tuple(statements))
 
 
-def _excerpts(question: str, document: Document, whole: bool) -> list[Excerpt]:
+def _excerpt(document: Document, *, whole: bool) -> Sequence[tuple[int, int]]:
+    """The spans of an article to quote, in order."""
     content = document.content or ""
-    if whole and content.strip():
-        return [Excerpt(content, 0, len(content))]
-    passage = passages_of(document.meta).get("passage")
-    best = None
-    if passage and passage["start"] < passage["end"] <= len(content):
-        best = passage["start"], passage["end"]
-    return bearing_excerpts(question, content, language_of(document.meta), best)
+    passages = [] if whole else passages_of(document.meta).get("passages", [])
+    chosen = provision_at(content, passages[0]) if passages else None
+    if chosen is not None:
+        return quotation(content, chosen, language_of(document.meta))
+    return [(0, len(content))] if content.strip() else []
 
 
 # In capitals, as instructed, whatever follows; in small letters only as a sentence of its own.
@@ -172,7 +169,7 @@ class CitedAnswerBuilder(StatuteComponent):
             # A question that names an article gets that one.
             sources = [each for each in documents if each.id in named]
             sources = sources or documents[: self.max_articles]
-            reply = verbatim_reply(question, sources, named)
+            reply = verbatim_reply(sources, named)
         else:
             state = "generated"
             sources = documents if shown is None else shown

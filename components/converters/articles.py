@@ -123,11 +123,18 @@ def _identified(listed: object) -> list[Mapping[str, Any]]:
 
 
 def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """A ranker's `passage` and `passages_read`, where present and not another writer's."""
-    best, read = meta.get("passage"), meta.get("passages_read")
+    """The rankers' `passage`, `passages_read` and `passages`, unless they are another writer's."""
+    best, read, ranked = (meta.get(name) for name in ("passage", "passages_read", "passages"))
     found: dict[str, Any] = {"passage": best} if _is_passage(best) else {}
     if isinstance(read, list) and read and all(map(_is_passage, read)):
         found["passages_read"] = read
+    if isinstance(ranked, list) and all(
+        _is_passage(each)
+        and isinstance(each.get("text"), str)
+        and isinstance(each.get("score"), float)
+        for each in ranked
+    ):
+        found["passages"] = ranked
     return found
 
 

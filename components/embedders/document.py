@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from components.converters.articles import headings_of
 from components.embedders.text import BiEncoderComponent
-from components.models.devices import DtypeName
+from components.models.folder import DtypeName
 from components.parameters import check_documents, checked_device
 from components.statutes.article import indexed_text
 

@@ -6,19 +6,29 @@ from typing import Any
 
 from haystack import Document, component
 from haystack.utils import ComponentDevice
-from torch import Tensor
 from tqdm import tqdm
 
 from components.converters.articles import LAW_ARTICLES, article_of
 from components.embedders.text import BiEncoderComponent
-from components.models.devices import DtypeName
-from components.models.encoding import EncodingReport
-from components.models.graph import LegislativeGraphEncoder, Nodes, enriched, graph_for, node_texts
-from components.models.registry import shared_graph
+from components.models.folder import DtypeName
 from components.parameters import check_documents, checked_device
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.extras import needs_extra
 from components.stores.database import position_of
 from components.stores.sqlite import StatuteDocumentStore
+
+with needs_extra("LegislativeGraphEmbedder", "models"):
+    from torch import Tensor
+
+    from components.models.encoding import EncodingReport
+    from components.models.graph import (
+        LegislativeGraphEncoder,
+        Nodes,
+        enriched,
+        graph_for,
+        node_texts,
+    )
+    from components.models.registry import shared_graph
 
 
 @component
@@ -121,7 +131,8 @@ class LegislativeGraphEmbedder(BiEncoderComponent):
         if not documents:
             return {"documents": [], "meta": {**asdict(report), "unresolved_citations": 0}}
         # What has no position comes last, in the order given: the sort is stable.
-        everything = sorted([*documents, *self._other_laws(laws, network)], key=position_of)
+        everything = [*documents, *self._other_laws(laws, network)]
+        everything.sort(key=lambda each: position_of(each.meta))
         corpus = StatuteCorpus(map(article_of, everything))
         graph = graph_for(network, corpus)
         texts = list(node_texts(graph, corpus, encoder.text_rule))

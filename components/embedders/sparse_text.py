@@ -1,5 +1,6 @@
 """StatuteSparseTextEmbedder: a question's terms as a sparse vector."""
 
+import re
 from collections.abc import Sequence
 
 from haystack import component
@@ -8,6 +9,8 @@ from haystack.dataclasses import SparseEmbedding
 from components.parameters import StatuteComponent
 from components.statutes.lexical import question_numbers
 from components.statutes.question import clean_question
+
+_TAG = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 
 
 @component
@@ -33,7 +36,16 @@ class StatuteSparseTextEmbedder(StatuteComponent):
                 them means the neutral rules. None only serves as a place to fill in YAML
                 (`load_pipeline` puts the languages of the index there), and means the neutral rules
                 alone.
+
+        Raises:
+            ValueError: one is not a BCP 47 tag, such as the name of a language.
         """
+        for each in languages or ():
+            if each is not None and not _TAG.fullmatch(str(each)):
+                raise ValueError(
+                    'StatuteSparseTextEmbedder.languages must be BCP 47 tags such as "en", or null '
+                    f"for the neutral rules, got {each!r}."
+                )
         self.languages = languages
 
     @component.output_types(sparse_embedding=SparseEmbedding)

@@ -1,16 +1,17 @@
 """StatuteTextEmbedder: a question's vector."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from haystack import component
 from haystack.utils import ComponentDevice
 
-from components.models.biencoder import BiEncoder
-from components.models.devices import DtypeName
-from components.models.folder import ModelError
-from components.models.registry import shared_model
+from components.models.folder import DtypeName, ModelError, ways_out
 from components.parameters import AsyncWarmUp, StatuteComponent, checked_device
 from components.statutes.question import clean_question
+
+if TYPE_CHECKING:
+    from components.models.biencoder import BiEncoder
 
 
 class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
@@ -19,7 +20,7 @@ class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
     model: str | None
     device: ComponentDevice | None
     dtype: DtypeName
-    _encoder: BiEncoder | None = None
+    _encoder: Any = None  # a BiEncoder, whose module needs the extra `models`
     _expected: str | None = None
 
     def warm_up(self) -> None:
@@ -38,7 +39,7 @@ class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
         """
         self._expected = digest
 
-    def loaded(self) -> BiEncoder:
+    def loaded(self) -> "BiEncoder":
         """The process's shared instance of the model, loaded once.
 
         Raises:
@@ -47,7 +48,9 @@ class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
         if self._encoder is None:
             place = f"{type(self).__name__}.model"
             if self.model is None:
-                raise ModelError(f"{place} is null. Name a model folder or a model of the Hub.")
+                raise ModelError(f"{place} is null. {ways_out()}")
+            from components.models.registry import shared_model
+
             device = self.device.to_torch_str() if self.device else None
             encoder = shared_model(self.model, device, self.dtype)
             if self._expected not in (None, encoder.digest):
@@ -56,7 +59,7 @@ class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
                     "or put the old one back."
                 )
             self._encoder = encoder
-        return self._encoder
+        return cast("BiEncoder", self._encoder)
 
 
 @component

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 import openai
-from haystack import component, default_from_dict, logging
+from haystack import component, logging
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.chat.types import ChatGenerator
 from haystack.dataclasses import (
@@ -27,7 +27,7 @@ from haystack.dataclasses import (
     select_streaming_callback,
 )
 
-from components.parameters import AsyncWarmUp, StatuteComponent, check_number
+from components.parameters import AsyncWarmUp, StatuteComponent, check_number, from_named
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
     def from_dict(cls, data: dict[str, Any]) -> "TolerantChatGenerator":
         """The component that `to_dict` described."""
         # A generator's from_dict may change its argument.
-        return default_from_dict(cls, deepcopy(data))
+        return from_named(cls, deepcopy(data))
 
     def warm_up(self) -> None:
         """Warm up the generator; if that fails, the answer reports it."""

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from components.models import encoding
-from components.models.devices import DtypeName, resolve_device, resolve_dtype, single_thread
+from components.models.devices import resolve_device, resolve_dtype, single_thread
 from components.models.folder import (
     HEAD_PART,
     MANIFEST_FILE,
     PASSAGE_PART,
     QUERY_PART,
+    DtypeName,
     Manifest,
     ModelError,
     PartWriter,

@@ -26,9 +26,10 @@ from transformers import PreTrainedTokenizerBase
 from components.models import encoding
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import queries_to_multiply, ranked, rescored, rows_to_multiply
-from components.models.devices import DtypeName, inference, resolve_device, resolve_dtype
+from components.models.devices import inference, resolve_device, resolve_dtype
 from components.models.folder import (
     RANKER_PART,
+    DtypeName,
     Manifest,
     ModelError,
     find_model,

@@ -10,15 +10,21 @@ so that one exact search serves all three.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
-from components.models.devices import resolve_device
 from components.models.folder import Similarity, VectorError
+from components.models.selection import kth_greatest
+from components.statutes.extras import needs_extra
+
+with needs_extra("Search by vectors", "models"):
+    import torch
+    from torch import Tensor
+
+    from components.models.devices import resolve_device
 
 # Rows scored at a time: their float64 products stay in the processor's nearest cache.
 _ROWS_AT_A_TIME = 32
@@ -106,6 +112,8 @@ Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 
 # Scores of one block of queries against all rows: 64 MiB of float32.
 _SCORES_A_BLOCK = 16 * 2**20
+# Where fewer rows than one in so many are allowed, copying them costs less than multiplying all.
+_FEW = 8
 # A product cannot tell the distances of near vectors apart as finely as the distance itself.
 _SPARE = 16
 # A vector this close to unit length is left as it is: float32 normalisation gives no better.
@@ -191,7 +199,7 @@ class DenseIndex:
             raise VectorError(
                 f"the queries have {wanted.shape[1]} dimensions and the index has {self.dim}."
             )
-        k = min(k, len(self) if allowed is None else int(allowed.sum()))
+        k = min(k, len(self) if allowed is None else int(np.count_nonzero(allowed)))
         if k == 0 or not len(wanted):
             return np.empty((len(wanted), k), np.float32), np.empty((len(wanted), k), np.int64)
         if self._similarity == "cosine":
@@ -203,7 +211,7 @@ class DenseIndex:
         if self._similarity == "dot":
             products, rows = self._products(short, k, allowed)
             return products * (scales[:, None] * np.float32(self._scale)), rows
-        more = min(k + _SPARE, len(self) if allowed is None else int(allowed.sum()))
+        more = min(k + _SPARE, len(self) if allowed is None else int(np.count_nonzero(allowed)))
         return self._by_distance(asked, self._products(short, more, allowed)[1], k)
 
     def _by_distance(self, queries: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> Found:
@@ -246,13 +254,83 @@ class DenseIndex:
             for reaches in on_gpu >= least:
                 yield reaches.nonzero()[:, 0].cpu().numpy()
             return
+        matrix, rows = self._matrix, None if allowed is None else np.flatnonzero(allowed)
+        if is_few := rows is not None and len(rows) < len(matrix) // _FEW:
+            matrix = matrix[rows]
         one = len(queries) == 1
-        products = (self._matrix @ queries[0])[None] if one else queries @ self._matrix.T
-        if allowed is not None:
-            products[:, ~allowed] = -np.inf
-        for product in products:
-            kth = np.partition(product, len(product) - k)[len(product) - k]
-            yield np.flatnonzero(product >= kth - 2 * self._error)
+        for product in (matrix @ queries[0])[None] if one else queries @ matrix.T:
+            scores = product if rows is None or is_few else product[rows]
+            found = np.flatnonzero(scores >= kth_greatest(scores, k) - 2 * self._error)
+            yield found if rows is None else rows[found]
+
+
+class LongArticleIndex:
+    """A `DenseIndex` of articles in which a long one is found by its provisions too.
+
+    One vector says little about a long article, and the model may have read only its beginning. The
+    similarity of such an article is the mean of its own and its best provision's. The mean of two
+    products is one product, with the mean of the vectors, so it has a row for each provision.
+
+    Args:
+        matrix: `[n, dim]`, a row for each article; see `DenseIndex`.
+        device: see `DenseIndex`.
+        similarity: see `DenseIndex`.
+        provisions: `[n provisions, dim]` of each long article, by its row. For distances (l2)
+            the mean is not a distance, so only an article's own vector counts.
+
+    Raises:
+        VectorError: see `DenseIndex`.
+    """
+
+    def __init__(
+        self,
+        matrix: Vectors,
+        device: str | None = None,
+        similarity: Similarity = "cosine",
+        provisions: Mapping[int, NDArray[np.float32]] = MappingProxyType({}),
+    ) -> None:
+        self._article_of: NDArray[np.int64] | None = None
+        self._is_cosine = similarity == "cosine"
+        if provisions and similarity != "l2":
+            articles = _as_matrix(matrix, "matrix")
+            articles = _unit_rows(articles, "row") if self._is_cosine else articles
+            counts = np.ones(len(articles), np.int64)
+            counts[list(provisions)] = [len(each) for each in provisions.values()]
+            starts = np.cumsum(counts) - counts
+            matrix = np.repeat(articles, counts, axis=0)
+            for row, vectors in provisions.items():
+                place = slice(starts[row], starts[row] + counts[row])
+                parts = _unit_rows(vectors, "provision") if self._is_cosine else vectors
+                matrix[place] = (matrix[place] + parts) / 2
+            self._article_of = np.repeat(np.arange(len(articles)), counts)
+            similarity = "dot"
+        self._index = DenseIndex(matrix, device, similarity)
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector."""
+        return self._index.dim
+
+    def search(
+        self, queries: Vectors, k: int, *, allowed: NDArray[np.bool_] | None = None
+    ) -> Found:
+        """The k articles nearest to each query; see `DenseIndex.search`."""
+        if (article_of := self._article_of) is None:
+            return self._index.search(queries, k, allowed=allowed)
+        asked = _as_matrix(queries, "queries")
+        if asked.shape[1] == self.dim and self._is_cosine:
+            asked = _unit_rows(asked, "query")
+        n_articles = article_of[-1] + 1 if allowed is None else np.count_nonzero(allowed)
+        k = min(k, int(n_articles))
+        n, rows_allowed = k, None if allowed is None else allowed[article_of]
+        while True:
+            scores, rows = self._index.search(asked, n, allowed=rows_allowed)
+            articles = article_of[rows]
+            firsts = [np.sort(np.unique(each, return_index=True)[1])[:k] for each in articles]
+            if all(len(each) == k for each in firsts):
+                best = np.stack(firsts) if firsts else np.empty((0, k), np.int64)
+                return np.take_along_axis(scores, best, 1), np.take_along_axis(articles, best, 1)
+            n *= 2  # a long article has a row for each provision
 
 
 def _as_matrix(vectors: Vectors | ArrayLike, name: str) -> NDArray[np.float32]:

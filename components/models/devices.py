@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 
-from components.models.folder import ModelError
+from components.models.folder import DtypeName, ModelError
 from components.models.onednn import LINEAR, FasterWay, fast_linear, gain, pack_weights
-
-DtypeName = Literal["auto", "float32", "bfloat16"]
 
 # For a matrix product of a small encoder's feed-forward size; a smaller gain is lost to the casts.
 _PROBE_SHAPE = (512, 384, 1536)

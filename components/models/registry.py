@@ -8,13 +8,22 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import torch
+from components.models.folder import (
+    GRAPH_PART,
+    DtypeName,
+    find_model,
+    graph_model_digest,
+    model_digest,
+)
+from components.statutes.extras import needs_extra
 
-from components.models import devices
-from components.models.biencoder import BiEncoder
-from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
-from components.models.folder import GRAPH_PART, find_model, graph_model_digest, model_digest
-from components.models.graph import LegislativeGraphEncoder
+with needs_extra("A model", "models"):
+    import torch
+
+    from components.models import devices
+    from components.models.biencoder import BiEncoder
+    from components.models.cross_encoder import CrossEncoderRanker, ranker_digest
+    from components.models.graph import LegislativeGraphEncoder
 
 Model = TypeVar("Model")
 
@@ -23,7 +32,7 @@ _lock = threading.Lock()
 
 
 def shared_model(
-    name_or_path: str | Path, device: str | None = None, dtype: devices.DtypeName = "auto"
+    name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
 ) -> BiEncoder:
     """The bi-encoder of a model, shared if the same digest, dtype and device are in use.
 
@@ -60,7 +69,7 @@ def shared_graph(name_or_path: str | Path, device: str | None = None) -> Legisla
 
 
 def shared_ranker(
-    name_or_path: str | Path, device: str | None = None, dtype: devices.DtypeName = "auto"
+    name_or_path: str | Path, device: str | None = None, dtype: DtypeName = "auto"
 ) -> CrossEncoderRanker:
     """The cross-encoder of a model, as `shared_model` shares the bi-encoder.
 

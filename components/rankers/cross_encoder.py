@@ -9,20 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from haystack import Document, component, logging
 from haystack.utils import ComponentDevice
 
 from components.converters.articles import headings_of, ranks_of
-from components.models.cross_encoder import (
-    CrossEncoderRanker,
-    PassageChooser,
-    Span,
-    ranker_manifest,
-)
-from components.models.devices import DtypeName
-from components.models.folder import ModelError, find_model
-from components.models.registry import shared_model, shared_ranker
+from components.models.folder import DtypeName, ModelError, find_model
 from components.parameters import (
     AsyncWarmUp,
     StatuteComponent,
@@ -32,8 +23,20 @@ from components.parameters import (
     checked_top_k,
 )
 from components.statutes.article import TextRule, indexed_text
+from components.statutes.extras import needs_extra
 from components.statutes.fusion import rank_candidates
 from components.statutes.question import clean_question
+
+with needs_extra("StatuteRanker", "models"):
+    import torch
+
+    from components.models.cross_encoder import (
+        CrossEncoderRanker,
+        PassageChooser,
+        Span,
+        ranker_manifest,
+    )
+    from components.models.registry import shared_model, shared_ranker
 
 # A document as the ranker reads it.
 

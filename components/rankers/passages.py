@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -14,9 +15,10 @@ from haystack import Document, component
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
-from components.converters.articles import headings_of, language_of
+from components.converters.articles import headings_of, language_of, passages_of, ranks_of
 from components.embedders.text import BiEncoderComponent
-from components.models.devices import DtypeName
+from components.joiners.rank_fusion import CITATION
+from components.models.folder import DtypeName
 from components.parameters import check_count, checked_device
 from components.statutes import excerpts
 from components.statutes.article import TextRule
@@ -29,24 +31,39 @@ from components.stores.sqlite import StatuteDocumentStore
 # Logistic regression on the 2,606 labelled train questions of the demo law, among the provisions of
 # the ten articles that `hybrid` finds for them: docs/results/findings.md.
 _INTERCEPT = -3.26
-_WEIGHTS = {
-    "nearness": 1.91,
-    "nearer_than_others": 7.04,
-    "more_words_than_others": 1.46,
-    "log_rank": -1.68,
-    "log_length": 0.31,
-    "note": -1.59,
-}
+_WEIGHTS = np.array(
+    [
+        1.91,  # cosine
+        7.04,  # how much nearer than the other provisions of the article
+        1.46,  # its share of the question's words, less the best of the other provisions'
+        -1.68,  # log of the article's rank
+        0.31,  # log of the length in words
+        -1.59,  # whether it is only a note
+    ]
+)
+# Passages that are quoted, of all articles and of one.
+_QUOTED = 3
+_QUOTED_OF_ONE = 2
+# Nobody reads further down a list.
+_MOST_ARTICLES = 50
+# Articles that tell how rare a word is.
+_RARE_AMONG = 10
 # Articles whose provisions are kept in memory as terms and digests.
 _MOST_TEXTS = 4_096
 
 
-class _Candidate(NamedTuple):
-    """A provision of an article found."""
+class _Article(NamedTuple):
+    """The parts of an article's features that are the same for every question.
 
-    document: int
-    provision: Provision
-    features: tuple[float, ...]
+    Attributes:
+        provisions: in their order.
+        terms: the index terms of each provision.
+        fixed: float64 `[2, n provisions]`: log of their lengths, and whether each is a note.
+    """
+
+    provisions: tuple[Provision, ...]
+    terms: tuple[frozenset[str], ...]
+    fixed: NDArray[np.float64]
 
 
 @component
@@ -94,10 +111,15 @@ class StatutePassageRanker(BiEncoderComponent):
             top_k: how many passages an article gets at most.
 
         Raises:
-            TypeError: `device` is not a ComponentDevice.
+            TypeError: `device` is not a ComponentDevice, or `document_store` is another store.
             ValueError: `top_k` is not a whole number from 1.
         """
         check_count("StatutePassageRanker.top_k", top_k, 1)
+        if document_store is not None and not isinstance(document_store, StatuteDocumentStore):
+            raise TypeError(
+                "StatutePassageRanker.document_store must be a StatuteDocumentStore, got "
+                f"{document_store!r:.60}. Without one it ranks by words."
+            )
         self.document_store = document_store
         self.model = model
         self.device = checked_device("StatutePassageRanker", device)
@@ -127,11 +149,11 @@ class StatutePassageRanker(BiEncoderComponent):
             documents: articles, best first.
 
         Returns:
-            `documents`: the same, in the same order. `meta["passages"]` lists the best provisions
-            of each, best first: `anchor` (of its place in the article's page, "p3"; "" without a
-            number), `text` (with its exceptions, as `excerpts.excerpt`), `start` and `end` (the
-            provision's characters in the content), `score` (0 to 1) and `complete` (whether it is
-            a whole paragraph).
+            `documents`: the same, in the same order. Of the first 50, `meta["passages"]` lists the
+            best provisions, best first: `anchor` (of its place in the article's page, "p3"; ""
+            without a number), `text` (with its exceptions, as `excerpts.excerpt`), `start` and
+            `end` (the provision's characters in the content), `score` (0 to 1) and `complete`
+            (whether it is a whole paragraph). A paragraph that the question names scores 1.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -139,43 +161,39 @@ class StatutePassageRanker(BiEncoderComponent):
             StoreError: the store cannot be read.
         """
         question = clean_question(query)
-        candidates = self._candidates(question, documents)
-        scored: list[list[tuple[float, Provision]]] = [[] for _ in documents]
-        weights = np.array(list(_WEIGHTS.values()))
-        for place, provision, features in candidates:
-            logit = _INTERCEPT + float(weights @ features)
-            scored[place].append((1 / (1 + math.exp(-logit)), provision))
+        documents, others = documents[:_MOST_ARTICLES], documents[_MOST_ARTICLES:]
+        read = [_article_of(each.content or "", language_of(each.meta)) for each in documents]
+        # As many as the weights were learned among, however many are asked for.
+        first = read[:_RARE_AMONG]
+        held = Counter(chain.from_iterable(chain.from_iterable(each.terms for each in first)))
+        n_read = sum(len(each.provisions) for each in first)
+        rarity = {
+            language: {
+                term: math.log(1 + n_read / held[term])
+                for term in set(analyzer(language)(question))
+                if term in held
+            }
+            for language in {language_of(each.meta) for each in documents}
+        }
         ranked = []
-        for document, each in zip(documents, scored, strict=True):
-            best = sorted(each, key=lambda pair: -pair[0])[: self.top_k]
-            passages = [_passage(document, provision, score) for score, provision in best]
-            ranked.append(replace(document, meta={**document.meta, "passages": passages}))
-        return {"documents": ranked}
-
-    def _candidates(self, question: str, documents: list[Document]) -> list[_Candidate]:
-        """Every provision of the documents, with its features in the order of `_WEIGHTS`."""
-        read = [_terms_of(each.content or "", language_of(each.meta)) for each in documents]
-        held = Counter(term for article in read for terms in article for term in terms)
-        n_read = sum(map(len, read))
         nearness = self._nearness(question, documents)
-        candidates = []
         for place, (document, article) in enumerate(zip(documents, read, strict=True)):
-            text = document.content or ""
-            asked = set(analyzer(language_of(document.meta))(question))
-            rarity = {term: math.log(1 + n_read / held[term]) for term in asked if term in held}
-            most = sum(rarity.values()) or 1.0
-            words = np.array([sum(rarity.get(t, 0.0) for t in terms) / most for terms in article])
+            weighs = rarity[language_of(document.meta)]
+            most = sum(weighs.values()) or 1.0
+            words = np.array(
+                [sum(weighs[term] for term in weighs.keys() & terms) for terms in article.terms]
+            )
             near = nearness[place]
-            columns = zip(near, _above_others(near), _above_others(words), strict=True)
-            for provision, (cosine, nearer, more) in zip(provisions_of(text), columns, strict=True):
-                part = text[slice(*provision.span)]
-                features = (
-                    *(float(cosine), float(nearer), float(more)),
-                    *(math.log(1 + place), math.log(1 + word_count(part))),
-                    float(excerpts.is_note(part)),
-                )
-                candidates.append(_Candidate(place, provision, features))
-        return candidates
+            log_rank = np.full(len(near), math.log(1 + place))
+            features = [near, _above_others(near), _above_others(words / most), log_rank]
+            logits = _INTERCEPT + _WEIGHTS @ np.stack([*features, *article.fixed])
+            scores = 1 / (1 + np.exp(-logits))
+            if (named := _named(document)) is not None:
+                scores[article.provisions.index(named)] = 1.0
+            best = np.argsort(-scores, kind="stable")[: self.top_k].tolist()
+            passages = [_passage(document, article.provisions[n], n, scores[n]) for n in best]
+            ranked.append(replace(document, meta={**document.meta, "passages": passages}))
+        return {"documents": [*ranked, *others]}
 
     def _nearness(self, question: str, documents: list[Document]) -> list[NDArray[np.float64]]:
         """The cosine of each document's provisions to the question; 0 where one has no vector."""
@@ -187,15 +205,28 @@ class StatutePassageRanker(BiEncoderComponent):
             _digests_of(tuple(headings_of(each.meta)), each.content or "", record.text_rule)
             for each in documents
         ]
-        found = [np.zeros(len(each)) for each in digests]
         vectors = store.journal.vectors(record.biencoder_digest, set(chain(*digests)))
-        asked = self.loaded().question_vector(question).numpy()
-        asked = asked / np.linalg.norm(asked)
-        for own, cosines in zip(digests, found, strict=True):
-            for row, digest in enumerate(own):
-                if (vector := vectors.get(digest)) is not None:
-                    cosines[row] = vector @ asked / np.linalg.norm(vector)
-        return found
+        cosines: dict[str, float] = {}
+        if vectors:
+            asked = self.loaded().question_vector(question).numpy()
+            matrix = np.stack(list(vectors.values()))
+            lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+            cosines = dict(zip(vectors, (matrix @ asked / lengths).tolist(), strict=True))
+        return [np.array([cosines.get(digest, 0.0) for digest in own]) for own in digests]
+
+
+def quoted(documents: Sequence[Document]) -> list[tuple[Document, dict[str, Any]]]:
+    """The passages to quote: the best three of all, at most two of an article, best first.
+
+    Args:
+        documents: with the passages that `StatutePassageRanker` wrote.
+    """
+    passages = [
+        (document, passage)
+        for document in documents
+        for passage in passages_of(document.meta).get("passages", [])[:_QUOTED_OF_ONE]
+    ]
+    return sorted(passages, key=lambda each: -each[1]["score"])[:_QUOTED]
 
 
 def _above_others(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -209,10 +240,15 @@ def _above_others(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def _terms_of(text: str, language: str | None) -> tuple[frozenset[str], ...]:
-    """The terms of each provision of a text."""
+def _article_of(text: str, language: str | None) -> _Article:
+    """The provisions of a text."""
+    provisions = tuple(provisions_of(text))
+    parts = [text[slice(*each.span)] for each in provisions]
     terms = analyzer(language)
-    return tuple(frozenset(terms(text[slice(*each.span)])) for each in provisions_of(text))
+    lengths = [math.log(1 + word_count(part)) for part in parts]
+    notes = [float(excerpts.is_note(part)) for part in parts]
+    fixed = np.array([lengths, notes])
+    return _Article(provisions, tuple(frozenset(terms(part)) for part in parts), fixed)
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
@@ -221,14 +257,27 @@ def _digests_of(headings: tuple[str, ...], text: str, rule: TextRule) -> tuple[s
     return tuple(map(text_digest, provision_texts(headings, text, rule)))
 
 
-def _passage(document: Document, provision: Provision, score: float) -> dict[str, Any]:
-    text, (start, end) = document.content or "", provision.span
-    spans = excerpts.excerpt(text, provision, language_of(document.meta))
+@lru_cache(maxsize=_MOST_TEXTS)
+def _with_exceptions(text: str, place: int, language: str | None) -> str:
+    """The provision at a place of a text, with its exceptions."""
+    spans = excerpts.quotation(text, provisions_of(text)[place], language)
+    return excerpts.joined(text, spans)
+
+
+def _named(document: Document) -> Provision | None:
+    """The paragraph of an article that the question names."""
+    if CITATION not in ranks_of(document.meta):
+        return None
+    return excerpts.provision_at(document.content or "", passages_of(document.meta).get("passage"))
+
+
+def _passage(document: Document, provision: Provision, place: int, score: float) -> dict[str, Any]:
+    start, end = provision.span
     return {
         "anchor": provision.anchor,
-        "text": "\n".join(text[first:last] for first, last in spans),
+        "text": _with_exceptions(document.content or "", place, language_of(document.meta)),
         "start": start,
         "end": end,
-        "score": round(score, 4),
+        "score": round(float(score), 4),
         "complete": provision.is_whole,
     }

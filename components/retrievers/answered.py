@@ -9,7 +9,6 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from components.statutes.article import normalised
 from components.stores.database import damaged
@@ -60,6 +59,8 @@ class AnsweredQuestions:
         vectors: NDArray[np.float32],
         weight: float,
     ) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         self.texts = texts
         self.relevant = relevant
         self.vectors = vectors

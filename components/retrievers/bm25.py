@@ -48,6 +48,9 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
     The index is built once for a content of the store, kept in the store's own file, and shared
     by every retriever of the process; it follows the store when its content changes. Other
     Haystack stores work too; their index lives in memory only.
+
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
     """
 
     def __init__(

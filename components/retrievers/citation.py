@@ -15,6 +15,7 @@ from components.retrievers.resident import (
     ReadableStore,
     ResidentIndex,
     Retriever,
+    matching_keys,
     resident_index,
     settled,
     validity_of,
@@ -60,6 +61,9 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
 
     A number that has several wordings names the one in force on the day. With `as_of="any"` it
     names all of them, first the one in force today, then the latest.
+
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
     """
 
     def __init__(
@@ -149,12 +153,8 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         validity = validity_of(self._store, state)
         citations = by_wording(cited, validity, day or date.today())
         keys, left_out = self._keys(citations), validity.on(day).left_out
-        matching = set(self._store.keys_matching(filters).tolist()) if filters and keys else None
-        allowed = {
-            id_
-            for id_, key in keys.items()
-            if id_ not in left_out and (matching is None or key in matching)
-        }
+        matching = set(matching_keys(self._store, validity, filters, list(keys.values())))
+        allowed = {id_ for id_, key in keys.items() if id_ not in left_out and key in matching}
         scores = scores_of(question, citations, keys, allowed)
         found = []
         for score in scores:

@@ -1,7 +1,8 @@
 """StatuteEmbeddingRetriever: the articles nearest to the question in meaning."""
 
+import json
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,10 @@ from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
 from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
-from components.models.dense_index import DenseIndex
-from components.models.devices import resolve_device
 from components.models.folder import Similarity, VectorError
-from components.models.lexical_index import RowMask
+from components.models.selection import row_mask
 from components.parameters import checked_device
 from components.retrievers.resident import (
     IndexReader,
@@ -29,6 +29,9 @@ from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
 
+_LONG = "long articles"  # name of the blob
+_LONG_ARTICLES = TypeAdapter(dict[str, list[str]])
+
 
 class DenseVectors:
     """All vectors of a store, searched by the similarity of the model that made them.
@@ -39,6 +42,7 @@ class DenseVectors:
         device: where it lies; None takes the best there is.
         model: digest of the bi-encoder that made them, where it is known.
         similarity: how that one compares them.
+        provisions: of long articles, by key, as of `LongArticleIndex`.
     """
 
     def __init__(
@@ -48,12 +52,20 @@ class DenseVectors:
         device: str | None,
         model: str | None = None,
         similarity: Similarity = "cosine",
+        provisions: Mapping[int, NDArray[np.float32]] | None = None,
     ) -> None:
+        from components.models.dense_index import LongArticleIndex
+        from components.models.devices import resolve_device
+
         self.model = model
         self._keys = keys
-        self._mask = RowMask(keys)
+        self._mask = row_mask(keys)
+        long: dict[int, NDArray[np.float32]] = {}
+        if provisions:
+            rows = enumerate(keys.tolist())
+            long = {row: provisions[key] for row, key in rows if key in provisions}
         place = str(resolve_device(device))
-        self._index = DenseIndex(matrix, place, similarity) if len(keys) else None
+        self._index = LongArticleIndex(matrix, place, similarity, long) if len(keys) else None
 
     @classmethod
     def read(cls, store: ReadableStore, device: str | None) -> "DenseVectors":
@@ -70,8 +82,8 @@ class DenseVectors:
         total = len(store.keys_matching(None))
         if total and not len(keys):
             raise StoreError(
-                "StatuteEmbeddingRetriever.document_store holds, or returns, text without "
-                "embeddings. Index it with --model, or embed its documents."
+                "The document store holds, or returns, text without embeddings. Index it with "
+                "--model, or embed its documents."
             )
         if len(keys) < total:
             logger.warning(
@@ -81,10 +93,12 @@ class DenseVectors:
                 total=total,
             )
         # A snapshot tells of its own documents.
-        record = store.model if isinstance(store, StatuteDocumentStore) else None
-        if record is None:
+        if not isinstance(store, StatuteDocumentStore) or (record := store.model) is None:
             return cls(keys, matrix, device)
-        return cls(keys, matrix, device, record.biencoder_digest, record.similarity)
+        model = record.biencoder_digest
+        # Through a graph an article's vector holds more than its own text.
+        provisions = None if record.through_graph else _provisions_of_long(store, model)
+        return cls(keys, matrix, device, model, record.similarity, provisions)
 
     def search(
         self, query: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None = None
@@ -109,8 +123,51 @@ class DenseVectors:
                 f"StatuteEmbeddingRetriever.query_embedding has {len(query)} numbers, not the "
                 f"{self._index.dim} of the store's model. Embed the question with that one."
             )
-        scores, rows = self._index.search(query[None, :], k, allowed=self._mask.of(allowed))
+        scores, rows = self._index.search(query[None, :], k, allowed=self._mask(allowed))
         return self._keys[rows[0]], scores[0]
+
+
+def record_long_articles(
+    store: StatuteDocumentStore, provisions: Mapping[str, Sequence[str]]
+) -> None:
+    """Keep which articles are long, and what their provisions are.
+
+    Args:
+        store: whose journal has the provisions' vectors.
+        provisions: digests of the provisions' texts, by the digest of the article's.
+    """
+    assert store.model is not None
+    row = (_LONG, store.model.biencoder_digest, json.dumps(provisions).encode())
+    if store.load_blob(_LONG) != row[1:]:
+        # It changes what is found, so indexes in memory must read it.
+        with store.database.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?)", row)
+            # A threshold that was chosen for other scores holds no longer.
+            connection.execute("DELETE FROM blobs WHERE name LIKE 'answer threshold dense %'")
+
+
+def _provisions_of_long(
+    store: StatuteDocumentStore, model: str
+) -> dict[int, NDArray[np.float32]] | None:
+    """The vectors of the provisions of a store's long articles by key, where all are known.
+
+    Raises:
+        StoreError: what the store keeps of them is damaged.
+    """
+    kept = store.load_blob(_LONG)
+    if kept is None or kept[0] != model:
+        return None
+    try:
+        long = _LONG_ARTICLES.validate_json(kept[1])
+    except ValidationError as error:
+        raise damaged(store.database.path, "its record of long articles is not one") from error
+    vectors = store.journal.vectors(model, {digest for each in long.values() for digest in each})
+    sql = "SELECT key, text_digest FROM documents WHERE text_digest IN ({})"
+    return {
+        key: np.stack([vectors[digest] for digest in long[article]])
+        for key, article in store.database.rows_in(sql, long)
+        if long[article] and vectors.keys() >= set(long[article])
+    }
 
 
 _WEIGHT = "weight"  # name of the blob
@@ -156,7 +213,11 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
 
     One matrix of all vectors stays on the device, shared by every retriever of the process over
     the same store, and follows the store when its content changes. Over any other Haystack store
-    that hands out embeddings it gives the same result.
+    that hands out embeddings it gives the same result, except that long articles are found by their
+    own vectors only.
+
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
     """
 
     def __init__(

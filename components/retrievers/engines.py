@@ -1,4 +1,4 @@
-"""The retrievers over Qdrant: by citation, by meaning and by words."""
+"""The retrievers over an engine, Qdrant or PostgreSQL: by citation, by meaning and by words."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -25,10 +25,10 @@ from components.statutes.citations.resolver import (
 from components.statutes.identity import names_of_laws
 from components.statutes.question import clean_question
 from components.stores.database import StoreError
-from components.stores.qdrant import (
+from components.stores.engines import (
     LAW,
     Condition,
-    QdrantEngine,
+    Engine,
     both,
     by_score,
     compared,
@@ -40,6 +40,33 @@ _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer
 _LAWS_KEPT = 60.0  # seconds for which the laws' names are cached
 
 
+def engine_over(store: Any, *, patient: bool = False) -> Engine:
+    """The engine that a document store of Haystack's stands for.
+
+    Args:
+        store: a QdrantDocumentStore or a PgvectorDocumentStore.
+        patient: wait half a minute for an engine that restarts, not a second.
+
+    Raises:
+        TypeError: it is another store.
+        StoreError: its address is malformed.
+    """
+    # By name: the packages of one engine should do.
+    kind = type(store).__module__
+    if kind.startswith("haystack_integrations.document_stores.qdrant"):
+        from components.stores.qdrant import QdrantEngine
+
+        return QdrantEngine(store, patient=patient)
+    if kind.startswith("haystack_integrations.document_stores.pgvector"):
+        from components.stores.postgres import PostgresEngine
+
+        return PostgresEngine(store, patient=patient)
+    raise TypeError(
+        "document_store must be a QdrantDocumentStore or a PgvectorDocumentStore, got "
+        f"{type(store).__name__}."
+    )
+
+
 class EngineRetriever(Retriever):
     """A retriever that asks the engine of its `document_store`.
 
@@ -49,7 +76,7 @@ class EngineRetriever(Retriever):
     connection closes with the last of the components that share it.
     """
 
-    _engine: QdrantEngine | None = None
+    _engine: Engine | None = None
 
     def close(self) -> None:
         """Close the connection; the next question opens it again."""
@@ -66,14 +93,14 @@ class EngineRetriever(Retriever):
             self._engine.close()
         self._engine = None
 
-    def _opened(self) -> QdrantEngine:
+    def _opened(self) -> Engine:
         if self._engine is None:
-            self._engine = QdrantEngine(self.document_store)
+            self._engine = engine_over(self.document_store)
         return self._engine
 
     def _search(
         self,
-        search: Callable[[QdrantEngine, int, Condition | None], list[Document]],
+        search: Callable[[Engine, int, Condition | None], list[Document]],
         filters: dict[str, Any] | None,
         top_k: int | None,
         as_of: str | None,
@@ -103,6 +130,9 @@ class EngineCitationRetriever(EngineRetriever):
     Citations, and the articles that fit them, are the same as in `CitationRetriever`. The engine is
     asked for the articles of the cited numbers only, and for the names of the laws once per minute;
     it is not asked if the question cites nothing.
+
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
     """
 
     _laws: tuple[list[str], LawNames] = ([], LawNames([]))
@@ -161,7 +191,7 @@ class EngineCitationRetriever(EngineRetriever):
         return only_cites(question, citations)
 
     def _resolved(
-        self, engine: QdrantEngine, question: str, cited: list[Citation]
+        self, engine: Engine, question: str, cited: list[Citation]
     ) -> tuple[ResolvedQuestion, list[Document]]:
         """The citations, and the articles of the cited numbers in the order of the law."""
         laws, names = self._named_laws(engine)
@@ -185,7 +215,7 @@ class EngineCitationRetriever(EngineRetriever):
         entries += [(each.id, each.meta["law"], each.meta["number"]) for each in ordered]
         return CitationResolver(entries, names).resolve_question(question), ordered
 
-    def _named_laws(self, engine: QdrantEngine) -> tuple[list[str], LawNames]:
+    def _named_laws(self, engine: Engine) -> tuple[list[str], LawNames]:
         if time.monotonic() >= self._laws_end:
             states = engine.states(LAW)
             laws = sorted(states)
@@ -200,7 +230,7 @@ class EngineCitationRetriever(EngineRetriever):
         return self._laws
 
 
-def _entries(engine: QdrantEngine, condition: Condition | bool, limit: int) -> dict[str, Document]:
+def _entries(engine: Engine, condition: Condition | bool, limit: int) -> dict[str, Document]:
     if not isinstance(condition, dict):
         return {}
     return {document.id: document for document in engine.matching(condition, limit)}
@@ -216,7 +246,7 @@ def _ranges(cited: list[Citation], found: dict[str, Document]) -> list[tuple[str
     return [(law, min(each), max(each)) for law, each in positions.items() if len(each) > 1]
 
 
-def _fetched(engine: QdrantEngine, scores: dict[str, float], k: int) -> list[Document]:
+def _fetched(engine: Engine, scores: dict[str, float], k: int) -> list[Document]:
     ids = list(scores)[:k]
     found = {document.id: document for document in engine.fetch(ids)} if ids else {}
     return [replace(found[id_], score=scores[id_]) for id_ in ids if id_ in found]
@@ -224,7 +254,7 @@ def _fetched(engine: QdrantEngine, scores: dict[str, float], k: int) -> list[Doc
 
 @component
 class EngineEmbeddingRetriever(EngineRetriever):
-    """Finds the articles whose vectors are nearest to the question's, in Qdrant.
+    """Finds the articles whose vectors are nearest to the question's, in an engine.
 
     ```python
     from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -237,7 +267,11 @@ class EngineEmbeddingRetriever(EngineRetriever):
     EngineEmbeddingRetriever(store, top_k=5).run(vector["embedding"])["documents"]
     ```
 
-    Whether the search is exact depends on the engine's index.
+    PostgreSQL searches exactly unless its store's `search_strategy` is "hnsw"; in Qdrant it depends
+    on the index.
+
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
     """
 
     @component.output_types(documents=list[Document])
@@ -274,7 +308,7 @@ class EngineEmbeddingRetriever(EngineRetriever):
 
 @component
 class EngineLexicalRetriever(EngineRetriever):
-    """Finds articles by their words (BM25), in Qdrant.
+    """Finds articles by their words (BM25), in an engine.
 
     ```python
     from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
@@ -287,8 +321,10 @@ class EngineLexicalRetriever(EngineRetriever):
     EngineLexicalRetriever(store, top_k=5).run(terms["sparse_embedding"])["documents"]
     ```
 
-    The formula is that of `StatuteBM25Retriever`; the engine counts how often a term occurs in the
-    corpus.
+    The formula is that of `StatuteBM25Retriever`; the engine counts how many articles have a term.
+
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
     """
 
     @component.output_types(documents=list[Document])

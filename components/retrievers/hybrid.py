@@ -1,11 +1,11 @@
 """StatuteHybridRetriever: citations, words and meaning, fused before any document is made."""
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from haystack import Document, component, logging
@@ -14,8 +14,7 @@ from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 
 from components.embedders.text import StatuteTextEmbedder
-from components.models.biencoder import BiEncoder
-from components.models.devices import DtypeName
+from components.models.folder import DtypeName
 from components.models.learned_fusion import LearnedFusion, learned_fusion_of
 from components.parameters import (
     AsyncWarmUp,
@@ -64,6 +63,9 @@ from components.statutes.fusion import (
 from components.statutes.lexical import K1, B, corrected
 from components.statutes.question import clean_question
 from components.stores.sqlite import StatuteDocumentStore
+
+if TYPE_CHECKING:
+    from components.models.biencoder import BiEncoder
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +116,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
     Over a store without vectors it searches by citations and words alone, and logs that.
 
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this.
+
     Attributes:
         citation: the retriever that finds what a question cites.
         bm25: the retriever whose index the list by words comes from.
@@ -138,6 +143,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         device: ComponentDevice | None = None,
         dtype: DtypeName = "auto",
         refresh_seconds: float = 60,
+        with_rankings: bool = False,
     ) -> None:
         """Keep the parameters; nothing is opened.
 
@@ -162,6 +168,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             dtype: what the model computes in; "auto" takes bfloat16 where that is fast.
             refresh_seconds: how old the last read of a foreign store may be before it is read
                 again.
+            with_rankings: whether `run` returns `rankings` too. Without it, a component that is
+                connected to `rankings` waits for ever.
 
         Raises:
             TypeError: `device` is not a ComponentDevice, or a whole number is not one.
@@ -191,13 +199,14 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.device = device
         self.dtype = dtype
         self.refresh_seconds = refresh_seconds
+        self.with_rankings = with_rankings
+        self._store = readable(document_store, refresh_seconds, name)
         same: dict[str, Any] = {"filters": filters, "as_of": as_of}
         same["refresh_seconds"] = refresh_seconds
         self.citation = CitationRetriever(document_store, top_k=_MOST_CITED, **same)
         self.bm25 = StatuteBM25Retriever(document_store, k1=k1, b=b, expansions=expansions, **same)
         self.dense = StatuteEmbeddingRetriever(document_store, device=device, **same)
         self.embedder = StatuteTextEmbedder(model, device, dtype)
-        self._store = readable(document_store, refresh_seconds)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
         self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
@@ -254,8 +263,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         missing=list[str],
         not_followed=list[str],
         evidence=list[Document],
-        rankings=dict[str, Mapping[str, int]],
+        rankings=dict[str, dict[str, int]],
         corrections=dict[str, str],
+        query=str,
         unanswerable=bool,
     )
     def run(
@@ -283,10 +293,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             `evidence`: the first article by words, by meaning and by answered questions, each with
             the score that its list gave and `meta["ranks"]` of that list alone. A fused score says
             nothing of how near an article is; this one does.
-            `rankings`: for each list the ranks of the first `depth` that it found, by id, best
-            first.
+            `rankings`: with `with_rankings`, for each list the ranks of the first `depth` that it
+            found, by id, best first.
             `corrections`: the words of the question that were searched in another spelling, as
-            asked and as searched.
+            asked and as searched. `query`: the question as it was searched.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -345,20 +355,23 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         ranks: dict[str, dict[str, int]] = {each.id: {} for each in top}
         rankings = {}
         for stage, listed in lists.items():
-            rankings[stage] = law.ranks_of(listed, np.arange(len(listed.rows))[: self.depth])
             # What is returned is named with its rank in every list, however deep.
             own = law.ranks_of(listed, np.flatnonzero(np.isin(listed.rows, top_rows)))
             for id_ in [id_ for id_ in ranks if id_ in own]:
                 ranks[id_][stage] = own[id_]
-                rankings[stage].setdefault(id_, own[id_])
+            if self.with_rankings:
+                first = np.arange(len(listed.rows))[: self.depth]
+                rankings[stage] = law.ranks_of(listed, first) | own
         return {
             "documents": [
                 replace(each, meta={**each.meta, "ranks": ranks[each.id]}) for each in top
             ],
             **{name: cited[name] for name in _OF_CITATIONS},
             "evidence": evidence,
-            "rankings": {stage: Ranks(each) for stage, each in rankings.items()},
             "corrections": found.corrections,
+            "query": found.question.text,
+            # Not without being asked: an agent would read it all, a pipeline copy it item by item.
+            **({"rankings": rankings} if self.with_rankings else {}),
         }, found.is_whole and len(documents) == len(keys)
 
     def _lists(self) -> list[ArticleList]:
@@ -381,7 +394,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     ) -> "_Search":
         """Ask every list in a state of the store."""
         law = self._law(state)
-        allowed = allowed_keys(self._store, filters, validity_of(self._store, state).on(day))
+        allowed = allowed_keys(self._store, validity_of(self._store, state), filters, day)
         cited, is_whole = self.citation.find(state, query, filters, _MOST_CITED, day)
         corrections: dict[str, str] = {}
         vector = None
@@ -493,29 +506,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 self._store, ("law", k1, b), lambda store: LawIndex(store, k1, b)
             )
         return self._resident_law.current(self._store, state)
-
-
-class Ranks(Mapping[str, int]):
-    """The ranks of a list's articles by id, best first; read only.
-
-    A pipeline copies what a component hands out, dictionaries item by item, which takes longer than
-    the search. This is handed on as it is.
-    """
-
-    def __init__(self, ranks: dict[str, int]) -> None:
-        self._ranks = ranks
-
-    def __getitem__(self, id_: str) -> int:
-        return self._ranks[id_]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ranks)
-
-    def __len__(self) -> int:
-        return len(self._ranks)
-
-    def __deepcopy__(self, _: object) -> Self:
-        return self
 
 
 class _Search(NamedTuple):

@@ -4,14 +4,16 @@ A list searches a question and ranks rows of the law (`LawIndex`). To add one, w
 name it in `StatuteHybridRetriever._lists`.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from components.converters.articles import headings_of, language_of, law_of
-from components.models.lexical_index import LexicalIndex, RowMask
+from components.models.lexical_index import LexicalIndex
+from components.models.selection import Keys, remembered, row_mask
 from components.retrievers.answered import ANSWERED, AnsweredQuestions
 from components.retrievers.bm25 import StatuteBM25Retriever, kept_index
 from components.retrievers.embedding import StatuteEmbeddingRetriever
@@ -49,7 +51,9 @@ class LawIndex:
         row_of_id: where each id stands in `ids`.
         languages: of the same articles.
         arrays: where they stand.
+        mask: the rows of allowed keys, as `row_mask`.
         divisions: an index over the divisions of `arrays`.
+        narrow_divisions: those to search, by allowed keys: not too large, and with one of them.
         spelling: the words of the articles.
     """
 
@@ -88,33 +92,18 @@ class LawIndex:
         # One object for each language, whatever the number of articles.
         tags: dict[str | None, str | None] = {}
         self.languages = [tags.setdefault(each[4], each[4]) for each in articles]
-        self.mask = RowMask(self.keys)
+        self.mask = row_mask(self.keys)
         self.row_of_id = {id_: row for row, id_ in enumerate(self.ids)}
         self._order = np.argsort(self.keys)
         self._sorted = self.keys[self._order]
-        # The divisions that were searched last, and the allowed keys that they are of.
-        self._searched: tuple[NDArray[np.int64] | None, NDArray[np.int64]] = (
-            None,
-            self.arrays.narrow_divisions,
-        )
+        # They hold no `self`, which would then wait for the garbage collector.
+        self.narrow_divisions = remembered(partial(_narrow_divisions, self.arrays, self.mask))
 
     def listed(self, keys: NDArray[np.int64], scores: NDArray[np.float32]) -> RankedList:
         """What a search found, by row; keys of other content are left out."""
         places = np.minimum(np.searchsorted(self._sorted, keys), max(0, len(self._sorted) - 1))
         known = self._sorted[places] == keys if len(self._sorted) else np.zeros(len(keys), bool)
         return RankedList.of(self._order[places[known]], scores[known])
-
-    def narrow_divisions(self, allowed: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """The divisions to search: not too large, and with an article of these keys."""
-        mask = self.mask.of(allowed)
-        if mask is None:
-            return self.arrays.narrow_divisions
-        last, divisions = self._searched
-        if last is not allowed:
-            with_some = np.unique(self.arrays.division[mask])
-            divisions = np.intersect1d(with_some, self.arrays.narrow_divisions)
-            self._searched = (allowed, divisions)
-        return divisions
 
     def rows_of(self, ids: Iterable[str]) -> NDArray[np.int64]:
         """Rows of the articles with these ids, each once; unknown ones are left out."""
@@ -129,6 +118,13 @@ class LawIndex:
     def ids_of(self, rows: NDArray[np.int64]) -> list[str]:
         """Ids of rows."""
         return [self.ids[row] for row in rows.tolist()]
+
+
+def _narrow_divisions(
+    arrays: LawArrays, mask: Callable[[Keys], NDArray[np.bool_] | None], allowed: Keys
+) -> NDArray[np.int64]:
+    counts = np.bincount(arrays.division[mask(allowed)].ravel(), minlength=arrays.groups[0].size)
+    return arrays.narrow_divisions[counts[arrays.narrow_divisions] > 0]
 
 
 class SearchedQuestion(NamedTuple):
@@ -218,7 +214,7 @@ class DivisionList(ArticleList):
         """See `ArticleList.search`."""
         law, allowed = question.law, question.allowed
         found = law.divisions.search(question.text, question.depth, law.narrow_divisions(allowed))
-        return law.arrays.spread(*found, law.mask.of(allowed))
+        return law.arrays.spread(*found, law.mask(allowed))
 
 
 class MeaningList(ArticleList):
@@ -249,7 +245,7 @@ class AnsweredList(ArticleList):
     def search(self, question: SearchedQuestion) -> RankedList:
         """See `ArticleList.search`."""
         assert question.vector is not None
-        law, mask = question.law, question.law.mask.of(question.allowed)
+        law, mask = question.law, question.law.mask(question.allowed)
 
         def is_searched(id_: str) -> bool:
             row = law.row_of_id.get(id_)

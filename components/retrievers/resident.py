@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from components.converters.articles import headings_of, identity_of, language_of, number_of
 from components.models.folder import VectorError
 from components.parameters import AsyncWarmUp, StatuteComponent, check_number, checked_top_k
-from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
+from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
 from components.stores.database import embedding_blob, position_of
@@ -44,7 +44,8 @@ def renew_in_background() -> None:
     """From now on, answer over the old indexes of a store until the new ones are ready.
 
     For a service: its questions do not wait while a changed law is read again. Until then they miss
-    the articles that changed; old and new indexes are in memory at once.
+    the articles that changed; old and new indexes are in memory at once. What filters and dates
+    leave out is always of the present.
     """
     global _in_background
     _in_background = True
@@ -55,10 +56,14 @@ class ResidentIndex(Generic[Index]):
 
     Args:
         build: makes the index from the store.
+        is_never_late: questions wait for the new one, whatever `renew_in_background` says.
     """
 
-    def __init__(self, build: Callable[[ReadableStore], Index]) -> None:
+    def __init__(
+        self, build: Callable[[ReadableStore], Index], *, is_never_late: bool = False
+    ) -> None:
         self._build = build
+        self._is_never_late = is_never_late
         self._lock = threading.Lock()
         self._state: Any = None
         self._index: Index | None = None
@@ -94,7 +99,9 @@ class ResidentIndex(Generic[Index]):
 
         The keys of another file, or of a foreign store's next snapshot, are others.
         """
-        if not (isinstance(store, StatuteDocumentStore) and _in_background and self._state):
+        if self._is_never_late or not (_in_background and self._state):
+            return False
+        if not isinstance(store, StatuteDocumentStore):
             return False
         return bool(self._state[1] == state[1])
 
@@ -127,7 +134,11 @@ _registering = threading.Lock()
 
 
 def resident_index(
-    store: ReadableStore, kind: Hashable, build: Callable[[ReadableStore], Index]
+    store: ReadableStore,
+    kind: Hashable,
+    build: Callable[[ReadableStore], Index],
+    *,
+    is_never_late: bool = False,
 ) -> ResidentIndex[Index]:
     """The process's one resident index of this kind over this store.
 
@@ -138,6 +149,7 @@ def resident_index(
         kind: what distinguishes it from other indexes over the store: its name, its parameters
             and its device.
         build: makes the index; used when nobody holds one yet.
+        is_never_late: see `ResidentIndex`.
 
     Raises:
         StoreError: the store's file cannot be opened.
@@ -146,7 +158,7 @@ def resident_index(
     with _registering:
         resident = _residents.get(identity)
         if resident is None:
-            resident = _residents[identity] = ResidentIndex(build)
+            resident = _residents[identity] = ResidentIndex(build, is_never_late=is_never_late)
         return cast("ResidentIndex[Index]", resident)
 
 
@@ -275,7 +287,7 @@ class StoreSnapshot:
         started = monotonic()
         found = sorted(
             self._store.filter_documents(),
-            key=lambda each: (position_of(each), self._row_of.get(each.id, math.inf)),
+            key=lambda each: (position_of(each.meta), self._row_of.get(each.id, math.inf)),
         )
         rows = [row for row, each in enumerate(found) if each.embedding is not None]
         matrix: NDArray[np.float32] | ValueError
@@ -328,12 +340,15 @@ _snapshots: WeakValueDictionary[int, StoreSnapshot] = WeakValueDictionary()
 _taking = threading.Lock()
 
 
-def readable(store: DocumentStore, refresh_seconds: float = math.inf) -> ReadableStore:
+def readable(
+    store: DocumentStore, refresh_seconds: float = math.inf, component: str = ""
+) -> ReadableStore:
     """The store itself when it is Lexarbor's, else its snapshot, one for all its readers.
 
     Args:
         store: any document store.
         refresh_seconds: how old the snapshot may get; the shortest that a reader gives counts.
+        component: the reader's name, for the message.
 
     Raises:
         TypeError: it is not a store: a path, say, or a class.
@@ -341,7 +356,7 @@ def readable(store: DocumentStore, refresh_seconds: float = math.inf) -> Readabl
     if isinstance(store, StatuteDocumentStore):
         return store
     if isinstance(store, type) or not hasattr(store, "filter_documents"):
-        raise TypeError(f"document_store must be a document store, got {store!r:.60}.")
+        raise TypeError(f"{component}.document_store must be a document store, got {store!r:.60}.")
     with _taking:
         # The snapshot keeps its store alive, so an id in this table belongs to that store.
         snapshot = _snapshots.get(id(store))
@@ -376,26 +391,37 @@ def validity_of(store: ReadableStore, state: Hashable = None) -> Validity:
     """
     resident = _validities.get(store)
     if resident is None:
+        # Metadata change under the same key: a late filter would show what no longer matches.
         resident = _validities[store] = resident_index(
-            store, "validity", lambda store: Validity(store.metas())
+            store, "validity", lambda store: Validity(store.metas()), is_never_late=True
         )
     return resident.current(store, state)
 
 
 def allowed_keys(
-    store: ReadableStore, filters: dict[str, Any] | None, in_force: InForce
+    store: ReadableStore, validity: Validity, filters: dict[str, Any] | None, day: date | None
 ) -> NDArray[np.int64] | None:
     """Keys of the documents that match and may be in force; None for all.
 
     Raises:
         FilterError: the filters are malformed.
     """
-    if not filters:
-        return in_force.keys
-    matching = store.keys_matching(filters)
-    if in_force.keys is None:
-        return matching
-    return np.intersect1d(matching, in_force.keys, assume_unique=True)
+    in_force = validity.on(day)
+    return validity.matching(filters, store.keys_matching, in_force) if filters else in_force.keys
+
+
+def matching_keys(
+    store: ReadableStore, validity: Validity, filters: dict[str, Any] | None, keys: list[int]
+) -> list[int]:
+    """Those of some documents' keys that match, in their order.
+
+    Raises:
+        FilterError: the filters are malformed.
+    """
+    if not filters or not keys:
+        return keys
+    found = np.isin(keys, validity.matching(filters, store.keys_matching))
+    return [key for key, is_match in zip(keys, found, strict=True) if is_match]
 
 
 def checked_query(
@@ -454,8 +480,9 @@ def narrowed(
 class Retriever(StoreComponent):
     """A component whose `top_k` and `as_of` hold unless `run` is given others.
 
-    Its `filters` always hold: those that `run` is given narrow the search further. A filter that
-    keeps one tenant from another's articles is safe there.
+    A run's `filters` are merged with the component's and never replace them: all must hold.
+    There is no `filter_policy` that changes this. So a filter of the component's keeps one tenant
+    from another's articles.
     """
 
     def __init__(
@@ -500,10 +527,10 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
     _is_warm = False
 
     def _read_from(self, document_store: DocumentStore, refresh_seconds: float) -> None:
-        name = f"{type(self).__name__}.refresh_seconds"
-        check_number(name, refresh_seconds, lambda seconds: seconds >= 0, "0 or more")
+        name = type(self).__name__
+        check_number(f"{name}.refresh_seconds", refresh_seconds, lambda x: x >= 0, "0 or more")
         self.refresh_seconds = refresh_seconds
-        self._store = readable(document_store, refresh_seconds)
+        self._store = readable(document_store, refresh_seconds, name)
 
     def _index(self) -> ResidentIndex[Index]:
         """The process's index for this component."""
@@ -563,7 +590,7 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
 
         def find(state: Hashable) -> tuple[list[Document], bool]:
             validity = validity_of(self._store, state)
-            allowed = allowed_keys(self._store, filters, validity.on(day))
+            allowed = allowed_keys(self._store, validity, filters, day)
             keys, scores = search(self.current_index(state), allowed)
             documents = self._store.fetch(keys, scores)
             return validity.with_wordings(documents), len(documents) == len(keys)

@@ -15,6 +15,7 @@ from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
     ResidentIndex,
+    matching_keys,
     resident_index,
     settled,
     validity_of,
@@ -119,9 +120,7 @@ class StructureExpander(IndexReader[_Places]):
             validity = validity_of(self._store, state)
             related = [self._related(each, state, validity, day) for each in documents]
             keys = self._store.keys_of({id_ for each in related for id_ in each})
-            if filters:
-                allowed = set(self._store.keys_matching(filters).tolist())
-                keys = [key for key in keys if key in allowed]
+            keys = matching_keys(self._store, validity, filters, keys)
             found = {each.id: each for each in self._store.fetch(keys)}
             expanded = []
             for document, each in zip(documents, related, strict=True):

@@ -22,13 +22,17 @@ There are three ways to leave out what was not in force, one for each kind of re
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from operator import attrgetter
 from typing import Any, Literal, cast
 
 import numpy as np
+from cachetools import LRUCache, cachedmethod
 from haystack import Document, logging
+from haystack.errors import FilterError
 from numpy.typing import NDArray
 
 from components.converters.articles import (
@@ -40,8 +44,10 @@ from components.converters.articles import (
     number_of,
     wordings_of,
 )
+from components.models.selection import FILTERS_KEPT
 from components.statutes.article import ArticleState, iso_day
 from components.statutes.citations.patterns import parse_number
+from components.stores.columns import MetadataColumns
 from components.stores.filters import IN_FORCE_ON, plain_filters
 
 logger = logging.getLogger(__name__)
@@ -116,26 +122,28 @@ class Wording:
         return {"id": self.id, "valid_from": _iso(self.first), "valid_to": _iso(self.last)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class InForce:
     """The articles of a store that may be in force on a day.
 
     Attributes:
-        keys: int64, keys of the articles that may be and are not stubs; None for all articles.
+        rows: bool, the articles that may be and are not stubs; None for all articles.
+        keys: int64, their keys; None for all articles.
         left_out: ids of those that were not in force.
         unlisted: ids of these and of all stubs.
     """
 
+    rows: NDArray[np.bool_] | None
     keys: NDArray[np.int64] | None
     left_out: frozenset[str]
     unlisted: frozenset[str]
 
 
-_EVERYTHING = InForce(None, frozenset(), frozenset())
+_EVERYTHING = InForce(None, None, frozenset(), frozenset())
 
 
 class Validity:
-    """The first and last day in force of every article of a store, and its other wordings.
+    """What the metadata of a store's articles say: days in force, other wordings, filters met.
 
     A `valid_from` or `valid_to` that is not a day counts as missing, and a warning says so once:
     what may have been in force must not be left out silently.
@@ -147,7 +155,9 @@ class Validity:
         faulty: list[str] = []
         # By law and the digits of the number, which all spellings of it have in common.
         alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._columns = MetadataColumns()
         for row, (key, id_, meta) in enumerate(metas):
+            self._columns.add(meta)
             begins, ends = _span(meta)
             faulty += [
                 f"{id_}: {field} {meta[field]!r}"
@@ -169,12 +179,14 @@ class Validity:
                 n=len(faulty),
                 first=faulty[0],
             )
+        self._lock = threading.Lock()
+        self._in_force: LRUCache[date | None, InForce] = LRUCache(_DAYS_KEPT)
+        self._matching: LRUCache[Hashable, NDArray[np.int64]] = LRUCache(FILTERS_KEPT)
         self._groups: dict[str, list[Wording]] = {}
         self._keys = np.array(keys, dtype=np.int64)
         self._first = np.array(first, dtype=np.int64)
         self._last = np.array(last, dtype=np.int64)
         self._stubs = np.array(stubs, dtype=bool)
-        self._in_force: dict[int | None, InForce] = {}
         is_dated = (self._first > _ALWAYS).any() or (self._last < _FOREVER).any()
         # For law without dates and stubs nothing else is kept.
         self._ids: list[str] = ids if is_dated or self._stubs.any() else []
@@ -184,24 +196,46 @@ class Validity:
                     (number, Wording(ids[row], first[row], last[row])) for number, row in printed
                 )
 
+    @cachedmethod(attrgetter("_in_force"), lock=attrgetter("_lock"))
     def on(self, day: date | None) -> InForce:
         """What may be in force on a day; for None all articles but stubs."""
         if not self._ids:
             return _EVERYTHING
-        number = None if day is None else day.toordinal()
-        if number not in self._in_force:
-            inside = np.ones_like(self._stubs)
-            if number is not None:
-                inside = (self._first <= number) & (number <= self._last)
-            listed = inside & ~self._stubs
-            if len(self._in_force) >= _DAYS_KEPT:
-                self._in_force = {}
-            self._in_force[number] = (
-                _EVERYTHING
-                if listed.all()
-                else InForce(self._keys[listed], self._named(~inside), self._named(~listed))
-            )
-        return self._in_force[number]
+        inside = np.ones_like(self._stubs)
+        if day is not None:
+            inside = (self._first <= day.toordinal()) & (day.toordinal() <= self._last)
+        listed = inside & ~self._stubs
+        if listed.all():
+            return _EVERYTHING
+        return InForce(listed, self._keys[listed], self._named(~inside), self._named(~listed))
+
+    @cachedmethod(
+        attrgetter("_matching"),
+        key=lambda _, filters, __, *in_force: (repr(plain_filters(filters)), *in_force),
+        lock=attrgetter("_lock"),
+    )
+    def matching(
+        self,
+        filters: dict[str, Any],
+        search: Callable[[dict[str, Any]], NDArray[np.int64]],
+        in_force: InForce = _EVERYTHING,
+    ) -> NDArray[np.int64]:
+        """Keys of the articles that match; for each of the last 32 filters the very same array.
+
+        Args:
+            filters: Haystack filters.
+            search: finds the keys by filters over what is not in the metadata.
+            in_force: leaves out all others.
+
+        Raises:
+            FilterError: the filters are malformed.
+        """
+        plain = plain_filters(filters)
+        try:
+            rows = self._columns.matching(plain)
+        except FilterError:
+            rows = np.isin(self._keys, search(filters))
+        return self._keys[rows if in_force.rows is None else rows & in_force.rows]
 
     def _named(self, mask: NDArray[np.bool_]) -> frozenset[str]:
         return frozenset(self._ids[row] for row in np.flatnonzero(mask).tolist())

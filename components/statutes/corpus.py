@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar, overload
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from components.statutes.article import Article, articles_of_laws, counted
 from components.statutes.identity import DistinctLaws
 from components.statutes.languages import SAMPLE_CHARS, detected_language
+from components.statutes.provisions import provisions_of
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.opening import Source, open_articles, open_questions
 from components.statutes.sources.reading import (
@@ -28,6 +29,7 @@ from components.statutes.sources.reading import (
 )
 
 SHOWN = 5  # ids or laws in a message
+_NAMED_LABELS = 20
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -110,7 +112,10 @@ def with_languages(
 
 
 def question_faults(
-    place: Place, question: Question, corpus_ids: Container[str] | None
+    place: Place,
+    question: Question,
+    corpus_ids: Container[str] | None,
+    text_of: Callable[[str], str] | None,
 ) -> list[Problem]:
     """All faults that prevent a question from being asked and measured."""
     faults: list[tuple[str, str, str]] = []
@@ -132,6 +137,19 @@ def question_faults(
         if unknown:
             message = f"names {_first_of(unknown)!r}, which the corpus does not hold"
             faults.append(("relevant", message, "Correct the ids, or add the articles."))
+        elif text_of is not None:
+            for id_, labels in question.passages.items() if not beyond else ():
+                own = [
+                    each
+                    for provision in provisions_of(text_of(id_))
+                    for each in sorted(provision.labels)
+                ]
+                if foreign := [label for label in labels if label not in own]:
+                    message = f"labels {foreign[0]!r} of {id_!r}, which has no such paragraph"
+                    names = list(dict.fromkeys(own))
+                    more = ", ..." if len(names) > _NAMED_LABELS else ""
+                    repair = f"Name one of {', '.join(names[:_NAMED_LABELS])}{more}."
+                    faults.append(("passages", message, repair))
     return [
         place.problem(message, repair, field, left_out=int(n == 0))
         for n, (field, message, repair) in enumerate(faults)
@@ -358,6 +376,7 @@ def read_questions(
     source: Source,
     *,
     corpus_ids: Container[str] | None = None,
+    text_of: Callable[[str], str] | None = None,
     split: str | None = None,
     skip_bad: bool = False,
 ) -> QuestionSet:
@@ -366,6 +385,8 @@ def read_questions(
     Args:
         source: As for `StatuteCorpus.read`.
         corpus_ids: The corpus's article ids; an id in `relevant` that is not among them is a fault.
+        text_of: Gives the text of one of these articles; a labelled paragraph that it does not have
+            is a fault.
         split: Keep the questions of this split only.
         skip_bad: Leave out lines that cannot be read, each named in `problems`, instead of raising.
             A file that breaks off before its end is refused all the same.
@@ -380,7 +401,7 @@ def read_questions(
     questions: list[Question] = []
     repeated = 0
     for place, question in with_new_ids(open_questions(source, problems), problems):
-        faults = question_faults(place, question, corpus_ids)
+        faults = question_faults(place, question, corpus_ids, text_of)
         problems.extend(faults)
         if not faults and split in (None, question.split):
             relevant = tuple(dict.fromkeys(question.relevant))

@@ -3,18 +3,14 @@
 For a reader, an excerpt is a provision (`provisions`) with what limits it: the other provisions of
 the article that refer to it, and those that except something from the whole article. Where it is
 shortened, whole sentences are left out, none of which holds an exception or a time limit.
-
-For a generator, `bearing_excerpts` takes whole paragraphs or sentences until there is enough.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import NamedTuple
 
 import yaml
@@ -31,8 +27,9 @@ from components.statutes.provisions import (
     provisions_of,
     word_count,
 )
-from components.statutes.replies.text import ArticleSentence, article_sentences, trimmed
+from components.statutes.replies.text import trimmed
 
+LEFT_OUT = "[...]"
 _WORD = re.compile(rf"[^\W_]+(?:(?:['’-]|[{JOINT}{INVISIBLE}]+)[^\W_]+)*")
 
 
@@ -137,12 +134,52 @@ def excerpt(
     """
     others, rules = related(text, chosen, language), _rules_of(language)
     if words is None or rules is None:
-        return tuple(each.span for each in sorted([chosen, *others]))
+        return _with_leads([chosen, *others])
     worth = _worth(language, terms)
     kept = _shortened(text, chosen, rules, worth, words)
     for each in others:
         kept += _shortened(text, each, rules, worth, 0)
     return tuple(sorted(kept))
+
+
+def quotation(text: str, chosen: Provision, language: str | None) -> tuple[Span, ...]:
+    """The spans of an article to quote for a program, in order: a provision with its exceptions.
+
+    In a language whose words for exceptions are not known here, it is the provision alone.
+
+    Args:
+        text: the article's.
+        chosen: one of its provisions.
+        language: BCP 47 tag of the text.
+    """
+    others = related(text, chosen, language) if _rules_of(language) else []
+    return _with_leads([chosen, *others])
+
+
+def _with_leads(provisions: Sequence[Provision]) -> tuple[Span, ...]:
+    """The spans of provisions, with the words that lead to those that are items of a list."""
+    return merged(span for each in provisions for span in (each.lead, each.span) if span)
+
+
+def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Spans in order, with those that overlap as one."""
+    apart: list[Span] = []
+    for span in sorted(spans):
+        if apart and span.start < apart[-1].end:
+            apart[-1] = Span(apart[-1].start, max(apart[-1].end, span.end))
+        else:
+            apart.append(span)
+    return tuple(apart)
+
+
+def joined(text: str, spans: Sequence[Span]) -> str:
+    """The words of spans in order, with "[...]" on a line of its own where some are left out."""
+    shown = ""
+    for before, span in zip([None, *spans], spans, strict=False):
+        between = "" if before is None else text[before.end : span.start]
+        shown += f"\n{LEFT_OUT}\n" if between.strip() else between
+        shown += text[span.start : span.end]
+    return shown
 
 
 def _worth(language: str | None, terms: Collection[str]) -> Callable[[str], int]:
@@ -243,138 +280,3 @@ _NOTE = re.compile(r"\([^()]*\)|\[[^][]*\]")
 def is_note(words: str) -> bool:
     """Whether a text is nothing but an editor's note in brackets."""
     return _NOTE.fullmatch(words.strip()) is not None
-
-
-# Excerpts for a generator.
-
-SHORT_ARTICLE = 500  # characters; a shorter article is shown whole
-LONGEST_PARAGRAPH = 1_500  # characters; a longer one is shown in sentences
-LEFT_OUT = "[...]"
-_ENOUGH = 350  # characters of a longer article
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A part of an article: whole paragraphs, or whole sentences of one.
-
-    Attributes:
-        text: Its words, with " [...] " wherever parts of the paragraph are left out.
-        start, end: The span from its first word to its last.
-    """
-
-    text: str
-    start: int
-    end: int
-
-
-def bearing_excerpts(
-    question: str,
-    article: str,
-    language: str | None = None,
-    best: tuple[int, int] | None = None,
-) -> list[Excerpt]:
-    """The excerpts of an article that bear on a question, in the article's order.
-
-    A short article is one excerpt. From a longer one come the paragraphs whose sentences share most
-    words with the question (each word counts once, rare ones count more), until there is enough to
-    read; if none shares a word, its beginning. A long paragraph gives only those sentences. A
-    sentence is always shown with the next one if that may restrict it ("unless", "within"), even
-    across paragraphs.
-
-    Args:
-        question: In plain words.
-        article: The article's text.
-        language: BCP 47 tag of the article, where known.
-        best: Span of the passage already found best: its sentences are taken.
-    """
-    if len(article) <= SHORT_ARTICLE:
-        start, end = trimmed(article, 0, len(article))
-        return [Excerpt(article[start:end], start, end)] if start < end else []
-    sentences = article_sentences(article, language)
-    if best is None:
-        chosen = _sharing_words(question, article, language, sentences)
-    else:
-        chosen = _within(best, sentences)
-
-    def are_of_one_paragraph(place: int, behind: int) -> bool:
-        if place < 0 or behind == len(sentences):
-            return False
-        return sentences[place].paragraph == sentences[behind].paragraph
-
-    # One excerpt for neighbours, and one for those of a paragraph.
-    groups: list[list[int]] = []
-    for place in sorted(_with_exceptions(sentences, chosen)):
-        last = groups[-1][-1] if groups else -2
-        if place == last + 1 or are_of_one_paragraph(last, place):
-            groups[-1].append(place)
-        else:
-            groups.append([place])
-    excerpts = []
-    for places in groups:
-        first, last = places[0], places[-1]
-        begin, end = sentences[first].start, sentences[last].end
-        parts = [LEFT_OUT] if are_of_one_paragraph(first - 1, first) else []
-        for before, place in pairwise(places):
-            if place > before + 1:
-                parts += [article[begin : sentences[before].end], LEFT_OUT]
-                begin = sentences[place].start
-        parts.append(article[begin:end])
-        if are_of_one_paragraph(last, last + 1):
-            parts.append(LEFT_OUT)
-        excerpts.append(Excerpt(" ".join(parts), sentences[first].start, end))
-    return excerpts
-
-
-def _sharing_words(
-    question: str, article: str, language: str | None, sentences: list[ArticleSentence]
-) -> set[int]:
-    """The sentences that share most words with a question."""
-    terms = analyzer(language)
-    wanted = set(terms(question))
-    held = [wanted.intersection(terms(article[each.start : each.end])) for each in sentences]
-    frequency = {term: sum(term in each for each in held) for term in wanted}
-    worth = [sum(1 / frequency[term] for term in each) for each in held]
-    chosen: set[int] = set()
-    taken: set[int] = set()
-    # Equal sentences keep the article's order; the first says what it is about.
-    for place in sorted(range(len(sentences)), key=lambda each: (-worth[each], each)):
-        length = sum(sentences[each].end - sentences[each].start for each in taken)
-        if length >= _ENOUGH or (chosen and not worth[place]):
-            break
-        if place not in taken:
-            chosen.add(place)
-            taken = _with_exceptions(sentences, chosen)
-    return chosen
-
-
-def _within(best: tuple[int, int], sentences: list[ArticleSentence]) -> set[int]:
-    """The sentences more than half inside a passage, or filling more than half of it."""
-    shares = [
-        (min(best[1], each.end) - max(best[0], each.start))
-        / max(1, min(best[1] - best[0], each.end - each.start))
-        for each in sentences
-    ]
-    most = max(shares, default=0.0)
-    return {place for place, share in enumerate(shares) if share > 0.5 or share == most}
-
-
-def _with_exceptions(sentences: list[ArticleSentence], chosen: set[int]) -> set[int]:
-    """The chosen sentences, the rest of their paragraphs if short, and what restricts them."""
-    of_paragraph: dict[int, list[int]] = {}
-    for place, each in enumerate(sentences):
-        of_paragraph.setdefault(each.paragraph, []).append(place)
-    taken: set[int] = set()
-    waiting = sorted(chosen, reverse=True)
-    while waiting:
-        place = waiting.pop()
-        if place in taken:
-            continue
-        paragraph = of_paragraph[sentences[place].paragraph]
-        if sentences[paragraph[-1]].end - sentences[paragraph[0]].start <= LONGEST_PARAGRAPH:
-            taken.update(paragraph)
-            place = paragraph[-1]
-        else:
-            taken.add(place)
-        if place + 1 < len(sentences) and sentences[place + 1].qualifies:
-            waiting.append(place + 1)
-    return taken

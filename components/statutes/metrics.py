@@ -12,8 +12,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-import ir_measures
-from ir_measures.measures import Measure
+from components.statutes.extras import needs_extra
+
+with needs_extra("Measuring", "models"):
+    import ir_measures
+    from ir_measures.measures import Measure
 
 DEFAULT_METRICS: tuple[str, ...] = (
     *(f"R@{k}" for k in (1, 5, 10, 20, 50, 100, 200, 500)),

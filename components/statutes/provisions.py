@@ -105,6 +105,16 @@ def word_count(text: str) -> int:
     return len(_SIGN.sub(" x ", _WIDE_POINT.sub(" ", text)).split())
 
 
+LONG_ARTICLE = 200
+"""Words above which an article is also found by its provisions. Shorter articles gain nothing, or
+lose (docs/results/findings.md)."""
+
+
+def is_long(text: str) -> bool:
+    """Whether an article is found by its provisions too."""
+    return word_count(text) > LONG_ARTICLE and len(provisions_of(text)) > 1
+
+
 def anchor_of(paragraph: str) -> str:
     """The name of a paragraph's place in its article's page: "p3a" of "(3)(a)"; "" for none."""
     label = re.sub(r"\W", "", paragraph)

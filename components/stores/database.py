@@ -85,9 +85,9 @@ def embedding_blob(document: Document, dim: int | None) -> bytes | None:
     return vector.tobytes()
 
 
-def position_of(document: Document) -> int:
-    """Its place in the order of the law; `NO_POSITION` if it has none."""
-    position = document.meta.get("position")
+def position_of(meta: Mapping[str, Any]) -> int:
+    """A document's place in the order of the law; `NO_POSITION` if it has none."""
+    position = meta.get("position")
     return position if type(position) is int and abs(position) < NO_POSITION else NO_POSITION
 
 
@@ -105,7 +105,7 @@ def as_row(document: Document) -> tuple[Any, ...]:
         document.content,
         _json(document, document.meta),
         law if isinstance(law, str) else None,
-        position_of(document),
+        position_of(document.meta),
     )
     try:
         f"{document.id}{document.content}".encode()

@@ -15,7 +15,7 @@ Three fields are of law, and stand for what no field of the metadata holds:
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from reprlib import repr as short
 from typing import Any, get_args
@@ -24,17 +24,23 @@ from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from components.converters.articles import STUB, headings_of
+from components.converters.articles import DAY_FIELDS, LAW_ARTICLES, STUB, headings_of
 from components.statutes.article import ArticleState, iso_day
 
 MAX_DEPTH = 50
 ORDERINGS = (">", ">=", "<", "<=")
+COLUMNS = ("id", "content")  # fields that are not of the metadata
 
 _OPERATORS = (*ORDERINGS, "==", "!=", "in", "not in")
 _LOGICAL = ("AND", "OR", "NOT")
 DIVISION, STATE, IN_FORCE_ON = "division", "state", "in_force_on"
 STARTS_WITH = "starts with"
 _EQUALITIES = ("==", "!=", "in", "not in")
+FIELDS = (
+    *("id", "content", "law", "number", "headings", "position", "language", "source_url"),
+    *("law_id", "law_names", LAW_ARTICLES, STUB, *DAY_FIELDS, DIVISION),
+)
+"""What filters may compare, whether or not a document has it."""
 _OF_LAW = {DIVISION: (*_EQUALITIES, STARTS_WITH), STATE: _EQUALITIES, IN_FORCE_ON: ("==",)}
 _STATES = get_args(ArticleState)
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
@@ -98,6 +104,8 @@ def _check_comparison(field: Any, operator: Any, value: Any) -> None:
         raise FilterError(f"{operator!r} needs a list of values for {field!r}.")
     if _is_deeper(value, MAX_DEPTH):
         raise FilterError(f"The value of {field!r} is nested deeper than {MAX_DEPTH} levels.")
+    if operator == STARTS_WITH and isinstance(value, list):
+        raise FilterError(f"{operator!r} takes one text for {field!r}, got {short(value)}.")
     for each in value if isinstance(value, list) else [value]:
         # A store's texts are UTF-8, which cannot even ask for it.
         if isinstance(each, str) and _HALF_A_PAIR.search(each):
@@ -195,6 +203,19 @@ def _not(condition: dict[str, Any]) -> dict[str, Any]:
     return {"operator": "NOT", "conditions": [condition]}
 
 
+def needed_fields(condition: dict[str, Any]) -> Iterator[str]:
+    """The fields of checked filters' conditions that a document without the field cannot meet."""
+    operator = condition["operator"]
+    if "field" in condition:
+        value = condition["value"]
+        is_equal = operator in ("==", "in") and None not in (value if operator == "in" else [value])
+        if is_equal or operator in ORDERINGS:
+            yield condition["field"]
+    elif operator != "NOT":
+        for part in condition["conditions"]:
+            yield from needed_fields(part)
+
+
 def matches(condition: dict[str, Any], document: Document) -> bool:
     """Whether a document meets `plain_filters`: Haystack's own matcher, and divisions.
 
@@ -210,7 +231,7 @@ def matches(condition: dict[str, Any], document: Document) -> bool:
     if condition["field"] != DIVISION:
         try:
             return document_matches_filter(condition, document)
-        except (OverflowError, TypeError) as error:
+        except (OverflowError, TypeError, ValueError) as error:  # the last of NumPy's arrays
             raise FilterError(f"{condition} cannot be compared: {error}.") from error
     headings = headings_of(document.meta)
     if operator == STARTS_WITH:
@@ -238,7 +259,6 @@ def filter_clause(plain: dict[str, Any]) -> tuple[str, str, list[Any]]:
 
 
 _Bound = Callable[[Any], str]
-_COLUMNS = ("id", "content")
 
 
 def _indexed(condition: dict[str, Any], bound: _Bound) -> str:
@@ -274,13 +294,11 @@ def _joined(parts: list[str], operator: str) -> str:
 
 def _comparison(condition: dict[str, Any], bound: _Bound) -> str:
     field, operator, value = condition["field"], condition["operator"], condition["value"]
-    if field == DIVISION:
-        return _division(operator, value, bound)
     values = value if operator in ("in", "not in") else [value]
     # Plain days compare as text; other spellings of a moment do not.
     of_days = operator in ORDERINGS and isinstance(value, str)
     can_tell = len(value) == 10 and value[7] == "-" if of_days else all(map(_is_plain, values))
-    column = _column(field, bound) if can_tell else None
+    column = _column(field, bound) if can_tell and field != DIVISION else None
     if column is None:
         return "NULL"
     found, kind = column
@@ -290,7 +308,7 @@ def _comparison(condition: dict[str, Any], bound: _Bound) -> str:
         answer = f"ifnull({found} {operator} {bound(value)}, 0)"
         return f"CASE WHEN {days if of_days else numbers} THEN {answer} END"
     # A text column would take the number 1 for the text "1".
-    wanted = [each for each in values if isinstance(each, str) or field not in _COLUMNS]
+    wanted = [each for each in values if isinstance(each, str) or field not in COLUMNS]
     answer = f"ifnull({_among(found, [each for each in wanted if each is not None], bound)}, 0)"
     if None in values:
         answer = f"({kind} = 'null' OR {answer})"
@@ -298,15 +316,6 @@ def _comparison(condition: dict[str, Any], bound: _Bound) -> str:
         answer = f"NOT {answer}"
     # Arrays and objects come out as text and could equal a string by accident.
     return f"CASE WHEN {kind} NOT IN ('array', 'object') THEN {answer} END"
-
-
-def _division(operator: str, value: Any, bound: _Bound) -> str:
-    if operator == STARTS_WITH:
-        test = f"substr(value, 1, {len(value)}) = {bound(value)}"
-    else:
-        test = _among("value", value if isinstance(value, list) else [value], bound)
-    among = f"SELECT 1 FROM json_each(meta, '$.headings') WHERE type = 'text' AND {test}"
-    return f"({'NOT ' if operator in ('!=', 'not in') else ''}EXISTS ({among}))"
 
 
 def _among(found: str, values: list[Any], bound: _Bound) -> str:
@@ -318,7 +327,7 @@ def _among(found: str, values: list[Any], bound: _Bound) -> str:
 
 def _column(field: str, bound: _Bound) -> tuple[str, str] | None:
     """SQL of the field's value and of its JSON type; None where only Haystack can read it."""
-    if field in _COLUMNS:
+    if field in COLUMNS:
         return field, f"typeof({field})"
     keys = field.removeprefix("meta.").split(".")
     if ("." in field and not field.startswith("meta.")) or any(

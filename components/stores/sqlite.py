@@ -1,19 +1,23 @@
 """StatuteDocumentStore: Haystack's DocumentStore protocol in one SQLite file."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
+import difflib
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document, default_to_dict
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from numpy.typing import NDArray
 
+from components.aliases import trusted_name
 from components.converters.articles import headings_of, language_of, number_of
+from components.parameters import from_named
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
 from components.stores.database import (
@@ -28,7 +32,14 @@ from components.stores.database import (
     from_row,
     parsed,
 )
-from components.stores.filters import check_given, filter_clause, matches, plain_filters
+from components.stores.filters import (
+    FIELDS,
+    check_given,
+    filter_clause,
+    matches,
+    needed_fields,
+    plain_filters,
+)
 from components.stores.publishing import (
     LawPublisher,
     StoreModel,
@@ -38,7 +49,6 @@ from components.stores.publishing import (
 )
 
 _ORDER = "ORDER BY position, key"
-_MATCHED_KEPT = 16
 
 
 Parameters = ParamSpec("Parameters")
@@ -83,13 +93,14 @@ class StatuteDocumentStore:
             (`load_pipeline` does it) and is refused at first use.
     """
 
+    __module__ = trusted_name(__name__)  # Haystack asks where the class is from
+
     def __init__(self, path: str | Path | None = None) -> None:
         # Haystack writes strings into YAML, not paths.
         self.path = None if path is None else str(path)
         self.database = StatuteDatabase(self.path)
         self.publisher = LawPublisher(self.database)
         self.journal = VectorJournal(self.database)
-        self._matched: dict[Hashable, NDArray[np.int64]] = {}
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store: its path, never its content."""
@@ -98,7 +109,7 @@ class StatuteDocumentStore:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "StatuteDocumentStore":
         """The store that `to_dict` described."""
-        return default_from_dict(cls, data)
+        return from_named(cls, data)
 
     def __reduce__(self) -> tuple[type["StatuteDocumentStore"], tuple[str | None]]:
         """A copy is a store of its own over the same file: connections cannot be copied."""
@@ -121,7 +132,8 @@ class StatuteDocumentStore:
         Raises:
             FilterError: when the filters are malformed.
         """
-        return len(self.keys_matching(filters))
+        self.database.follow()
+        return sum(1 for _ in self._matching("key", filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """The documents that match, with their embeddings, in the order of the law.
@@ -213,8 +225,8 @@ class StatuteDocumentStore:
         """
         check_given(filters)
         with self.database.follow().writing() as connection:
-            keys = self.keys_matching(filters).tolist()
-            connection.executemany("DELETE FROM documents WHERE key = ?", [(key,) for key in keys])
+            keys = list(self._matching("key", filters))
+            connection.executemany("DELETE FROM documents WHERE key = ?", keys)
         return len(keys)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
@@ -313,21 +325,14 @@ class StatuteDocumentStore:
         """Keys of the documents that match, in the law's order.
 
         Raises:
-            FilterError: when the filters are malformed.
+            FilterError: when the filters are malformed, or need a field that no document has.
         """
         if not filters:
             rows = self.database.follow().rows(f"SELECT key FROM documents {_ORDER}")
             return np.fromiter((key for (key,) in rows), dtype=np.int64)
-        # Several retrievers search one question, and most questions repeat their filters.
-        asked = self.content_version(), self.database.identity, repr(plain_filters(filters))
-        keys = self._matched.get(asked)
-        if keys is None:
-            matching = [key for (key,) in self._matching("key", filters)]
-            keys = np.array(matching, dtype=np.int64)
-            if len(self._matched) >= _MATCHED_KEPT:
-                self._matched.clear()
-            self._matched[asked] = keys
-        return keys
+        self.database.follow()
+        found = self._matching("key", filters, is_search=True)
+        return np.array([key for (key,) in found], dtype=np.int64)
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
         """Keys of the documents with these ids, in order; unknown ids are left out."""
@@ -369,8 +374,25 @@ class StatuteDocumentStore:
             fields = parsed(path, id_, "meta", meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
-    def _matching(self, columns: str, filters: dict[str, Any] | None) -> Iterator[list[Any]]:
-        """Columns of each document that matches, in the law's order."""
+    def _check_fields(self, plain: dict[str, Any]) -> None:
+        """Refuse a field that no document has: it is misspelt, or of another collection."""
+        sql = "SELECT {} FROM documents, json_each(meta) AS field {}"
+        for given in needed_fields(plain):
+            name = given.removeprefix("meta.").partition(".")[0]
+            if name in FIELDS or self.database.first(
+                sql.format("1", "WHERE field.key = ? LIMIT 1"), (name,)
+            ):
+                continue
+            known = {each for (each,) in self.database.rows(sql.format("DISTINCT field.key", ""))}
+            if known:
+                near = difflib.get_close_matches(name, {*FIELDS, *known}, n=1)
+                meant = f" (did you mean {near[0]!r}?)" if near else ""
+                raise FilterError(f"No document has the field {given!r}{meant}.")
+
+    def _matching(
+        self, columns: str, filters: dict[str, Any] | None, *, is_search: bool = False
+    ) -> Iterator[list[Any]]:
+        """Columns of each document that matches, in the law's order; see `_check_fields`."""
         plain = plain_filters(filters) if filters else {"operator": "AND", "conditions": []}
         indexed, clause, values = filter_clause(plain)
         unsure = ", ".join(f"CASE WHEN met IS NULL THEN {each} END" for each in BARE.split(", "))
@@ -382,6 +404,8 @@ class StatuteDocumentStore:
         )
         path = self.database.path
         try:
+            if is_search:
+                self._check_fields(plain)
             for *row, met, id_, content, meta in self.database.rows(sql, values):
                 if met or matches(plain, from_row(path, id_, content, meta)):
                     yield row

@@ -289,6 +289,9 @@ class FoundArticle(Article):
     """The passage that a ranker found best: start and end, in characters of the content."""
     passages_read: list[dict[str, Any]] | None = None
     """What a ranker read of the content, where it did not read the whole."""
+    passages: list[dict[str, Any]] | None = None
+    """The paragraphs that may decide, best first: anchor, text with its exceptions, start and end
+    in characters of the content, score from 0 to 1, and whether it is complete."""
 
 
 class _QuestionResponse(_ResponseModel):

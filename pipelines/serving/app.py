@@ -7,19 +7,30 @@ import gc
 import importlib.util
 import logging
 import os
+import secrets
 import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, FastAPI, Path, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
+from fastapi.params import Depends as Dependency
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 from fastapi_offline import FastAPIOffline
 from haystack import Pipeline
 from prometheus_client import Counter
@@ -27,6 +38,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.retrievers.resident import renew_in_background
@@ -404,6 +416,38 @@ _OF_A_READING = (422, 503, 504)
 _OF_A_BODY = (400, *_OF_A_READING)
 
 
+_API_KEY = APIKeyHeader(name="X-API-Key", auto_error=False)
+_BEARER = HTTPBearer(auto_error=False)
+_Check = Callable[[str | None, HTTPAuthorizationCredentials | None], Awaitable[None]]
+
+
+def _key_check(expected: str) -> _Check:
+    """A dependency that refuses a request without the service's key, in either header."""
+
+    async def check(
+        api_key: Annotated[str | None, Security(_API_KEY)],
+        bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
+    ) -> None:
+        given = [api_key or "", bearer.credentials if bearer else ""]
+        # In constant time: how long a comparison takes must not tell how much of a key is right.
+        if not any(secrets.compare_digest(each.encode(), expected.encode()) for each in given):
+            detail = "Send the service's key, as X-API-Key or as Authorization: Bearer."
+            raise ServiceError(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
+
+    return check
+
+
+def _behind(check: _Check, app: ASGIApp) -> ASGIApp:
+    """An application that FastAPI's dependencies do not reach, behind the same check."""
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        await check(await _API_KEY(request), await _BEARER(request))
+        await app(scope, receive, send)
+
+    return checked
+
+
 def _problems(statuses: Collection[int]) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": answers.ProblemAnswer} for status in statuses}
 
@@ -412,6 +456,7 @@ def build_app(
     pipelines: Mapping[str, Pipeline],
     limits: Limits,
     names: Collection[str] | None = None,
+    key: str | None = None,
 ) -> FastAPI:
     """The application that serves these pipelines.
 
@@ -422,7 +467,11 @@ def build_app(
         pipelines: loaded, by name. The law is read from the first one's store.
         limits: what one client may ask for.
         names: host names under which it may be asked for; None for any.
+        key: what requests must bring, except those for its description, /health and /ready; None
+            answers everyone.
     """
+    check = None if key is None else _key_check(key)
+    locked = [] if check is None else [Depends(check)]
     queue = RequestQueue(limits.at_once, limits.waiting)
     served = {
         name: ServedPipeline(pipeline, queue, limits.seconds)
@@ -442,19 +491,22 @@ def build_app(
         redoc_url=None,
         # A redirect for an address with a slash too many would be an answer without a message.
         redirect_slashes=False,
-        responses=_problems(_ALWAYS),
+        responses=_problems(_ALWAYS if check is None else (401, *_ALWAYS)),
         exception_handlers=dict.fromkeys((HTTPException, RequestValidationError), _answer_error),
     )
     app.state.served, app.state.queue = served, queue
     instrumentator, rejected = metrics.service_metrics(queue)
     for name, pipeline in served.items():
-        app.include_router(_questions(name, pipeline))
-    app.include_router(_law(first))
-    app.include_router(_probes(served))
-    instrumentator.expose(app, tags=["status"], response_class=Response)
+        app.include_router(_questions(name, pipeline), dependencies=locked)
+    app.include_router(_law(first), dependencies=locked)
+    app.include_router(_probes(served, locked))
+    instrumentator.expose(app, tags=["status"], response_class=Response, dependencies=locked)
     if agents is not None:
         # Reception has checked the host. A mounted application would not answer "/mcp" itself.
-        app.router.routes.extend(http_app(agents, None, "/mcp").routes)
+        for route in http_app(agents, None, "/mcp").routes:
+            if check is not None and isinstance(route, Route):
+                route.app = _behind(check, route.app)
+            app.router.routes.append(route)
     app.add_middleware(Reception, pipelines=list(served), rejected=rejected, names=names)
     instrumentator.instrument(app)
     return app
@@ -554,7 +606,7 @@ def _law(pipeline: ServedPipeline) -> APIRouter:
     return router
 
 
-def _probes(served: Mapping[str, ServedPipeline]) -> APIRouter:
+def _probes(served: Mapping[str, ServedPipeline], locked: Sequence[Dependency]) -> APIRouter:
     """The addresses for whoever runs the service."""
     router = APIRouter(tags=["status"])
 
@@ -564,7 +616,7 @@ def _probes(served: Mapping[str, ServedPipeline]) -> APIRouter:
         """Whether the process is up."""
         return json_response({"status": "up"})
 
-    @router.get("/status", response_model=answers.Status)
+    @router.get("/status", response_model=answers.Status, dependencies=locked)
     async def status() -> Response:
         """What is served."""
         return json_response({"status": "Up!", "pipelines": list(served)})

@@ -17,8 +17,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from threadpoolctl import threadpool_limits
-
 from pipelines.checking import LoadingError
 
 if TYPE_CHECKING:
@@ -55,6 +53,8 @@ def share_cores(at_once: int) -> None:
     Args:
         at_once: how many questions the process answers at the same time.
     """
+    from threadpoolctl import threadpool_limits
+
     threadpool_limits(max(1, _cores() // at_once), user_api="blas")
 
 

@@ -23,8 +23,9 @@ from pydantic import Field
 from components.converters.articles import article_of, neighbours_of
 from components.models.folder import ModelError, VectorError
 from components.retrievers.resident import validity_of
+from components.statutes import excerpts
 from components.statutes.article import iso_day, spoken_number
-from components.statutes.excerpts import LEFT_OUT, bearing_excerpts
+from components.statutes.provisions import Span
 from components.statutes.question import QuestionError
 from components.stores.database import StoreError
 from pipelines.asking import ask, found_article
@@ -167,8 +168,7 @@ class _Tools:
         found = ask(self._pipeline, question, top_k, filters, day)
         result: dict[str, Any] = {
             "articles": [
-                {**_described(each), "passage": _passage(question, each)}
-                for each in found["documents"]
+                {**_described(each), "passage": _passage(each)} for each in found["documents"]
             ],
             "as_of": found.get("as_of"),
             "not_in_the_collection": found.get("missing"),
@@ -291,12 +291,19 @@ def _described(found: Mapping[str, Any]) -> dict[str, Any]:
     return _some(described, tuple(described))
 
 
-def _passage(question: str, found: Mapping[str, Any]) -> str:
-    """What of a found article bears on a question."""
-    best = found.get("passage")
-    span = (best["start"], best["end"]) if best and best["start"] < best["end"] else None
-    excerpts = bearing_excerpts(question, found["content"], found.get("language"), span)
-    passage = "\n".join(excerpt.text for excerpt in excerpts)
-    if len(passage) > _PASSAGE_CHARS:
-        passage = f"{passage[:_PASSAGE_CHARS].rsplit(None, 1)[0]} {LEFT_OUT}"
-    return passage
+def _passage(found: Mapping[str, Any]) -> str:
+    """What of a found article bears on a question: all of a short one, else its best passages."""
+    content: str = found["content"]
+    if len(content) <= _PASSAGE_CHARS:
+        return content
+    shown, spans = content, set[Span]()
+    for each in found.get("passages", []):
+        if (provision := excerpts.provision_at(content, each)) is not None:
+            more = spans | {*excerpts.quotation(content, provision, found.get("language"))}
+            longer = excerpts.joined(content, excerpts.merged(more))
+            if spans and len(longer) > _PASSAGE_CHARS:
+                break
+            shown, spans = longer, more
+    if len(shown) > _PASSAGE_CHARS:
+        return f"{shown[:_PASSAGE_CHARS].rsplit(None, 1)[0]} {excerpts.LEFT_OUT}"
+    return shown

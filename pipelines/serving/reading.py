@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any
 
-import numpy as np
 from haystack import Document, Pipeline
 
 from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import article_of
 from components.retrievers import resident
 from components.retrievers.citation import CitationRetriever, by_wording, resolver_of
-from components.retrievers.resident import validity_of
+from components.retrievers.resident import matching_keys, validity_of
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import ANY
 from components.statutes.citations.finding import read_citations
@@ -29,7 +28,7 @@ from pipelines.audit import audit
 from pipelines.checking import LoadingError
 from pipelines.serving.limits import MAX_CITATIONS
 
-_OF_A_SEARCH = ("score", "ranks", "passage", "passages_read")
+_OF_A_SEARCH = ("score", "ranks", "passage", "passages_read", "passages")
 _MOST_CITED = 20
 _BLOCK = 500  # articles that are read at once
 
@@ -268,11 +267,8 @@ class ServedLaw:
         ]
 
     def _keys(self, ids: Iterable[str]) -> list[int]:
-        keys = self.store.keys_of(ids)
-        if self.filters:
-            allowed = np.isin(keys, self.store.keys_matching(self.filters))
-            keys = [key for key, is_allowed in zip(keys, allowed, strict=True) if is_allowed]
-        return keys
+        validity = validity_of(self.store)
+        return matching_keys(self.store, validity, self.filters, self.store.keys_of(ids))
 
 
 def _read_out(document: Document, on: date) -> dict[str, Any]:

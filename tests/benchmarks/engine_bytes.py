@@ -21,8 +21,9 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.biencoder import BiEncoder
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
+from components.stores.engines import as_row
 from components.stores.publishing import text_digest
-from components.stores.qdrant import QdrantEngine, as_row
+from components.stores.qdrant import QdrantEngine
 from pipelines.loading import bundled_model
 
 N_ARTICLES = 100

@@ -91,7 +91,7 @@ def row(position: int) -> tuple[object, ...]:
         "position": position,
         "language": "en",
     }
-    return f"a{position}", TEXT, json.dumps(meta), None, law, position
+    return f"a{position}", TEXT, json.dumps(meta), law, position
 
 
 if __name__ == "__main__":

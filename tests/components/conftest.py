@@ -19,7 +19,8 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models import registry
 from components.models.cross_encoder import RankerSettings
 from components.models.graph import LegislativeGraphEncoder
-from components.stores.qdrant import LAW, QdrantEngine, as_row
+from components.stores.engines import LAW, as_row
+from components.stores.qdrant import QdrantEngine
 from components.stores.sqlite import StatuteDocumentStore
 
 

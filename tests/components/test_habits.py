@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 import pytest
@@ -26,9 +27,20 @@ from component_cases import (
     every_component,
     loading_components,
 )
-from haystack import Document, Pipeline
+from haystack import Document, Pipeline, component
+from haystack.components.agents import Agent
+from haystack.components.generators.chat import MockChatGenerator
 from haystack.components.retrievers import MultiRetriever, TextEmbeddingRetriever
+from haystack.core.errors import BreakpointException
+from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.dataclasses.breakpoints import Breakpoint, PipelineSnapshot
+from haystack.tools import ComponentTool
 
+from components.builders.citation_auditor import CitationAuditor
+from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
+from components.embedders.sparse_text import StatuteSparseTextEmbedder
+from components.embedders.text import StatuteTextEmbedder
+from components.models.folder import ModelError
 from components.stores.sqlite import StatuteDocumentStore
 
 
@@ -81,7 +93,7 @@ def test_every_parameter_survives_yaml(make):
     for name, case in NAMES.items():
         pipeline.add_component(name, make(case, case.parameters))
     text = pipeline.dumps()
-    loaded = Pipeline.loads(text, allowed_modules=["components"])
+    loaded = Pipeline.loads(text)
     assert yaml.safe_load(loaded.dumps()) == yaml.safe_load(text)
     for name, case in NAMES.items():
         written = pipeline.to_dict()["components"][name]
@@ -90,8 +102,7 @@ def test_every_parameter_survives_yaml(make):
 
 
 @every_component
-def test_run_changes_no_input_and_equals_run_async(make, case, monkeypatch):
-    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "components")
+def test_run_changes_no_input_and_equals_run_async(make, case):
     component = make(case, case.parameters)
     data = component.to_dict()
     before = deepcopy(data)
@@ -103,6 +114,76 @@ def test_run_changes_no_input_and_equals_run_async(make, case, monkeypatch):
     assert inputs == case.inputs
     assert any(found.values())
     assert inspect.signature(case.kind.run) == inspect.signature(case.kind.run_async)
+
+
+@component
+class Sink:
+    """Takes every output of a component, and hands it on."""
+
+    def __init__(self, names):
+        component.set_input_types(self, **dict.fromkeys(names, Any))
+
+    @component.output_types(outputs=dict[str, Any])
+    def run(self, **outputs):
+        return {"outputs": outputs}
+
+
+@every_component
+def test_outputs_reach_agents_snapshots_and_json_whole(make, case, monkeypatch):
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "components")
+    call = ToolCall("tool", deepcopy(case.inputs))
+    replies = MockChatGenerator([ChatMessage.from_assistant(tool_calls=[call]), "Done."])
+    made = make(case, case.parameters)
+    tool = ComponentTool(made, name="tool", description="A component.")
+    agent = Agent(chat_generator=replies, tools=[tool])
+    messages = agent.run([ChatMessage.from_user("Ask it.")])["messages"]
+    (result,) = (each.tool_call_result for each in messages if each.tool_call_result)
+    assert not result.error
+    outputs = made.run(**deepcopy(case.inputs))
+    # `str()`, which Haystack falls back to, cuts texts.
+    assert without_times(json.loads(result.result)) == without_times(plain(outputs))
+    pipeline = Pipeline()
+    pipeline.add_component("made", made)
+    pipeline.add_component("sink", Sink(outputs))
+    for name in outputs:
+        pipeline.connect(f"made.{name}", f"sink.{name}")
+    with pytest.raises(BreakpointException) as stopped:
+        pipeline.run({"made": case.inputs}, break_point=Breakpoint("sink"))
+    saved = json.loads(json.dumps(stopped.value.pipeline_snapshot.to_dict()))
+    resumed = pipeline.run({}, pipeline_snapshot=PipelineSnapshot.from_dict(saved))
+    assert without_times(resumed["sink"]["outputs"]) == without_times(outputs)
+
+
+def plain(value):
+    return json.loads(json.dumps(value, default=lambda each: each.to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "message"),
+    [
+        *(
+            (lambda kind=case.kind: kind("law.db"), TypeError, f"{name}.document_store.*'law.db'")
+            for name, case in NAMES.items()
+            if case.loads and case.needed.get("document_store") == STORE
+        ),
+        (lambda: StatuteTextEmbedder().run("A roof?"), ModelError, r"StatuteTextEmbedder\.model"),
+        (
+            lambda: StatuteSparseDocumentEmbedder().run("A roof?"),
+            TypeError,
+            "SparseDocumentEmbedder takes Documents; StatuteSparseTextEmbedder takes questions",
+        ),
+        (lambda: StatuteSparseTextEmbedder(["english"]), ValueError, "languages.*'english'"),
+        (
+            lambda: CitationAuditor(StatuteDocumentStore("law.db")).run(None),
+            TypeError,
+            r"CitationAuditor\.text.*None",
+        ),
+    ],
+)
+def test_a_wrong_use_is_one_line_that_names_the_component(use, error, message):
+    with pytest.raises(error, match=message) as refusal:
+        use()
+    assert "\n" not in str(refusal.value)
 
 
 @every_component

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from components.statutes.excerpts import provision_at
+from pipelines.asking import ask
 from pipelines.evaluate import main as evaluate
 from pipelines.index import main as index
+from pipelines.loading import load_pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +35,33 @@ def test_a_question_finds_the_demo_store_built(demo_home: Path) -> None:
     assert run.returncode == 0
     assert run.stderr == ""
     assert run.stdout.startswith("1. Housing Code of Aldermere (invented), 12 ")
+
+
+@pytest.mark.parametrize(
+    ("question", "article", "label"),
+    [
+        ("bailiff came today, can he take my car i need it for work", "procedure-48", "2"),
+        ("My wages are three weeks late", "work-30", "3"),
+        *(
+            pytest.param(*each, marks=pytest.mark.xfail(strict=True, reason="not yet quoted"))
+            for each in (
+                ("got a letter from the court saying i owe 2300", "procedure-19", "1"),
+                ("how long have i got to appeal", "procedure-38", "1"),
+            )
+        ),
+    ],
+)
+def test_the_paragraph_that_decides_is_quoted(
+    demo_home: Path, question: str, article: str, label: str
+) -> None:
+    found = ask(load_pipeline("hybrid", demo_home / "demo.db"), question)["documents"]
+    passages = [
+        (-passage["score"], document["id"], provision.labels)
+        for document in found
+        for passage in document["passages"][:2]
+        if (provision := provision_at(document["content"], passage))
+    ]
+    assert any(id_ == article and label in labels for _, id_, labels in sorted(passages)[:3])
 
 
 @pytest.mark.slow

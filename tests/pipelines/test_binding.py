@@ -42,9 +42,10 @@ def mine(tmp_path) -> Any:
 def test_the_stores_path_and_model_are_filled_in(name, citing, law_store, minilm):
     pipeline = load_pipeline(name, store=law_store)
     for _, component in pipeline.walk():
-        if hasattr(component, "document_store"):
+        if getattr(component, "document_store", None):
             assert component.document_store.path == str(law_store)
-        if hasattr(component, "model"):
+        # In lexical.yaml the passages are ranked by words.
+        if hasattr(component, "model") and name != "lexical":
             assert component.model == minilm
     assert pipeline.metadata["name"] == name
     assert pipeline.metadata["outputs"] | {"corrections": []} == {
@@ -56,7 +57,7 @@ def test_the_stores_path_and_model_are_filled_in(name, citing, law_store, minilm
     }
 
 
-@pytest.mark.parametrize("name", ["hybrid", "answer_hybrid"])
+@pytest.mark.parametrize("name", ["hybrid", "answer_hybrid", "lexical"])
 def test_a_loaded_pipeline_can_be_written_and_read_again(name, law_store, mine):
     written = load_pipeline(name, store=law_store)
     again = mine(written.dumps())
@@ -92,6 +93,7 @@ def test_a_store_without_vectors_says_how_to_index_with_a_model(text_store):
         with pytest.raises(LoadingError, match=r": .*text alone.*--model DIR.*'lexical'"):
             load_pipeline(name, text_store, model)
     by_words = load_pipeline("hybrid", text_store).get_component("retriever")
+    by_words.with_rankings = True
     assert set(by_words.run("Who decides on rule 7?")["rankings"]) == {
         "citation",
         "bm25",

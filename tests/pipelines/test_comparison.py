@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.asking import ask
-from pipelines.checking import FOLDER
+from pipelines.checking import FOLDER, LoadingError
 from pipelines.evaluation import (
     SHOWN,
     PipelineResult,
@@ -20,7 +20,7 @@ from pipelines.evaluation import (
 from pipelines.evaluation import compare as compared
 from pipelines.evaluation import find as found_by
 from pipelines.loading import load_pipeline
-from pipelines.stages import time_components
+from pipelines.stages import ask_for_rankings, stages_of, time_components
 
 QUESTION = "Who decides on custody?"
 
@@ -28,6 +28,7 @@ QUESTION = "Who decides on custody?"
 def find(pipeline: str, store: Path, question: str = QUESTION) -> PipelineResult:
     loaded = load_pipeline(pipeline, store=store)
     time_components(loaded)
+    ask_for_rankings(loaded)
     return found_by(loaded, question)
 
 
@@ -36,13 +37,23 @@ def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
     asked = ask(load_pipeline("hybrid", store=law_store), QUESTION)["documents"]
     assert found.pipeline == "hybrid"
     assert len(asked) == SHOWN
+    for article in asked:
+        article.pop("passages")  # ranked behind the last list
     assert list(found.articles[:SHOWN]) == asked
     # The law has thirty articles, all within the depth: this is all that it found.
     assert (len(found.articles), found.cut) == (30, None)
-    assert {time.name for time in found.times} == {"fused"}
+    assert {time.name for time in found.times} == {"fused", "passages"}
     assert all(time.ms > 0 for time in found.times)
     assert sum(time.ms for time in found.times) + found.rest_ms == pytest.approx(found.took_ms)
     assert found.rest_ms > 0
+
+
+def test_lists_that_nobody_asked_for_are_no_empty_lists(law_store):
+    pipeline = load_pipeline("hybrid", store=law_store)
+    stage = next(each for each in stages_of(pipeline) if each.name == "bm25")
+    assert stage.ranks({}) == {}
+    with pytest.raises(LoadingError, match="ask_for_rankings"):
+        stage.ranks({stage.component: {"documents": []}})
 
 
 def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(

@@ -1,4 +1,4 @@
-"""The same questions and filters over the embedded store and Qdrant: the same articles."""
+"""The same questions and filters over the embedded store and engines: the same articles."""
 
 import json
 from contextlib import closing
@@ -11,7 +11,7 @@ from haystack import Document, Pipeline
 from law_files import line, write
 
 from components.models.biencoder import BiEncoder
-from components.retrievers.embedding import record_weight
+from components.retrievers.embedding import record_long_articles, record_weight
 from components.retrievers.validity import in_force_on
 from components.statutes.corpus import StatuteCorpus
 from components.stores.sqlite import StatuteDocumentStore
@@ -20,7 +20,8 @@ from pipelines.engines import index_into_engine
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+ENGINES = ("qdrant", "postgres")
 STAGES = ("citation", "bm25", "dense", "fuser")
 OF_STAGES = Path(__file__).resolve().parents[2] / "examples" / "stages.yaml"
 
@@ -83,9 +84,10 @@ def corpus(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pipelines(tmp_path_factory, corpus, minilm) -> dict[str, Pipeline]:
-    """The corpus in both, each asked for 250 articles a list; every text is encoded once."""
-    folder = tmp_path_factory.mktemp("both")
+def pipelines(tmp_path_factory, corpus, minilm, postgres) -> dict[str, Pipeline]:
+    """The corpus in all, each asked for 250 articles a list; every text is encoded once."""
+    folder = tmp_path_factory.mktemp("all")
+    places = {"qdrant": str(folder / "qdrant"), "postgres": f"{postgres.url()}#results"}
     kept: dict[str, Any] = {}
     encode = BiEncoder.encode_articles_report
 
@@ -100,11 +102,11 @@ def pipelines(tmp_path_factory, corpus, minilm) -> dict[str, Pipeline]:
         index_corpus(corpus, folder / "stages.db", model=minilm)
         with closing(StatuteDocumentStore(folder / "stages.db")) as store:
             record_weight(store, 1.0)  # engines have no other
-        index_into_engine(corpus, str(folder / "qdrant"), model=minilm)
-    return {
-        "stages": load_pipeline(OF_STAGES, folder / "stages.db"),
-        "qdrant": load_pipeline("qdrant", folder / "qdrant"),
-    }
+            record_long_articles(store, {})  # nor vectors of provisions
+        for place in places.values():
+            index_into_engine(corpus, place, model=minilm)
+    loaded = {name: load_pipeline(name, place) for name, place in places.items()}
+    return {"stages": load_pipeline(OF_STAGES, folder / "stages.db"), **loaded}
 
 
 def lists(
@@ -134,7 +136,8 @@ def assert_same(ours: list[Document], theirs: list[Document], label: str) -> Non
         assert found.sparse_embedding is None
 
 
-def test_every_stage_finds_the_same_articles_with_every_filter(pipelines):
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_stage_finds_the_same_articles_with_every_filter(pipelines, engine):
     empty = left_out = 0
     for number, filters in enumerate(FILTERS):
         # All questions without filters, then some of them in turn with each.
@@ -143,7 +146,7 @@ def test_every_stage_finds_the_same_articles_with_every_filter(pipelines):
             label = f"{question!r} with {filters}"
             as_of = DAYS[number % len(DAYS)]
             ours = lists(pipelines["stages"], question, filters, as_of)
-            theirs = lists(pipelines["qdrant"], question, filters, as_of)
+            theirs = lists(pipelines[engine], question, filters, as_of)
             for stage in ("citation", "pinned", "left_out", "bm25", "dense"):
                 assert_same(ours[stage], theirs[stage], f"{label}: {stage}")
             assert {each.id for each in ours["fuser"][:5]} == {
@@ -167,5 +170,5 @@ def test_what_is_named_and_not_there_is_told_alike(pipelines):
         ("May I rely on Article 5 of the GDPR?", ["Article 5, GDPR"]),
         ("arts. 12-14 Housing Code", None),
     ):
-        for name in ("stages", "qdrant"):
+        for name in ("stages", *ENGINES):
             assert ask(pipelines[name], question, top_k=1).get("missing") == missing

@@ -20,7 +20,8 @@ from qdrant_client.http.exceptions import ResponseHandlingException
 from components.models.biencoder import BiEncoder
 from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddingRetriever
 from components.stores.database import StoreError
-from components.stores.qdrant import LAW, RECORD, SHARD, QdrantEngine
+from components.stores.engines import LAW, RECORD, SHARD, Engine
+from components.stores.qdrant import QdrantEngine
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE
@@ -34,8 +35,8 @@ Article = dict[str, Any]
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch) -> None:
     """Nobody waits for an engine that a test has broken."""
-    monkeypatch.setattr("components.stores.qdrant._INDEXING", (0.01, 0.02))
-    monkeypatch.setattr("components.stores.qdrant._ASKING", (0.01,))
+    monkeypatch.setattr("components.stores.engines._INDEXING", (0.01, 0.02))
+    monkeypatch.setattr("components.stores.engines._ASKING", (0.01,))
 
 
 @pytest.fixture
@@ -56,17 +57,18 @@ def index(address, tmp_path, tiny_model, write_corpus) -> Callable[..., EngineRe
 
 
 @pytest.fixture
-def look(address) -> Iterator[Callable[[], QdrantEngine]]:
+def look(address) -> Iterator[Callable[[], Any]]:
     """Opens the test's collection."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(closing(engine_at(address)))
 
 
-def assert_holds(engine: QdrantEngine, articles: list[Article], model: Path) -> None:
+def assert_holds(engine: Engine, articles: list[Article], model: Path) -> None:
     """Exactly these articles, each with its text, metadata and the vector of its own text."""
     assert engine.count() == len(articles)
     found = {each.id: each for each in engine.fetch([each["id"] for each in articles])}
-    vectors = engine.vectors(list(found))
+    listed = [engine.listed(law) for law in {each["law"] for each in articles}]
+    vectors = engine.vectors({id_: row.text_digest for law in listed for id_, row in law.items()})
     texts = [" ".join([*each["headings"], each["text"]]) for each in articles]
     expected = BiEncoder.load(model, dtype="float32").encode_articles(texts).numpy()
     for article, vector in zip(articles, expected, strict=True):

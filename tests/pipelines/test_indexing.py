@@ -11,10 +11,15 @@ import torch
 from graph_stores import Article, Index
 from haystack import Document
 
+from components.embedders.text import StatuteTextEmbedder
 from components.models.biencoder import BiEncoder
 from components.models.folder import ModelError
 from components.retrievers.citation import citation_index
-from components.retrievers.embedding import recorded_weight
+from components.retrievers.embedding import (
+    StatuteEmbeddingRetriever,
+    record_long_articles,
+    recorded_weight,
+)
 from components.statutes.sources.reading import CorpusError
 from components.stores.database import OpenFile, StoreError, open_store
 from components.stores.sqlite import StatuteDocumentStore
@@ -363,6 +368,32 @@ def test_a_full_disk_leaves_whole_laws_and_the_next_run_continues(
     assert len(articles) <= 30 + 8
     assert done > 0
     assert_complete(store, long, tiny_model)
+
+
+def test_a_long_article_is_found_by_a_provision_that_its_vector_does_not_show(
+    index, store, tiny_model, make_article
+):
+    rules = [f"({n}) The officer keeps the register number {n} open. " * 5 for n in range(1, 8)]
+    hidden = "A tenant may keep a dog where the garden is fenced."
+    long = make_article(1, text="\n".join([*rules, f"(8) {hidden}"]))
+    short = make_article(2, text="The officer keeps the register open on Mondays.")
+    assert index([long, short]).long_articles == 1
+
+    vector = StatuteTextEmbedder(str(tiny_model)).run(hidden)["embedding"]
+    retriever = StatuteEmbeddingRetriever(store)
+    scores = {each.id: each.score for each in retriever.run(vector)["documents"]}
+    version = store.content_version()
+    assert index([long, short]).long_articles == 1
+    assert store.content_version() == version
+
+    record_long_articles(store, {})  # an index in memory follows
+    alone = {each.id: each.score for each in retriever.run(vector)["documents"]}
+    assert scores[long["id"]] > alone[long["id"]]
+    assert scores[short["id"]] == alone[short["id"]]
+
+    record_long_articles(store, [])  # damaged
+    with pytest.raises(StoreError, match="long articles"):
+        retriever.run(vector)
 
 
 def test_english_law_gets_the_bundled_model_and_other_law_the_multilingual(

@@ -121,10 +121,11 @@ def running(
     *,
     ready: bool = True,
     names: Collection[str] | None = None,
+    key: str | None = None,
     **limits: Any,
 ) -> Iterator[Service]:
     bounds = Limits(**limits)
-    app = build_app(pipelines, bounds, names)
+    app = build_app(pipelines, bounds, names, key)
     if ready:
         for each in app.state.served.values():
             each.setup()
@@ -531,6 +532,39 @@ def test_a_trace_continues_that_of_its_caller_and_tells_no_words(caller, joined)
     assert second.context.trace_id != first.context.trace_id
     assert first.attributes["http.status_code"] == 200
     assert "Unmistakable" not in first.to_json()
+
+
+def test_only_the_key_opens_what_is_locked(text_store):
+    lexical = load_pipeline("lexical", text_store)
+    with running({"lexical": lexical}, key="a-key") as service:
+        described = service.client.get("/openapi.json").json()
+        right = [{"X-API-Key": "a-key"}, {"Authorization": "Bearer a-key"}]
+        wrong = [{}, {"X-API-Key": "a-ke"}, {"X-API-Key": ""}, {"Authorization": "Basic a-key"}]
+        wrong += [{"Authorization": "Bearer"}, {"Authorization": "Bearer a-key2"}]
+        wrong.append({"X-API-Key": "ä".encode()})
+        operations = [
+            (path, method, "security" in operation)
+            for path, methods in described["paths"].items()
+            for method, operation in methods.items()
+        ]
+        operations.append(("/mcp", "post", True))  # not FastAPI's, so not described
+        assert {path for path, _, locked in operations if not locked} == {"/health", "/ready"}
+        assert len(operations) > 8
+        for path, method, locked in operations:
+            place = path.replace("{id}", "a1")
+            for headers in wrong:
+                refused = service.client.request(method, place, headers=headers)
+                assert (refused.status_code == 401) is locked, path
+                if locked:
+                    assert refused.json()["error"] == "unauthorized"
+                    assert refused.headers["WWW-Authenticate"] == "Bearer"
+            for headers in right:
+                assert service.client.request(method, place, headers=headers).status_code != 401
+        for headers in right:
+            given = service.client.post("/lexical/run", json=QUESTION, headers=headers)
+            assert given.json()["documents"]
+        schemes = described["components"]["securitySchemes"]
+        assert {each["type"] for each in schemes.values()} == {"apiKey", "http"}
 
 
 def test_only_this_machines_own_names_are_ours():

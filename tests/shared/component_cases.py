@@ -161,6 +161,7 @@ CASES = [
             "k1": 2.5,
             "b": 0.2,
             "refresh_seconds": 5.5,
+            "with_rankings": True,
         },
         {"query": "Who shares the household?", "filters": FAMILY, "top_k": 3},
         loads=(lists, "LawArrays"),

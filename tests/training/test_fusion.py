@@ -25,7 +25,14 @@ from training import fusion as command
 from training.command_line import DONE
 from training.cusines import main as cusines
 from training.data import TrainingData
-from training.fusion import CandidateTable, Searches, SearchResult, main, rank_weights
+from training.fusion import (
+    CandidateTable,
+    Searches,
+    SearchResult,
+    main,
+    provision_vectors,
+    rank_weights,
+)
 from training.settings import FusionSettings
 
 LISTS = [BM25, DIVISION, DENSE]
@@ -121,7 +128,9 @@ def ranked(fused: Path, demo: Path) -> Ranked:
     corpus = StatuteCorpus.read("aldermere")
     model = BiEncoder.load(fused, device="cpu", dtype="float32")
     texts = [indexed_text(each.headings, each.text) for each in corpus]
-    searches = Searches(list(corpus), model.encode_articles(texts))
+    provisions = provision_vectors(list(corpus), model)
+    assert provisions
+    searches = Searches(list(corpus), model.encode_articles(texts), provisions=provisions)
     fusion = learned_fusion_of(fused, lists=LISTS, model=model.digest)
     assert fusion is not None
 

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.statutes.excerpts import excerpt, references_within
+from components.statutes.lexical import analyzer
 from components.statutes.provisions import Span, lines_of, provisions_of
-from ui.article import Glossary, Note, definitions_in, shown_lines, steps_in
+from ui.article import Glossary, Note, Step, definitions_in, shown_lines, steps_in
 
 
 def test_the_points_of_a_list_within_a_line_stand_on_lines_of_their_own():
@@ -86,14 +87,55 @@ def test_a_defined_word_is_explained_at_its_first_use_and_not_where_it_is_define
     assert [each.term for each in french] == ["bail"]
 
 
-def test_deadlines_bodies_and_forms_are_found_with_their_paragraph():
+ARTICLE = {"id": "h12", "law": "Housing Code", "number": "12", "language": "en"}
+
+
+def steps(text: str, question: str, *places: int) -> list[Step]:
+    """What the provisions of a text at these places name."""
+    deciding = [provisions_of(text)[place] for place in places]
+    terms = frozenset(analyzer("en")(question))
+    return steps_in({**ARTICLE, "content": text}, deciding, terms, GLOSSARY)
+
+
+def test_deadlines_bodies_and_forms_are_those_of_the_deciding_paragraphs():
     text = DEPOSIT + "\n(5) The tenant fills in the claim form of the District Court."
-    article = {"id": "h12", "law": "Housing Code", "number": "12", "language": "en"}
-    steps = steps_in([({**article, "content": text}, [Span(0, len(text))])], GLOSSARY)
-    assert [(step.kind, step.name, step.anchor) for step in steps] == [
-        ("deadline", "within 30 days", "p2"),
+    found = steps(text, "When does the landlord return my deposit?", 0, 1, 4)
+    assert [(step.kind, step.name, step.anchor) for step in found] == [
+        ("deadline", "", "p2"),
         ("body", "Housing Registry", "p1"),
         ("body", "District Court", "p5"),
         ("form", "claim form", "p5"),
     ]
-    assert steps[0].sentence.startswith("The landlord returns it within 30 days")
+    marked = [each.text for line in found[0].lines for each in line.segments if each.kind == "mark"]
+    assert marked == ["within 30 days"]
+    assert [step.name for step in steps(text, "deposit", 4)] == ["District Court", "claim form"]
+
+
+def test_a_deadline_of_another_matter_is_not_named():
+    text = "(1) The landlord objects within 14 days of the request. The dog may stay."
+    assert [step.kind for step in steps(text, "May the landlord object?", 0)] == ["deadline"]
+    assert steps(text, "Who feeds the dog of a neighbour in the holidays?", 0) == []
+
+
+def test_a_deadline_stands_with_the_sentence_that_changes_it():
+    text = (
+        "(1) The consumer may withdraw within 14 days. After a visit at home it is 30 days, "
+        "but not for food.\n"
+        "(2) Paragraph (1) does not apply where the goods were opened.\n"
+        "(3) The period of paragraph (1) ends only within one year where the trader was silent."
+    )
+    (deadline,) = steps(text, "until when may the consumer withdraw", 0)
+    shown = [(line.marker, "".join(each.text for each in line.segments)) for line in deadline.lines]
+    assert [marker for marker, _ in shown] == ["(1)", "(3)"]
+    assert "it is 30 days, but not for food." in shown[0][1]
+
+
+def test_law_in_a_language_without_patterns_names_no_step():
+    text = "(1) Der Mieter widerspricht innerhalb von 14 Tagen."
+    article = {**ARTICLE, "language": "de", "content": text}
+    assert steps_in(article, provisions_of(text), frozenset({"mieter"}), GLOSSARY) == []
+    french = "(1) Le locataire conteste dans un délai de deux mois devant le tribunal."
+    article = {**ARTICLE, "language": "fr", "content": french}
+    terms = frozenset(analyzer("fr")("le locataire peut-il contester ?"))
+    found = steps_in(article, provisions_of(french), terms, GLOSSARY)
+    assert [step.kind for step in found] == ["deadline"]

@@ -40,18 +40,84 @@ def shown(interface: Language = "en", **changes: Any) -> str:
     return results(given, interface)
 
 
+def quoted(answer: dict[str, Any], interface: Language = "en") -> str:
+    """What stands above the results."""
+    return str(results(answer, interface)).split('<div class="list">')[0]
+
+
+def answered(scores: list[float], **changes: Any) -> dict[str, Any]:
+    """An answer of as many articles, each with one passage of this score."""
+    documents = [
+        document(id=f"a{n}", passages=[{"start": 0, "end": 22, "score": score}])
+        for n, score in enumerate(scores)
+    ]
+    return {"question": "why?", "took_ms": 1.0, "documents": documents, **changes}
+
+
 def test_the_passages_with_the_best_scores_are_quoted_and_only_law_that_binds():
-    documents = [document(id=f"a{n}") for n in range(5)]
-    documents[4]["state"] = "repealed"
-    given = {"question": "why?", "took_ms": 1.0, "documents": documents}
-    for scores, quoted in (
+    for scores, ids in (
         ([0.9, 0.8, 0.7, 0.6, 0.5], ["a0", "a1", "a2"]),
         ([0.5, 0.3, 0.5, 0.6, 0.9], ["a3", "a0", "a2"]),
+        ([0.9, 0.2, 0.5, 0.1, 0.1], ["a0", "a2"]),
     ):
-        for each, score in zip(documents, scores, strict=True):
-            each["passages"] = [{"start": 0, "end": 22, "score": score}]
-        answer = str(results(given, "en")).split('<div class="list">')[0]
-        assert list(dict.fromkeys(re.findall(r"id=(a\d)", answer))) == quoted
+        given = answered(scores)
+        given["documents"][4]["state"] = "repealed"
+        assert list(dict.fromkeys(re.findall(r"id=(a\d)", quoted(given)))) == ids
+
+
+def test_a_passage_of_another_law_than_the_best_is_not_quoted():
+    given = answered([0.9, 0.8, 0.7])
+    given["documents"][1]["law"] = "Work Code"
+    assert list(dict.fromkeys(re.findall(r"id=(a\d)", quoted(given)))) == ["a0", "a2"]
+
+
+PARAGRAPHS = "(1) The rent is due on Monday.\n(2) The deposit is due in May.\n(3) Dogs may stay."
+
+
+def two_passages(first: float, second: float, text: str = PARAGRAPHS) -> dict[str, Any]:
+    passages = [{"start": 31, "end": 61, "score": first}, {"start": 0, "end": 30, "score": second}]
+    found = document(content=text, passages=passages, language="en")
+    return {"question": "deposit due", "took_ms": 1.0, "documents": [found]}
+
+
+def test_a_short_article_whose_passages_are_near_is_quoted_whole_with_the_best_marked():
+    whole = quoted(two_passages(0.5, 0.4))
+    assert "Dogs may stay." in whole
+    assert re.findall(r'class="numbered named"><span>(\(\d\))', whole) == ["(2)"]
+    for apart in (two_passages(0.5, 0.1), two_passages(0.5, 0.4, PARAGRAPHS + " So." * 150)):
+        assert "Dogs may stay." not in quoted(apart)
+        assert "named" not in quoted(apart)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "The nearest rule"), ("fr", "La règle la")])
+def test_an_article_that_fits_with_no_passage_that_does_says_so(language, words):
+    assert words in quoted(two_passages(0.1, 0.01), language)
+    for certain in (two_passages(0.3, 0.01), two_passages(0.1, 0.09), answered([0.1])):
+        assert words not in quoted(certain, language)
+    # The page doubts all of it already.
+    assert words not in quoted({**two_passages(0.1, 0.01), "doubtful": True}, language)
+
+
+def test_what_next_is_only_from_a_passage_that_decides_of_the_first_article():
+    text = "(1) The rent is due within 14 days.\n(2) The deposit is due within one month.\n(3) No."
+    passages = [{"start": 36, "end": 76, "score": 0.5}, {"start": 0, "end": 35, "score": 0.2}]
+    first = document(content=text, passages=passages, language="en", ranks={"a": 1, "b": 1, "c": 9})
+    given = {"question": "deposit due", "took_ms": 1.0, "documents": [first]}
+    card = quoted(given).split('class="next"')[1]
+    assert "<mark>within one month</mark>" in card
+    assert "14 days" not in card
+    assert "#p2" in card
+    other = document(id="other", passages=[{"start": 0, "end": 22, "score": 0.1}])
+    near = document(id="near", passages=[{"start": 0, "end": 22, "score": 0.3}])
+    elsewhere = {**first, "ranks": {"a": 1, "b": 2}}
+    for changed in (
+        *({"documents": [other, first]}, {"documents": [first, near]}),
+        *({"documents": [elsewhere]}, {"doubtful": True}),
+    ):
+        assert 'class="next"' not in quoted({**given, **changed})
+    assert 'class="next"' in quoted({**given, "documents": [first, other]})
+    passages[0]["score"] = 0.3
+    assert 'class="next"' not in quoted(given)
 
 
 def test_a_result_shows_title_law_number_path_state_words_and_ranks():
@@ -87,7 +153,8 @@ def test_every_word_of_an_article_is_shown_in_order(content):
     laws = re.findall(
         r'<div class="law" dir="auto">(.*?)</div>', shown(content=content, passages=[])
     )
-    assert words_of(laws[-1]) == content.split()
+    # A marker such as "0)" stands apart from what follows it.
+    assert "".join(words_of(laws[-1])) == "".join(content.split())
 
 
 @pytest.mark.parametrize(

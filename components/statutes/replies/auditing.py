@@ -5,11 +5,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from components.statutes.article import Article
 from components.statutes.citations import finding
@@ -60,6 +60,15 @@ class AuditedCitation:
     ids: tuple[str, ...] = ()
     law: str | None = None
     why: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The citation in plain values, as JSON has them."""
+        return {**asdict(self), "ids": list(self.ids)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The citation that `to_dict` described."""
+        return cls(**{**data, "ids": tuple(data["ids"])})
 
 
 def verdict_counts(citations: Iterable[AuditedCitation]) -> dict[str, int]:

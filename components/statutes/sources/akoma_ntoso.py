@@ -29,7 +29,6 @@ from itertools import takewhile
 from pathlib import Path
 
 from babel.core import get_global
-from lxml import etree
 
 from components.statutes.sources import markup, reading
 from components.statutes.sources.markup import LANG, LINE_BREAK, Element, Layout, headings_from
@@ -331,7 +330,6 @@ def _break_plain_lists(body: Element, lines: re.Pattern[str]) -> None:
 
 # The act.
 
-_NOTHING = etree.Element("nothing")
 _IN_PREFACE = ("docType", "docDate", "docNumber", "docTitle", "shortTitle", "longTitle")
 
 
@@ -347,7 +345,8 @@ class _Act:
 
     def __init__(self, document: Element, path: Path) -> None:
         meta: Element = markup.child(document, "meta")
-        levels = (next(meta.iter(f"{{*}}FRBR{name}"), _NOTHING) for name in ("Work", "Expression"))
+        nothing = document.makeelement("nothing")
+        levels = (next(meta.iter(f"{{*}}FRBR{name}"), nothing) for name in ("Work", "Expression"))
         self._work, self._expression = levels
         self._aliases = {
             each.get("name"): each.get("value") or ""
@@ -355,7 +354,7 @@ class _Act:
             for each in level.iterchildren("{*}FRBRalias")
         }
         preface = markup.child(document, "preface")
-        self._preface = _NOTHING if preface is None else preface
+        self._preface = nothing if preface is None else preface
         self._printed = {name: self._line(name) for name in _IN_PREFACE}
         self.country = _value(self._work, "FRBRcountry").rpartition("/")[2].lower()[:2]
         tag = _value(self._expression, "FRBRlanguage", "language").rpartition("/")[2]

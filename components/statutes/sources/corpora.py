@@ -33,6 +33,7 @@ from pydantic import (
 )
 
 from components.statutes.article import Article, iso_day
+from components.statutes.extras import needs_extra
 from components.statutes.question import Question
 from components.statutes.sources.reading import (
     BOM,
@@ -466,7 +467,8 @@ def download_bsard() -> Path:
     Raises:
         CorpusError: The Hub cannot be reached and its cache does not hold the files.
     """
-    from huggingface_hub import snapshot_download
+    with needs_extra(HUB_NAME, "models"):
+        from huggingface_hub import snapshot_download
 
     files = [*BSARD.articles_in, *BSARD.questions_in]
     try:

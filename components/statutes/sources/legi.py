@@ -26,8 +26,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lxml import etree
-
+from components.statutes.extras import needs_extra
 from components.statutes.sources import markup, reading
 from components.statutes.sources.markup import Element, Layout
 from components.statutes.sources.units import heading
@@ -37,7 +36,6 @@ _BORN_DEAD = "MORT_NE"
 # A character outside the 16 bits, or half of one.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SITE = "https://www.legifrance.gouv.fr"
-_HTML = etree.HTMLParser(encoding="utf-8", no_network=True)
 
 
 def _matches(head: bytes) -> bool:
@@ -48,6 +46,9 @@ def _matches(head: bytes) -> bool:
 
 
 def _units(path: Path, tally: reading.Tally) -> reading.LawAndUnits:
+    with needs_extra("Law of LEGI", "files"):
+        from lxml import etree
+
     is_json = _is_json(reading.read_whole(path, 64))
     law, wordings = (_in_tree if is_json else _in_fragment)(path, tally)
     whole = etree.Element("whole")
@@ -167,7 +168,10 @@ def _json_day(value: object) -> date | None:
 
 def _html(fragment: str) -> Element:
     """A fragment of HTML as one element."""
-    found = etree.fromstring(f"<div>{fragment}</div>".encode(), _HTML)
+    from lxml import etree
+
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True)
+    found = etree.fromstring(f"<div>{fragment}</div>".encode(), parser)
     # All of the body: what follows a stray "</div>" is no longer in ours.
     body = found.find("body")
     return found if body is None else body

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
 
-from lxml import etree
-
+from components.statutes.extras import needs_extra
 from components.statutes.sources import reading
+
+if TYPE_CHECKING:
+    from lxml.etree import XSLT
 
 Element = Any
 """An lxml element: its stubs would make every reader test each child for None."""
@@ -46,6 +48,9 @@ def parse(path: Path) -> Element:
     Raises:
         CorpusError: The file cannot be opened, or is not XML that is read.
     """
+    with needs_extra("Law in XML", "files"):
+        from lxml import etree
+
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -114,7 +119,7 @@ def _local(tag: Any) -> str:
 
 def namespace(root: Element) -> str:
     """The namespace of an element, "" where it has none."""
-    return str(etree.QName(root).namespace or "")
+    return str(root.tag).rpartition("}")[0].removeprefix("{")
 
 
 def named(root: Element, names: Iterable[str]) -> list[str]:
@@ -333,11 +338,12 @@ def raise_exponents(superscripts: Iterable[Element]) -> None:
 
 
 @lru_cache(maxsize=32)
-def _sheet(layout: Layout, space: str) -> etree.XSLT:
+def _sheet(layout: Layout, space: str) -> XSLT:
     """The XSLT sheet of a layout, for elements of a namespace, of XHTML or of none.
 
     Patterns by local name would be tried one after the other; full names are looked up.
     """
+    from lxml import etree
 
     def template(names: Iterable[str], content: str, mode: str = "") -> str:
         patterns = [f"{prefix}{name}" for name in names for prefix in prefixes]

@@ -11,6 +11,7 @@ from reply_cases import cases
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
+from components.rankers.passages import StatutePassageRanker
 from components.statutes.question import QuestionError
 
 QUESTION = "When do I get my deposit back?"
@@ -100,17 +101,17 @@ def test_without_a_reply_the_articles_answer_in_their_own_words():
     assert notice["articles"] == [repealed]
 
 
-def test_a_verbatim_answer_passes_the_check():
-    other = "A register is kept of it, and anybody may read it. "
-    kept, due = "A deposit is kept apart.", "My deposit is back within a year."
-    articles = [
-        ARTICLES[0],
-        article(16, f"{other * 20}{kept} {other * 9}{kept} {due} {other * 20}"),
-        article(17, f"{kept}\n\n{due}\n\n" + f"{other}\n\n" * 20),
-    ]
+def ranked(document):
+    (found,) = StatutePassageRanker().run(QUESTION, [document])["documents"]
+    return found
+
+
+def test_a_verbatim_answer_quotes_the_best_passage_with_its_exceptions_and_passes_the_check():
+    rules = ["(1) A register is kept.", "(2) The deposit is returned to you within a month."]
+    rules += ["(3) Keys are given back.", "(4) Paragraph (2) does not apply to halls."]
+    articles = [ARTICLES[0], ranked(article(16, "\n".join(rules), language="en"))]
     answer = built(documents=articles)
-    assert f"“[...] {kept} [...] {kept} {due} [...]” [2]" in answer["text"]
-    assert f"“{kept}\n{due}” [3]" in answer["text"]
+    assert answer["text"].endswith(f"“{rules[1]}” [2]\n\n“{rules[3]}” [2]")
     reply = ChatMessage.from_assistant(answer["text"])
     found = QuoteVerifier().run([reply], articles)["checked"][0].quotations
     assert [each.state for each in found] == ["verified"] * 3
@@ -118,19 +119,15 @@ def test_a_verbatim_answer_passes_the_check():
     assert [each.passage for each in found] == [tuple(each["passage"]) for each in quoted]
 
 
-def test_what_is_quoted_of_an_article():
-    text = f"{'First part. ' * 50}\nSecond part. It is whole."
-    ranked = article(1, text, passage={"start": text.index("It"), "end": len(text)})
-    assert built(documents=[ranked])["text"] == "“Second part. It is whole.” [1]"
-    long = article(15, "Keys. " * 200)
+def test_a_cited_article_and_one_without_passages_are_quoted_whole():
+    long = ranked(article(15, "(1) Keys.\n(2) My deposit."))
     answer = built(documents=[*ARTICLES, long], pinned=[long])
     assert [each["id"] for each in answer["sources"]] == ["h15"]
     assert answer["text"] == f"“{long.content}” [1]", "a cited article answers alone and whole"
-    odd = article(1, "The deposit is returned. " + "Keys are given back. " * 60, language=3)
-    assert "The deposit is returned." in built(documents=[odd])["text"]
-    for foreign in ({"start": None}, {"start": 0, "end": 3.0}, {"start": "0"}, 5):
-        short = article(12, "It is returned.", passage=foreign, shown_chars=foreign)
-        assert "It is returned." in built(documents=[short])["text"]
+    assert built(documents=[article(1, "One.\n\nTwo.")])["text"] == "“One.\nTwo.” [1]"
+    for foreign in ([{"start": None}], [{"start": 0, "end": 3}], {"start": 0}, 5):
+        short = article(12, "It is returned.", passages=foreign, shown_chars=foreign)
+        assert built(documents=[short])["text"] == "“It is returned.” [1]"
 
 
 @pytest.mark.parametrize(("reply", "state"), cases("a_generator_may_find_no_answer"))

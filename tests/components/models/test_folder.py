@@ -13,6 +13,7 @@ from huggingface_hub import constants
 from slow_cases import slow
 
 from components.models.folder import (
+    BUNDLED_MODEL,
     MANIFEST_FILE,
     Manifest,
     ModelError,
@@ -182,7 +183,7 @@ def snapshot(tmp_path, monkeypatch, tiny_prompted):
     return shutil.copytree(tiny_prompted, folder / "snapshots" / ("c" * 40))
 
 
-def test_a_model_in_the_cache_needs_no_network(snapshot):
+def test_a_model_in_the_cache_needs_no_network(snapshot, monkeypatch):
     assert find_model("someone/law-model") == snapshot
     # Where a download was interrupted and the Hub cannot be reached, what is whole is taken.
     (snapshot.parents[1] / "blobs").mkdir()
@@ -190,6 +191,10 @@ def test_a_model_in_the_cache_needs_no_network(snapshot):
     assert find_model("someone/law-model") == snapshot
     for path in snapshot.rglob("*.safetensors"):
         path.unlink()
+    with pytest.raises(ModelError, match=rf"'someone/law-model'.*at hand: '{BUNDLED_MODEL}'"):
+        find_model("someone/law-model")
+    monkeypatch.setattr("components.models.folder.bundled_folder", lambda: None)
+    monkeypatch.setattr("components.models.folder.multilingual_at_hand", lambda: False)
     with pytest.raises(ModelError, match=r"'someone/law-model'.*lexarbor\[demo\]"):
         find_model("someone/law-model")
 

@@ -39,6 +39,30 @@ def test_words_decide_where_there_are_no_vectors():
     assert 0 < only["score"] < first["score"] < 1
 
 
+def test_a_paragraph_that_the_question_names_is_first():
+    named = {"passage": {"start": 0, "end": 20}, "ranks": {"citation": 1}}
+    document = Document(id="p48", content=EXECUTION, meta=named)
+    (found,) = StatutePassageRanker().run("Is (1) about my car for work?", [document])["documents"]
+    first = found.meta["passages"][0]
+    assert (first["anchor"], first["score"]) == ("p1", 1.0)
+
+
+def test_items_have_the_words_that_lead_to_them_and_what_is_left_out_is_marked():
+    lead, words = "The landlord may end the lease as follows:", " ".join(["word"] * 60)
+    items = [f"({n}) {words} after {days} days;" for n, days in {"a": 5, "b": 8, "c": 13}.items()]
+    text = "\n".join([lead, *items])
+    document = Document(id="a", content=text, meta={"language": "en"})
+    (found,) = StatutePassageRanker().run("After 13 days?", [document])["documents"]
+    assert found.meta["passages"][0]["text"] == f"{lead}\n[...]\n{items[2]}"
+
+
+@pytest.mark.parametrize("language", ["de", "zh", "fi"])
+def test_in_a_language_whose_exceptions_are_unknown_a_passage_is_the_provision(language):
+    document = Document(id="a", content=EXECUTION, meta={"language": language})
+    (found,) = StatutePassageRanker().run("car work", [document])["documents"]
+    assert found.meta["passages"][0]["text"] == EXECUTION.splitlines()[1]
+
+
 def test_an_article_without_text_has_no_passages():
     (found,) = StatutePassageRanker().run("rent", [Document(id="a", content=None)])["documents"]
     assert found.meta["passages"] == []
@@ -67,6 +91,11 @@ def test_the_vectors_of_the_store_are_read(minilm, tmp_path):
     ranker.close()
     again = index_corpus(corpus, path)
     assert (again.encoded, again.provisions) == (0, 0)
+
+
+def test_another_store_is_refused_by_name():
+    with pytest.raises(TypeError, match=r"StatutePassageRanker\.document_store"):
+        StatutePassageRanker("law.db")
 
 
 @pytest.mark.parametrize("top_k", [0, True, "3"])

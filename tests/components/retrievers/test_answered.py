@@ -191,7 +191,7 @@ def store(tmp_path, monkeypatch):
 
 
 def retriever_over(store, vector, **options):
-    retriever = StatuteHybridRetriever(store, model="tiny", **options)
+    retriever = StatuteHybridRetriever(store, "tiny", with_rankings=True, **options)
     retriever.embedder = Embedder(vector)
     return retriever
 

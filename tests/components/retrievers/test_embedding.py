@@ -8,7 +8,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 
 from components.models.folder import VectorError
-from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.embedding import DenseVectors, StatuteEmbeddingRetriever
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -150,3 +150,29 @@ def test_an_unusable_vector_of_a_foreign_store_is_named(in_memory, unusable):
     documents.append(Document(id="bad", content="Words.", embedding=unusable))
     with pytest.raises(VectorError, match="'bad'"):
         StatuteEmbeddingRetriever(in_memory(documents)).warm_up()
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_a_long_article_counts_half_by_its_best_provision(random_vectors, similarity):
+    matrix, parts = random_vectors(60), random_vectors(300, seed=5)
+    keys = np.arange(100, 160)
+    long = {100 + 3 * n: parts[15 * n : 15 * n + 2 + n % 14] for n in range(20)}
+    long[103] = long[100]  # twins
+    matrix[3] = matrix[0]
+    vectors = DenseVectors(keys, matrix, "cpu", similarity=similarity, provisions=long)
+    allowed = keys[::2]
+    for query in random_vectors(8, seed=1).astype(np.float64):
+
+        def similar(rows, query=query):
+            lengths = np.linalg.norm(rows, axis=-1) * np.linalg.norm(query)
+            return rows @ query / (lengths if similarity == "cosine" else 1)
+
+        scores = similar(matrix.astype(np.float64))
+        for key, rows in long.items():
+            best = similar(rows.astype(np.float64)).max()
+            scores[key - 100] = (scores[key - 100] + best) / 2
+        for k, chosen in ((5, keys), (60, keys), (20, allowed)):
+            wanted = sorted(chosen, key=lambda key: (-np.float32(scores[key - 100]), key))[:k]
+            found, similarities = vectors.search(query.astype(np.float32), k, chosen)
+            assert found.tolist() == wanted
+            np.testing.assert_allclose(similarities, scores[found - 100], rtol=1e-5, atol=1e-6)

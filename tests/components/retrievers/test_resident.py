@@ -1,18 +1,21 @@
 """Resident indexes over foreign stores: a snapshot that is read again when something changed."""
 
 import threading
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from haystack import Document
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from waiting import until
 
 from components.models.lexical_index import LexicalIndex
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.retrievers.resident import StoreSnapshot, readable, reload
+from components.retrievers.resident import ResidentIndex, StoreSnapshot, readable, reload
 from components.retrievers.structure import StructureExpander
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -70,6 +73,10 @@ def foreign():
     store = Foreign()
     store.write_documents(LAW)
     return store
+
+
+def compared(field, value):
+    return {"field": f"meta.{field}", "operator": "==", "value": value}
 
 
 def words(documents):
@@ -173,3 +180,37 @@ def test_questions_go_on_over_the_old_index_until_the_new_one_is_ready(tmp_path,
     store.delete_all_documents()
     until(lambda: retriever.run("rent")["documents"] == [])
     store.close()
+
+
+def test_filters_and_days_are_never_late(tmp_path, monkeypatch):
+    """A late filter would show one tenant the articles that now are another's."""
+    monkeypatch.setattr("components.retrievers.resident._in_background", True)
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    store.write_documents([replace(each, meta={**each.meta, "tenant": "a"}) for each in LAW])
+    retriever, of_a = StatuteBM25Retriever(store), compared("tenant", "a")
+    assert words(retriever.run("rent", filters=of_a)["documents"]) == ["The rent."]
+    held = threading.Event()
+    renew = ResidentIndex._renew
+
+    def renew_late(*given):
+        assert held.wait(20)
+        renew(*given)
+
+    monkeypatch.setattr(ResidentIndex, "_renew", renew_late)
+    store.update_by_filter(compared("number", "1"), {"tenant": "b"})
+    assert retriever.run("rent", filters=of_a)["documents"] == []
+    assert words(retriever.run("rent", filters=compared("tenant", "b"))["documents"])
+    store.update_by_filter(compared("number", "1"), {"valid_to": "2001-01-01"})
+    assert retriever.run("rent")["documents"] == []
+    assert words(retriever.run("rent", as_of="2000-01-01")["documents"]) == ["The rent."]
+    held.set()
+    store.close()
+
+
+def test_arrays_of_a_foreign_store_stop_no_filter_that_does_not_compare_them(foreign):
+    foreign.storage["a1"].meta["shape"] = np.array([1, 2])
+    shape = compared("shape", "flat")
+    filters = {"operator": "AND", "conditions": [compared("number", "2"), shape]}
+    assert StatuteBM25Retriever(foreign).run("rent", filters=filters)["documents"] == []
+    with pytest.raises(FilterError, match="shape"):
+        StatuteBM25Retriever(foreign).run("rent", filters=shape)

@@ -1,10 +1,12 @@
 """The law of a day: what is left out, what is pinned, and other wordings; unreadable days."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
 from haystack import Document
+from haystack.errors import FilterError
 
 from components.converters.articles import as_document
 from components.retrievers.bm25 import StatuteBM25Retriever
@@ -20,6 +22,7 @@ from components.retrievers.validity import (
     state_on,
 )
 from components.statutes.article import Article
+from components.stores.sqlite import StatuteDocumentStore
 
 NOTICE = [
     ("11", "11", {}),
@@ -296,3 +299,54 @@ def test_what_is_known_of_the_text_before_a_wording(note, known):
     for others, expected in (([after], known), ([before, after], "held")):
         changed = {**meta, "wordings": others}
         assert earlier_text(Document(content=f"Left.\n{note}", meta=changed)) == expected
+
+
+HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+
+
+@pytest.mark.parametrize("retriever", [StatuteBM25Retriever, StatuteEmbeddingRetriever])
+def test_filters_over_metadata_read_no_document(filled, retriever, monkeypatch):
+    """A filter once read every document of the store, at 20 times the cost of the search."""
+
+    def refused(self, filters):
+        raise AssertionError(f"every document is read for {filters}")
+
+    asked = retriever(filled)
+    asked.warm_up()
+    monkeypatch.setattr(type(asked._store), "keys_matching", refused)
+    for filters, expected in (
+        (HOUSING, IN_FORCE),
+        ({"field": "meta.position", "operator": ">", "value": 2}, {"12", "15"}),
+        ({"field": "meta.valid_from", "operator": ">=", "value": "2021-01-01"}, {"12"}),
+        ({"operator": "NOT", "conditions": [HOUSING]}, set()),
+    ):
+        assert set(ids(ask(asked, filters=filters)["documents"])) == expected
+    with pytest.raises(AssertionError):
+        ask(asked, filters={"field": "content", "operator": "==", "value": "x"})
+
+
+def test_filters_follow_the_store(tmp_path):
+    store = StatuteDocumentStore(tmp_path / "law.db")
+    store.write_documents(law())
+    retriever = StatuteBM25Retriever(store)
+    newer = {"field": "meta.edition", "operator": "==", "value": 2}
+    with pytest.raises(FilterError, match=r"meta\.edition"):  # no document has it
+        ask(retriever, filters=newer)
+    store.update_by_filter({"field": "id", "operator": "==", "value": "11"}, {"edition": 2})
+    assert ids(ask(retriever, filters=newer)["documents"]) == ["11"]
+    store.delete_documents(["11"])
+    with pytest.raises(FilterError, match=r"meta\.edition"):
+        ask(retriever, filters=newer)
+
+
+def test_threads_with_many_filters_get_their_own_articles(filled):
+    retriever = StatuteBM25Retriever(filled)
+    retriever.warm_up()
+
+    def found(position):
+        filters = {"field": "meta.position", "operator": "<=", "value": position % 50}
+        return ids(ask(retriever, filters=filters, as_of="any", top_k=50)["documents"])
+
+    expected = [found(position) for position in range(50)]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(found, range(400))) == expected * 8

@@ -71,6 +71,8 @@ BAD_QUESTIONS = {
     "answerable a text": (line(question("q2", answerable="no")), "answerable"),
     "answerable denied": (line(question("q2", answerable=False)), "answerable"),
     "split unknown": (line(question("q2", split="validation")), "split"),
+    "labels of another article": (line(question("q2", passages={"zz": ["1"]})), "passages"),
+    "label of no paragraph": (line(question("q2", passages={"a1": ["1", "9"]})), "passages"),
 }
 
 
@@ -80,7 +82,7 @@ def problems_of(read, *arguments, **options):
     return raised.value.problems
 
 
-of_a1 = partial(read_questions, corpus_ids=["a1"])
+of_a1 = partial(read_questions, corpus_ids=["a1"], text_of={"a1": "(1) Rent is due."}.get)
 
 
 FAULTS = {

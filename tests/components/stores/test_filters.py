@@ -1,57 +1,16 @@
 """SQL filters compared with Haystack's in-memory matcher, and the syntax of filters."""
 
 import pytest
+from filtering import FILTERS, METAS
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components.stores.engines import engine_filters
 from components.stores.filters import MAX_DEPTH, plain_filters
-from components.stores.qdrant import engine_filters
 from components.stores.sqlite import StatuteDocumentStore
-
-TEXTS = ["", "a", "A", "1", "2020-01-01", "2020-01-01T00:00:00", "2021-06-30", "é", "%"]
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 3),
-    st.integers(2**60, 2**63 - 1),
-    st.sampled_from([-1.5, 0.0, 1.0, 2.5]),
-    st.sampled_from([*TEXTS, "a\0b", "a\0"]),
-)
-VALUES = st.one_of(
-    SCALARS,
-    st.lists(SCALARS, max_size=2),
-    st.dictionaries(st.sampled_from(["a", "b"]), SCALARS, max_size=2),
-)
-METAS = st.dictionaries(st.sampled_from(["law", "n", "day", "nested"]), VALUES, max_size=4)
-FIELDS = st.sampled_from(
-    ["meta.law", "meta.n", "meta.day", "meta.nested.a", "n", "meta.absent", "id", "content"]
-)
-ORDERINGS = [">", ">=", "<", "<="]
-ORDERED = st.one_of(st.none(), st.integers(-3, 3), st.just("2020-01-01"), st.just(1.0))
-
-
-def comparison(operators, values):
-    parts = {"field": FIELDS, "operator": st.sampled_from(operators), "value": values}
-    return st.fixed_dictionaries(parts)
-
-
-FILTERS = st.recursive(
-    st.one_of(
-        comparison(["==", "!="], VALUES),
-        comparison(ORDERINGS, ORDERED),
-        comparison(["in", "not in"], st.lists(VALUES, max_size=3)),
-    ),
-    lambda part: st.fixed_dictionaries(
-        {
-            "operator": st.sampled_from(["AND", "OR", "NOT"]),
-            "conditions": st.lists(part, max_size=3),
-        }
-    ),
-    max_leaves=4,
-)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +37,40 @@ def test_sql_equals_the_in_memory_matcher(shared, metas, filters):
     except (FilterError, TypeError):
         return  # SQL may decide by another condition, which need not be refused
     assert matching(shared, documents, filters) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("meta.lwa", "'meta.lwa' .did you mean 'law'"),
+        ("topci", "'topci' .did you mean 'topic'"),
+        ("meta.editoin.year", "did you mean 'edition'"),
+        ("meta.of_another_collection", "No document has the field 'meta.of_another_collection'."),
+    ],
+)
+def test_a_field_that_no_document_has_is_refused(shared, field, message):
+    asked = {"field": field, "operator": "==", "value": "a"}
+    meta = {"law": "Housing Code", "topic": "rent", "edition": {"year": 2024}}
+    assert (
+        matching(shared, [Document(content="a"), Document(content="b", meta=meta)], asked) == set()
+    )
+    known = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
+    for operator, value in (("==", "a"), ("in", ["a"]), (">", 1)):
+        missing = {**asked, "operator": operator, "value": value}
+        for filters in (missing, {"operator": "OR", "conditions": [known, missing]}):
+            with pytest.raises(FilterError, match=message):
+                shared.keys_matching(filters)
+        # What a document without the field meets is no mistake, nor what changes documents.
+        assert len(shared.keys_matching({"operator": "NOT", "conditions": [missing]})) == 2
+        assert shared.count_documents_by_filter(missing) == 0
+        assert shared.update_by_filter(missing, {"n": 1}) == shared.delete_by_filter(missing) == 0
+    for operator, value in (("!=", "a"), ("not in", ["a"]), ("==", None), ("in", ["a", None])):
+        assert len(shared.keys_matching({**asked, "operator": operator, "value": value})) == 2
+    for present in ("meta.topic", "meta.edition.year", "meta.edition.month", "meta.valid_to"):
+        shared.keys_matching({**asked, "field": present})
+    # Of an empty store no field is known.
+    shared.delete_all_documents()
+    assert shared.keys_matching(asked).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -124,6 +117,7 @@ MALFORMED = [
     {**LAW, "operator": "~"},
     {**LAW, "operator": ["=="]},
     {**LAW, "operator": "in"},
+    {"field": "division", "operator": "starts with", "value": ["Part 1"]},
     {**LAW, "operator": "not in", "value": None},
     {**LAW, "value": "a\ud800"},
     {**LAW, "operator": "in", "value": ["a", "\udfff"]},

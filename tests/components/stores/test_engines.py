@@ -3,75 +3,14 @@
 from datetime import date
 
 import pytest
+from engine_articles import DOCUMENTS, FILTERS, ROWS, document
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from components.retrievers.validity import in_force_on
-from components.stores.qdrant import (
-    article_meta,
-    as_row,
-    engine_filters,
-)
-
-LAWS = ["Housing Code", 'The "Quoted" \\ Act', "民法典"]
-DAYS = ["1999-12-31", "2020-01-01", "2020-06-30"]
-
-
-def document(position, start, end):
-    optional = {"language": [None, "en", "fr"][position % 3], "valid_from": start, "valid_to": end}
-    meta = {"law": LAWS[position % 3], "number": str(position), "headings": []}
-    meta |= {name: value for name, value in optional.items() if value is not None}
-    return Document(id=f"a{position}", content="A roof.", meta=meta | {"position": position})
-
-
-DOCUMENTS = [
-    document(position, start, end)
-    for position, (start, end) in enumerate(
-        (start, end) for start in [None, *DAYS] for end in [None, *DAYS]
-    )
-]
-ROWS = [Document(id=each.id, meta=as_row(each, "digest")) for each in DOCUMENTS]
-MOMENTS = [*DAYS, None, "2020-01-01T00:00:00", "2020-01-01T12:00:00+00:00", "2020-03-01"]
-EQUAL = {
-    "meta.law": [*LAWS, "law", None, 3],
-    "number": ["0", "12", 12, None],
-    "meta.language": ["en", "fr", None],
-    "meta.valid_from": [*DAYS, None],
-    "meta.position": [0, 3, 3.0, 3.5, 10**400, -(10**400), 1e300, None],
-    "id": ["a0", "a5", None],
-    "source_url": ["https://law", None],
-}
-ORDERED = {"meta.valid_from": MOMENTS, "valid_to": MOMENTS, "meta.position": [0, 7, 7.5, None]}
-
-
-def comparison(field, operators, values):
-    parts = {"field": st.just(field), "operator": st.sampled_from(operators), "value": values}
-    return st.fixed_dictionaries(parts)
-
-
-FILTERS = st.recursive(
-    st.one_of(
-        *(comparison(each, ["==", "!="], st.sampled_from(EQUAL[each])) for each in EQUAL),
-        *(
-            comparison(each, ["in", "not in"], st.lists(st.sampled_from(EQUAL[each]), max_size=3))
-            for each in EQUAL
-        ),
-        *(
-            comparison(each, [">", ">=", "<", "<="], st.sampled_from(ORDERED[each]))
-            for each in ORDERED
-        ),
-    ),
-    lambda inner: st.fixed_dictionaries(
-        {
-            "operator": st.sampled_from(["AND", "OR", "NOT"]),
-            "conditions": st.lists(inner, min_size=1, max_size=3),
-        }
-    ),
-    max_leaves=6,
-)
+from components.stores.engines import article_meta, as_row, engine_filters
 
 
 def check_simple(condition):

@@ -1,0 +1,3 @@
+"""Haystack's name for `components.builders.prompt`."""
+
+from components.builders.prompt import StatutePromptBuilder as StatutePromptBuilder

@@ -1,0 +1,3 @@
+"""Haystack's name for `components.embedders.document`."""
+
+from components.embedders.document import StatuteDocumentEmbedder as StatuteDocumentEmbedder

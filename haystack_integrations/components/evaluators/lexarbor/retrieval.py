@@ -1,0 +1,3 @@
+"""Haystack's name for `components.evaluators.retrieval`."""
+
+from components.evaluators.retrieval import RetrievalEvaluator as RetrievalEvaluator

@@ -1,0 +1,3 @@
+"""Haystack's name for `components.joiners.sections`."""
+
+from components.joiners.sections import StatuteSectionMerger as StatuteSectionMerger

@@ -1,0 +1,3 @@
+"""Haystack's name for `components.retrievers.citation`."""
+
+from components.retrievers.citation import CitationRetriever as CitationRetriever

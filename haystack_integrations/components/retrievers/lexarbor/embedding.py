@@ -1,0 +1,3 @@
+"""Haystack's name for `components.retrievers.embedding`."""
+
+from components.retrievers.embedding import StatuteEmbeddingRetriever as StatuteEmbeddingRetriever
