@@ -69,7 +69,7 @@ def _ask(options: argparse.Namespace) -> int:
         generator_model=options.generator_model,
     )
     if options.pipeline is None and plan.pipeline == "lexical":
-        say(f"{plan.store} holds text alone: asking the pipeline 'lexical'.")
+        say(f"Asking {plan.store} by words alone, with the pipeline 'lexical'.")
     pipeline = load_pipeline(*plan.arguments)
     pipeline.warm_up()
     from pipelines.asking import answer_lines, ask

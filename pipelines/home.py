@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from components.models.folder import file_digest, file_lock, lexarbor_home
+from components.models.folder import can_run_models, file_digest, file_lock, lexarbor_home
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.sources import opening
 from components.stores.database import StoreError
@@ -61,9 +61,10 @@ def resolve(
 ) -> Plan:
     """Decide once what is asked: the pipeline, the store, the model and the generator.
 
-    Without a pipeline it is "answer_hybrid" where there is a generator, else "hybrid", or "lexical"
-    over a store of text alone. Without a store it is the one that the file names, else the demo
-    store. Whoever names a model asks for vectors: "hybrid" reports how to fix a store without them.
+    Without a pipeline it is "answer_hybrid" where there is a generator, "postgres" for an address
+    of PostgreSQL, "lexical" over a store of text alone or where no model can run, else "hybrid".
+    Without a store it is the one that the file names, else the demo store. Whoever names a model
+    asks for vectors: "hybrid" reports how to fix a store without them.
 
     Args:
         pipeline: name or file, as given by the user.
@@ -88,6 +89,8 @@ def resolve(
         overrides = loading.generator_overrides(pipeline, generator, generator_model)
     if model and not any(map(_reads_model, (pipeline, *others))):
         raise LoadingError(f"--model {model}: the pipeline {pipeline!r} reads none. Leave it out.")
+    if pipeline is None and store is not None and store.startswith(loading.OF_POSTGRES):
+        pipeline = "postgres"
     if pipeline is not None:
         definition = _read_to_ask(pipeline)
         address = loading.engine_address(definition, pipeline, store)
@@ -100,6 +103,9 @@ def resolve(
     if pipeline is None:
         with loading.store_with_articles(place) as opened_store:
             by_meaning = model is not None or opened_store.has_vectors()
+        if by_meaning and model is None and not can_run_models():
+            say("Search by meaning needs the extra models: pip install 'lexarbor[models]'.")
+            by_meaning = False
         pipeline = "hybrid" if by_meaning else "lexical"
     return Plan(pipeline, place, model, overrides, asks_engine=False)
 

@@ -319,7 +319,7 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
 
 # Addresses of engines, in a document store's parameters.
 
-_OF_POSTGRES = ("postgresql://", "postgres://")
+OF_POSTGRES = ("postgresql://", "postgres://")
 _POSTGRES_ADDRESS = "PG_CONN_STR"  # the variable that postgres.yaml names
 
 
@@ -358,7 +358,7 @@ def _address_in(kind: str, parameters: Mapping[str, Any]) -> str | None:
 
 def engine_store(address: str) -> dict[str, Any]:
     """The document store at an address, with the parameters of `qdrant.yaml` or `postgres.yaml`."""
-    kind = POSTGRES_STORE if address.startswith(_OF_POSTGRES) else QDRANT_STORE
+    kind = POSTGRES_STORE if address.startswith(OF_POSTGRES) else QDRANT_STORE
     definition = read_pipeline_file(pipeline_file(ENGINE_EXTRAS[kind]))
     _, _, parameters = next(stores_in(definition, kind))
     place_in(kind, parameters, address)
@@ -378,8 +378,8 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
         LoadingError: it is the address of another engine.
     """
     place, _, collection = address.partition("#")
-    if place.startswith(_OF_POSTGRES) != (kind == POSTGRES_STORE):
-        right = "postgres" if place.startswith(_OF_POSTGRES) else "qdrant"
+    if place.startswith(OF_POSTGRES) != (kind == POSTGRES_STORE):
+        right = "postgres" if place.startswith(OF_POSTGRES) else "qdrant"
         raise LoadingError(
             f"{without_password(place)} is no address of this engine. Ask it with --pipeline "
             f"{right}, or give an address of the pipeline's own."

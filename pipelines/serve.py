@@ -126,8 +126,8 @@ def _key(variable: str | None) -> str | None:
     if variable is None:
         return None
     key = os.environ.get(variable, "")
-    if not re.fullmatch("[!-~]+", key):
-        fault = "holds a blank, or what is not ASCII" if key else "is not set"
+    if not re.fullmatch("[!-~]{12,}", key):
+        fault = "is not 12 ASCII characters or more without blanks" if key else "is not set"
         raise LoadingError(
             f"--api-key-env {variable}: the environment variable {fault}. Make a key with "
             "python -c 'import secrets; print(secrets.token_urlsafe())'."

@@ -104,7 +104,8 @@ class MetadataColumns:
     def _compared(self, condition: dict[str, Any]) -> Mask:
         field, relation, value = condition["field"], condition["operator"], condition["value"]
         name = "headings" if field == DIVISION else field.removeprefix("meta.").partition(".")[0]
-        column = self._columns.get(name, _Column() if name in FIELDS else None)
+        is_known = field == DIVISION or name in FIELDS
+        column = self._columns.get(name, _Column() if is_known else None)
         positions = np.frombuffer(self._positions, np.int64)
         is_whole = field in (name, f"meta.{name}")
         values = value if relation in ("in", "not in") else [value]

@@ -38,10 +38,10 @@ STARTS_WITH = "starts with"
 _EQUALITIES = ("==", "!=", "in", "not in")
 FIELDS = (
     *("id", "content", "law", "number", "headings", "position", "language", "source_url"),
-    *("law_id", "law_names", LAW_ARTICLES, STUB, *DAY_FIELDS, DIVISION),
+    *("law_id", "law_names", LAW_ARTICLES, STUB, *DAY_FIELDS),
 )
-"""What filters may compare, whether or not a document has it."""
-_OF_LAW = {DIVISION: (*_EQUALITIES, STARTS_WITH), STATE: _EQUALITIES, IN_FORCE_ON: ("==",)}
+"""What filters may compare, whether or not a document has it; besides the fields of law."""
+OF_LAW = {DIVISION: (*_EQUALITIES, STARTS_WITH), STATE: _EQUALITIES, IN_FORCE_ON: ("==",)}
 _STATES = get_args(ArticleState)
 _UNFILTERED_FIELDS = {"embedding", "sparse_embedding", "blob", "score", "meta"}
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
@@ -97,7 +97,7 @@ def _check(condition: Any, levels: int = MAX_DEPTH) -> None:
 def _check_comparison(field: Any, operator: Any, value: Any) -> None:
     if not isinstance(field, str) or field in _UNFILTERED_FIELDS:
         raise FilterError(f"Documents cannot be filtered by {field!r}; use id, content or meta.*.")
-    known = _OF_LAW.get(field, _OPERATORS)
+    known = OF_LAW.get(field, _OPERATORS)
     if operator not in known:
         raise FilterError(f"{field!r} cannot be compared with {operator!r}; use one of {known}.")
     if operator in ("in", "not in") and not isinstance(value, list):

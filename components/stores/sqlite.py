@@ -34,6 +34,7 @@ from components.stores.database import (
 )
 from components.stores.filters import (
     FIELDS,
+    OF_LAW,
     check_given,
     filter_clause,
     matches,
@@ -379,13 +380,15 @@ class StatuteDocumentStore:
         sql = "SELECT {} FROM documents, json_each(meta) AS field {}"
         for given in needed_fields(plain):
             name = given.removeprefix("meta.").partition(".")[0]
-            if name in FIELDS or self.database.first(
-                sql.format("1", "WHERE field.key = ? LIMIT 1"), (name,)
+            if (
+                given in OF_LAW
+                or name in FIELDS
+                or self.database.first(sql.format("1", "WHERE field.key = ? LIMIT 1"), (name,))
             ):
                 continue
             known = {each for (each,) in self.database.rows(sql.format("DISTINCT field.key", ""))}
             if known:
-                near = difflib.get_close_matches(name, {*FIELDS, *known}, n=1)
+                near = difflib.get_close_matches(name, {*FIELDS, *OF_LAW, *known}, n=1)
                 meant = f" (did you mean {near[0]!r}?)" if near else ""
                 raise FilterError(f"No document has the field {given!r}{meant}.")
 

@@ -74,14 +74,16 @@ def test_other_machines_are_let_in_only_by_a_word_of_its_own(host, capsys, tmp_p
     assert "neither passwords" not in said
 
 
-@pytest.mark.parametrize("key", [None, "", "two words", "a-key\n", "schlüssel"])
-def test_a_key_that_no_header_can_hold_is_refused(key, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "key", [None, "", "too-short", "two long words", "a-long-key-12\n", "ein-schlüssel"]
+)
+def test_a_key_that_is_short_or_that_no_header_can_hold_is_refused(key, capsys, monkeypatch):
     if key is not None:
         monkeypatch.setenv("LAW_KEY", key)
     code, said = main(capsys, "--api-key-env", "LAW_KEY", "--port", 0)
     assert code == 2
     assert "--api-key-env LAW_KEY" in said
-    assert ("holds a blank" if key else "is not set") in said
+    assert ("12 ASCII" if key else "is not set") in said
     assert not key or key not in said
 
 
