@@ -54,7 +54,7 @@ def test_asking_prints_json_and_nothing_else(command, law_store):
 def test_a_store_of_text_alone_is_asked_by_words(command, text_store):
     code, out, err = command("ask", "custody", "--store", text_store, "--json")
     assert (code, json.loads(out)["pipeline"]) == (0, "lexical")
-    assert "text alone" in err
+    assert "by words alone" in err
     code, out, err = command("ask", "zzzz", "--store", text_store)
     assert (code, out) == (1, "")
     assert "Nothing was found" in err
@@ -87,7 +87,7 @@ def test_a_store_without_articles_is_an_error(command, tmp_path, questions, argu
         code, out, err = command(name, *wanted, "--store", store, *arguments)
         assert (code, out) == (1, "")
         assert f"{store} holds no article yet: run python -m pipelines.index" in err
-        assert "text alone" not in err
+        assert "by words alone" not in err
 
 
 def test_indexing_reports_as_json_and_names_a_bad_line(command, corpus, tmp_path):
