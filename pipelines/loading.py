@@ -381,7 +381,7 @@ def place_in(kind: str, parameters: dict[str, Any], address: str) -> None:
     if place.startswith(OF_POSTGRES) != (kind == POSTGRES_STORE):
         right = "postgres" if place.startswith(OF_POSTGRES) else "qdrant"
         raise LoadingError(
-            f"{without_password(place)} is no address of this engine. Ask it with --pipeline "
+            f"{without_password(place)} is not an address of this engine. Ask it with --pipeline "
             f"{right}, or give an address of the pipeline's own."
         )
     if kind == POSTGRES_STORE:

@@ -116,7 +116,7 @@ def both(operator: str, *conditions: Filter) -> Filter:
     return {"operator": operator, "conditions": list(conditions)}
 
 
-def anew(number: int, condition: Filter) -> Filter:
+def with_new_value(number: int, condition: Filter) -> Filter:
     """A condition of few values in a filter that is not yet known."""
     return both("AND", condition, where("position", ">=", -number))
 
@@ -134,21 +134,23 @@ FILTERS: dict[str, Callable[[int], Filter]] = {
     "law ==": lambda i: where("law", "==", law(i)),
     "law in 20": lambda i: where("law", "in", [law(i + 3 * j) for j in range(20)]),
     "law !=": lambda i: where("law", "!=", law(i)),
-    "language ==": lambda i: anew(i, where("language", "==", "en")),
+    "language ==": lambda i: with_new_value(i, where("language", "==", "en")),
     "position in a range": lambda i: both(
         "AND", where("position", ">=", 1_000 + i), where("position", "<", 41_000 + i)
     ),
     "valid_from <": lambda i: where("valid_from", "<", day(i + 100)),
     "in_force_on": lambda i: {"field": "in_force_on", "operator": "==", "value": day(i + 100)},
-    "state ==": lambda i: anew(i, {"field": "state", "operator": "==", "value": "in force"}),
+    "state ==": lambda i: with_new_value(
+        i, {"field": "state", "operator": "==", "value": "in force"}
+    ),
     "AND, OR, NOT": lambda i: both(
         "OR",
         both("AND", where("language", "==", "fr"), where("valid_from", ">=", day(i))),
         both("NOT", where("law", "in", [law(i + j) for j in range(100)])),
     ),
-    "another field ==": lambda i: anew(i, where("topic", "==", f"topic {i % TOPICS}")),
+    "another field ==": lambda i: with_new_value(i, where("topic", "==", f"topic {i % TOPICS}")),
     "number ==": lambda i: where("number", "==", str(i + 1)),
-    "division ==": lambda i: anew(
+    "division ==": lambda i: with_new_value(
         i, {"field": "division", "operator": "==", "value": f"Chapter {i % 12}"}
     ),
 }

@@ -175,7 +175,7 @@ def test_addresses_are_told_apart_and_shown_without_a_password(monkeypatch):
         resolve("postgres", None, None, print)
     for pipeline, wrong in (("qdrant", url), ("postgres", "http://localhost:6333")):
         with pytest.raises(
-            LoadingError, match=r"is no address of this engine.*--pipeline"
+            LoadingError, match=r"is not an address of this engine.*--pipeline"
         ) as raised:
             load_pipeline(pipeline, store=wrong)
         assert "secret" not in str(raised.value)

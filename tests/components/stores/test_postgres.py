@@ -147,7 +147,7 @@ def test_words_are_bm25_and_count_what_is_there_now(opened):
     mean = np.mean([LENGTHS[text] for text in TEXTS])
     filled(engine, weighed(documents, mean))
     assert found() == pytest.approx(expected(enumerate(TEXTS)), rel=1e-5)
-    # Fewer texts, and one in other words: how many have a term is counted anew.
+    # Fewer texts, and one in other words: how many have a term is counted again.
     kept = articles(*TEXTS[:2], "Hens")
     mean = np.mean([4, 3, 1])
     filled(engine, weighed(kept, mean))
