@@ -13,7 +13,9 @@ another day, or everything.
 
 The pipelines 'answer' and 'answer_hybrid' quote what the articles say. With a generator, a server
 that speaks OpenAI's protocol, they write a short answer; every citation and quotation in it is
-looked up. Its key is read from LEXARBOR_GENERATOR_KEY; without --generator nothing is sent.
+looked up. 'hybrid_rewritten' has the generator put the question into the law's words, and searches
+those too. The generator's key is read from LEXARBOR_GENERATOR_KEY; without --generator nothing is
+sent.
 """
 
 from __future__ import annotations
@@ -49,6 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="DAY|any|today",
         help="the law of that day (2024-02-29); 'any' also finds repealed law (default: today)",
     )
+    add(
+        "--no-expand",
+        action="store_true",
+        help="search only your own words, not the law's words for them",
+    )
     command_line.add_generator(parser)
     add("--full", action="store_true", help="print the whole text of every article")
     add("--json", action="store_true", help="print the answer as JSON")
@@ -74,17 +81,31 @@ def _ask(options: argparse.Namespace) -> int:
     pipeline.warm_up()
     from pipelines.asking import answer_lines, ask
 
-    answer = ask(pipeline, question, top_k=options.top_k, as_of=options.as_of)
+    answer = ask(
+        *(pipeline, question, options.top_k),
+        as_of=options.as_of,
+        expand=not options.no_expand,
+    )
     ranking = answer.get("ranking")
     if ranking and ranking["n_ranked"] < ranking["n_candidates"]:
         say("The ranker had time for {n_ranked} of {n_candidates} candidates.".format(**ranking))
     corrections = answer.get("corrections", {}).items()
+    expansions = answer.get("expansions", {}).items()
     # An answer has its own notice of what is left out.
     left_out = answer.get("left_out", []) if "answer" not in answer else []
     for what, listed in (
         (f"Named in the question, and not in {plan.place}", answer.get("missing")),
         ("Not looked up, or not in full", answer.get("not_followed")),
         ("Searched in another spelling", [f"“{new}” for “{old}”" for old, new in corrections]),
+        ("Also searched", [f"“{each}”" for each in answer.get("searches", [])]),
+        (
+            "The question alone was searched",
+            [each] if (each := answer.get("not_rewritten")) else [],
+        ),
+        (
+            "Also searched (--no-expand leaves it out)",
+            [f"{', '.join(phrases)} for “{said}”" for said, phrases in expansions],
+        ),
         (
             "Named in the question, and left out by the day (--as-of) or the pipeline's filters",
             [f"{each['law']}, {each['number']} ({each['state']})" for each in left_out],

@@ -127,6 +127,10 @@ class Answer(TypedDict):
       question, in its words.
     - `corrections`: words of the question that were searched in another spelling,
       `{as asked: as searched}`.
+    - `searches`: of a pipeline with a `StatuteQueryRewriter`: what was searched besides the
+      question, as a generator wrote it; or `not_rewritten`, why the question alone was searched.
+    - `expansions`: what people say, by the store's list of lay words, and the phrases of the law
+      that were searched too.
     - `languages`: those of the articles (BCP 47), if the question seems to be in none of them.
     - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
@@ -141,6 +145,9 @@ class Answer(TypedDict):
     left_out: NotRequired[list[dict[str, Any]]]
     not_followed: NotRequired[list[str]]
     corrections: NotRequired[dict[str, str]]
+    searches: NotRequired[list[str]]
+    not_rewritten: NotRequired[str]
+    expansions: NotRequired[dict[str, list[str]]]
     languages: NotRequired[list[str]]
     answer: NotRequired[dict[str, Any]]
 
@@ -154,6 +161,7 @@ def ask(
     states_on: date | None = None,
     *,
     correct: bool = True,
+    expand: bool = True,
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
@@ -173,6 +181,8 @@ def ask(
             out nothing.
         correct: whether words that the law does not have are searched in its spelling, by a
             pipeline that does that; if not, as they are written.
+        expand: whether the store's lay words are searched in the law's words too, by a pipeline
+            that does that.
 
     Raises:
         QuestionError: the question is empty or too long.
@@ -185,7 +195,9 @@ def ask(
         VectorError: the store's vectors are another model's.
         PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
+    asking = _Asking(
+        pipeline, question, top_k, filters, as_of, states_on, correct=correct, expand=expand
+    )
     with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -199,9 +211,10 @@ async def ask_async(
     as_of: date | str | None = None,
     *,
     correct: bool = True,
+    expand: bool = True,
 ) -> Answer:
     """`ask` without blocking the event loop."""
-    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct)
+    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct, expand=expand)
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -216,6 +229,7 @@ async def stream(
     states_on: date | None = None,
     *,
     correct: bool = True,
+    expand: bool = True,
 ) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
     """`ask_async` in parts, each as soon as it is there.
 
@@ -229,7 +243,9 @@ async def stream(
     Raises:
         The errors of `ask`; those of the arguments before anything is yielded.
     """
-    asking = _Asking(pipeline, question, top_k, filters, as_of, states_on, correct=correct)
+    asking = _Asking(
+        pipeline, question, top_k, filters, as_of, states_on, correct=correct, expand=expand
+    )
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
     async def forward(chunk: StreamingChunk) -> None:
@@ -279,12 +295,15 @@ class _Asking:
         states_on: date | None = None,
         *,
         correct: bool = True,
+        expand: bool = True,
     ) -> None:
         declared = getattr(pipeline, "metadata", {})
         if not (declared.get("inputs") and declared.get("outputs")):
+            name = f" '{declared['name']}'" if "name" in declared else ""
             raise LoadingError(
-                "ask takes a pipeline of load_pipeline, or one whose metadata names its inputs and "
-                f"outputs as component.socket (docs/pipelines.md), got {type(pipeline).__name__}."
+                f"The {type(pipeline).__name__}{name} does not say what it is asked and what it "
+                "finds: add 'inputs: {query: [component.socket]}' and 'outputs: {documents: "
+                "component.socket}' to its file or metadata (docs/pipelines.md)."
             )
         if top_k is not None:
             checked_top_k("ask", top_k, at_least=1)
@@ -302,8 +321,10 @@ class _Asking:
         self._states_on = states_on or self._as_of or date.today()
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
         # A pipeline that reports no corrections makes none.
-        if not correct and "corrections" in pipeline.metadata["outputs"]:
-            _give(self.data, _declared(pipeline, "inputs", "correct"), False)
+        switches = (("correct", correct, "corrections"), ("expand", expand, "expansions"))
+        for switch, is_on, reported in switches:
+            if not is_on and reported in pipeline.metadata["outputs"]:
+                _give(self.data, _declared(pipeline, "inputs", switch), False)
         self._sockets = {
             name: declared_output(pipeline, name)
             for name in ("documents", *pipeline.metadata["outputs"])
@@ -355,6 +376,9 @@ class _Asking:
             ],
             "not_followed": found.get("not_followed"),
             "corrections": found.get("corrections"),
+            "searches": [as_written(each) for each in found.get("searches", [])],
+            "not_rewritten": found.get("not_rewritten"),
+            "expansions": found.get("expansions"),
             "languages": not is_named and in_another_language(self._question, tags) and tags,
         }
         answer |= {name: value for name, value in optional.items() if value}

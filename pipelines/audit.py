@@ -167,6 +167,8 @@ def read_document(name: str) -> ReadDocument:
         text = _docx_text(name) if is_word else _decoded(data)
         if len(text) > LONGEST_TEXT:
             raise ValueError(f"it has over {LONGEST_TEXT:,} characters: split it")
+    except FileNotFoundError as error:
+        raise LoadingError(f"There is no file {name}. Check the path.") from error
     except (OSError, ValueError) as error:
         raise LoadingError(
             f"{name} cannot be read ({error}). It may be .docx, .md or .txt in UTF-8."

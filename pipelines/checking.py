@@ -211,7 +211,11 @@ class _Definition(TypedDict):
 for _form in (_Object, _Connection, _Definition):
     setattr(_form, "__pydantic_config__", {"strict": True, "extra": "forbid"})  # noqa: B010
 
-_TOLERANT = trusted_name("components.generators.tolerant.TolerantChatGenerator")
+ASKS_GENERATOR = (
+    trusted_name("components.generators.tolerant.TolerantChatGenerator"),
+    trusted_name("components.generators.rewriter.StatuteQueryRewriter"),
+)
+"""The components whose `chat_generator` the user names."""
 _OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
 _CHAT_PROMPT = "haystack.components.builders.chat_prompt_builder.ChatPromptBuilder"
 _PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
@@ -406,12 +410,13 @@ class _Checker:
         if not isinstance(name, str):
             self._refuse(f"{label}.type", "the name of a class is text.")
         listed = name in self._named or name in OUR_CLASSES or name in HAYSTACK_CLASSES
-        if not listed and (name, holder) != (_OPENAI, (_TOLERANT, "chat_generator")):
+        places = [(each, "chat_generator") for each in ASKS_GENERATOR]
+        if not listed and (name != _OPENAI or holder not in places):
             self._refuse(f"{label}.type", f"{name} is not an allowed class. {_allowing(name)}")
         if not listed and not self._is_given(label):
             self._refuse(
                 label,
-                "a file may not choose the server that writes the answers. Choose it with "
+                "a file may not choose the server of a chat generator. Choose it with "
                 "--generator URL --generator-model NAME (in Python: generator_overrides).",
             )
         _check_form(_Object, fields, self._where, label)

@@ -21,7 +21,8 @@ from pipelines.checking import LoadingError
 DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 EXIT_CODES = "exit status: 0 done, 1 nothing found or a check failed, 2 wrong use, 130 interrupted"
 PIPELINE_NAMES = (
-    "lexical, dense, hybrid, answer_hybrid; with a re-ranker hybrid_rerank, answer; or a YAML file"
+    "lexical, dense, hybrid, answer_hybrid; with a re-ranker hybrid_rerank, answer; with a "
+    "generator hybrid_rewritten; or a YAML file"
 )
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -125,8 +126,8 @@ def check_corpus(name: str) -> None:
 
 
 def add_generator(parser: argparse.ArgumentParser) -> None:
-    """The flags for answers written by a chat generator."""
-    help_ = "server that writes the answer: http://localhost:11434/v1"
+    """The flags for a chat generator."""
+    help_ = "server that writes the answer, or searches: http://localhost:11434/v1"
     parser.add_argument("--generator", metavar="URL", help=help_)
     parser.add_argument("--generator-model", metavar="NAME", help="its model")
 

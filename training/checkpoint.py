@@ -198,7 +198,7 @@ def kept_parts(model: str, without: Collection[str]) -> dict[str, Path | PartWri
 
 RUN_FILE = "run.json"
 # Settings that may change when a killed run is resumed: no weight depends on them.
-_FREE = ("output", "checkpoint_every", "vectors")
+_FREE = ("output", "checkpoint_every", "vectors", "store")
 
 
 def open_work_folder(work: Path, fixed: Mapping[str, Any]) -> None:

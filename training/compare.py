@@ -215,7 +215,7 @@ DEPTH, FUSED_DEPTH = 1_000, 10
 # Paths, and what a run's key holds otherwise (digests, the seed).
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
-    *("seed", "dev_share", "final", "checkpoint_every", "device", "start", "vectors"),
+    *("seed", "dev_share", "final", "checkpoint_every", "device", "start", "vectors", "store"),
 }
 
 

@@ -7,12 +7,14 @@ The same command resumes where it was interrupted.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,9 +23,9 @@ from numpy.typing import NDArray
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from transformers import PreTrainedModel
 
-from components.models.biencoder import BiEncoder
+from components.models import difference
+from components.models.biencoder import BiEncoder, save_questions
 from components.models.devices import measured_way, resolve_dtype
 from components.models.encoding import (
     HierarchicalArticleHead,
@@ -33,17 +35,23 @@ from components.models.encoding import (
     Tower,
     encode_tokenized,
     open_tower,
+    scaled,
 )
 from components.models.folder import (
     HEAD_PART,
     PARTS,
     QUERY_PART,
+    QUESTIONS_PART,
     RANKER_PART,
     ModelError,
+    articles_digest,
+    check_whole,
     find_model,
     manifest_of,
     model_digest,
 )
+from components.models.stored_vectors import stored_vectors
+from components.statutes.article import counted
 from training.checkpoint import kept_parts
 from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData, texts_of
@@ -88,6 +96,8 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
             rate is given for a head that does not exist.
     """
     model = _opened(settings)
+    if settings.towers == "question":
+        return _over(model, settings, device)
     towers = {id(tower): tower for tower in (model.query, model.passage)}.values()
     for tower in towers:
         _set_pooling(tower, settings.pooling)
@@ -133,6 +143,36 @@ def starting_model(settings: CusinesSettings, device: torch.device) -> BiEncoder
     return started
 
 
+def _over(base: BiEncoder, settings: CusinesSettings, device: torch.device) -> BiEncoder:
+    """A question's tower over a base model, whose articles' side stays as it is."""
+    for name in ("text_rule", "similarity"):
+        if getattr(settings, name) != getattr(base, name):
+            raise SettingsError(
+                f"{name} is {getattr(settings, name)}, but the articles were encoded with "
+                f"{getattr(base, name)}: set that."
+            )
+    if settings.frozen_layers >= (n_blocks := len(base.query.blocks)):
+        raise SettingsError(
+            f"frozen_layers is {settings.frozen_layers}, but there are {n_blocks} layers."
+        )
+    model = BiEncoder(
+        difference.updated(base.query, settings.rank, skip=settings.frozen_layers),
+        base.passage.requires_grad_(False),
+        None if base.head is None else base.head.requires_grad_(False),
+        prompts=base.prompts,
+        text_rule=base.text_rule,
+        segmentation=base.segmentation,
+        similarity=base.similarity,
+        dtype=settings.dtype,
+        name=settings.starting_model,
+    )
+    model.to(device)
+    if settings.dropout is not None:
+        set_dropout(model.query, settings.dropout)
+    model.eval()
+    return model
+
+
 def starting_digests(settings: CusinesSettings) -> dict[str, str]:
     """Digest of each model that training starts from, by the setting that names it.
 
@@ -155,6 +195,7 @@ def _opened(settings: CusinesSettings) -> BiEncoder:
     for side, name in (("query", settings.query_model), ("passage", settings.passage_model)):
         folder = find_model(name)
         if (manifest := manifest_of(folder)) is not None:
+            check_whole(manifest, name)
             if side == "passage" and HEAD_PART in manifest.parts and settings.head == "none":
                 raise ModelError(f"{name}: has a head, which two towers do not take over: give one")
             segmentation = segmentation or manifest.segmentation
@@ -183,7 +224,7 @@ def freeze(tower: Tower, n_layers: int) -> None:
     """
     if n_layers == 0:
         return
-    layers = layers_of(tower)
+    layers = tower.blocks
     if n_layers > len(layers):
         raise SettingsError(f"frozen_layers is {n_layers}, but there are {len(layers)} layers.")
     tower.requires_grad_(False)
@@ -198,20 +239,6 @@ def train_mode(model: BiEncoder) -> None:
         parameters = list(module.parameters())
         if parameters and not any(parameter.requires_grad for parameter in parameters):
             module.eval()
-
-
-def layers_of(tower: Tower) -> nn.ModuleList:
-    """The layers of a Transformer from the first to the last.
-
-    Raises:
-        SettingsError: They cannot be found.
-    """
-    model = cast(PreTrainedModel, tower.encoder.transformers_model)
-    n_layers = getattr(model.config, "num_hidden_layers", None)
-    for module in model.modules():
-        if isinstance(module, nn.ModuleList) and len(module) == n_layers:
-            return module
-    raise SettingsError(f"frozen_layers: a {type(model).__name__} has no layers that are known.")
 
 
 OF_ITS_VECTORS = frozenset(PARTS) - {RANKER_PART}
@@ -364,20 +391,29 @@ class RunTexts:
         model: Its tokenizers tokenise the texts.
         data: The texts.
         token_budget: Padded tokens per forward pass of training; None: what suits the device.
+        fixed: The articles' vectors `[n_articles, dim]` where only questions are trained.
 
     Attributes:
         model: The model.
+        fixed: As above, on the model's device.
         budget: Padded tokens per forward pass of training.
         articles: The articles, to be trained on.
         questions: The training questions, to be trained on.
     """
 
-    def __init__(self, model: BiEncoder, data: TrainingData, token_budget: int | None) -> None:
+    def __init__(
+        self,
+        model: BiEncoder,
+        data: TrainingData,
+        token_budget: int | None,
+        fixed: Tensor | None = None,
+    ) -> None:
         self.model = model
+        self.fixed = fixed
         self.dtype = resolve_dtype(model.dtype, model.device)
         default = _TRAINING_TOKENS.get(model.device.type, _DEFAULT_TRAINING_TOKENS)
         self.budget = TokenBudget(token_budget or default)
-        articles = texts_of(data.corpus, model.text_rule)
+        articles = [] if fixed is not None else texts_of(data.corpus, model.text_rule)
         self.articles = self._side(model.article_encoder, articles)
         self.questions = self._side(model.query_encoder, [each.text for each in data.train])
         self._dev = self._side(model.query_encoder, [each.text for each in data.dev])
@@ -385,10 +421,13 @@ class RunTexts:
     def _side(self, encoder: TextEncoder, texts: Sequence[str]) -> Side:
         return Side(encoder, encoder.tokenize(texts), self.dtype, self.budget)
 
-    def encode(self, accelerator: Accelerator) -> Vectors:
+    def encode(self, accelerator: Accelerator, *, train: bool) -> Vectors:
         """Vectors of everything under the current weights; processes share the work."""
-        sides = (self.articles, self.questions, self._dev)
-        return Vectors(*(self._encode(accelerator, side) for side in sides))
+        articles = self.fixed
+        if articles is None:
+            articles = self._encode(accelerator, self.articles)
+        asked = self._encode(accelerator, self.questions) if train else articles[:0]
+        return Vectors(articles, asked, self._encode(accelerator, self._dev))
 
     def _encode(self, accelerator: Accelerator, side: Side) -> Tensor:
         n_texts = len(side.passages.per_text)
@@ -440,17 +479,23 @@ def _attempt(
                 raise
             budget.tokens //= 2
 
-    for side, rows in ((texts.questions, batch.questions), (texts.articles, batch.articles)):
+    sides = [(texts.questions, batch.questions)]
+    if texts.fixed is None:
+        sides.append((texts.articles, batch.articles))
+    for side, rows in sides:
         own = share(accelerator, len(rows))
         with halved_without_memory():
             parts.append((GradientVectors(side, rows[own], cached=cached), own))
         if not everywhere(accelerator, budget.tokens == tokens):
             return None
         wholes.append(gather(accelerator, parts[-1][0].vectors, len(rows)).requires_grad_())
+    if texts.fixed is not None:
+        whole_law = len(batch.articles) == len(texts.fixed)
+        wholes.append(texts.fixed if whole_law else texts.fixed[torch.from_numpy(batch.articles)])
     questions, articles = wholes
     step = propagate(questions, articles, batch, settings)
     with halved_without_memory():
-        for (part, own), whole in zip(parts, wholes, strict=True):
+        for (part, own), whole in zip(parts, wholes, strict=False):  # without fixed articles
             assert whole.grad is not None
             part.backward(whole.grad[torch.from_numpy(own).to(whole.device)])
     return step if everywhere(accelerator, budget.tokens == tokens) else None
@@ -482,13 +527,34 @@ class BiEncoderLearner(Learner):
         self.model: BiEncoder = starting_model(settings, accelerator.device)
         self._settings = settings
         self._accelerator = accelerator
-        self._texts = RunTexts(self.model, data, settings.token_budget)
+        fixed, self._fixed_articles = None, {}
+        if settings.towers == "question":
+            fixed = self._article_vectors(data)
+            content = fixed.cpu().numpy().tobytes()
+            self._fixed_articles = {"articles_sha256": hashlib.sha256(content).hexdigest()}
+        self._texts = RunTexts(self.model, data, settings.token_budget, fixed)
+
+    def _article_vectors(self, data: TrainingData) -> Tensor:
+        """The vectors that the articles keep, from the store where one is named."""
+        texts = texts_of(data.corpus, self.model.text_rule)
+        known: dict[int, NDArray[np.float32]] = {}
+        if self._settings.store is not None:
+            digest = articles_digest(find_model(self._settings.starting_model))
+            known = stored_vectors(self._settings.store, digest, texts, self.model.dim)
+        new = [row for row in range(len(texts)) if row not in known]
+        if new:
+            say(f"Encoding {counted(len(new), 'article')}")
+            encoded = self.model.encode_articles([texts[row] for row in new]).numpy()
+            known |= zip(new, encoded, strict=True)
+        vectors = torch.from_numpy(np.stack([known[row] for row in range(len(texts))]))
+        return scaled(vectors, self.model.similarity).to(self.model.device)
 
     @property
     def fixed(self) -> Mapping[str, Any]:
         """Digests of the starting models, number format and matrix-product library."""
         return {
             **starting_digests(self._settings),
+            **self._fixed_articles,
             "dtype": str(self._texts.dtype).removeprefix("torch."),
             "products": measured_way(self.model.device, self._texts.dtype),
         }
@@ -504,9 +570,9 @@ class BiEncoderLearner(Learner):
             rates=warm_up_and_decay(total_steps, settings.warmup),
         )
 
-    def encode(self) -> Vectors:
+    def encode(self, *, train: bool) -> Vectors:
         """Vectors of everything under the current weights; processes share the work."""
-        return self._texts.encode(self._accelerator)
+        return self._texts.encode(self._accelerator, train=train)
 
     def loss_and_gradient(self, batch: Batch) -> StepLoss:
         """Call the function of this name with the texts of this learner."""
@@ -530,14 +596,25 @@ class BiEncoderLearner(Learner):
         """Write the model folder; a ranker of the starting model is copied into it."""
         base = self._settings.starting_model
         self.model.dense_weight = dense_weight
+        over: dict[str, Any] = {}
+        kept = kept_parts(base, without=OF_ITS_VECTORS)
+        if self._settings.towers == "question":
+            place = Path(base).expanduser()
+            name = str(place.resolve()) if place.is_dir() else base
+            folder = find_model(base)
+            digests = {"sha256": model_digest(folder), "articles": articles_digest(folder)}
+            over = {"base": {"model": name, **digests}}
+            vectors = self.model.encode_queries(data.asked)
+            kept[QUESTIONS_PART] = partial(save_questions, data.asked, vectors)
         self.model.save(
             output,
+            **over,
             base_model=base,
             config=self._settings.to_dict(),
             data=data.digests(),
             metrics=metrics,
             held_out=[question.id for question in data.aside],
-            kept=kept_parts(base, without=OF_ITS_VECTORS),
+            kept=kept,
         )
 
 

@@ -38,6 +38,7 @@ class TrainingData:
         questions_sha256: Digest of the questions' file.
         run_file_sha256: Digest of the TREC run from which negatives are taken; None without one.
         aside: Training questions that are kept from this run (`hold_out`).
+        asked: The texts of all questions of the split "train", whether they have an answer or not.
     """
 
     corpus: StatuteCorpus
@@ -46,6 +47,7 @@ class TrainingData:
     questions_sha256: str
     run_file_sha256: str | None = None
     aside: Sequence[Question] = ()
+    asked: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not self.train:
@@ -102,7 +104,8 @@ class TrainingData:
             raise SettingsError(
                 f"run_file: {run_file} cannot be read ({error.strerror})."
             ) from error
-        data = cls(law, train, dev, known.sha256, run_sha256, kept_apart)
+        asked = list(dict.fromkeys(each.text for each in known if each.split == "train"))
+        data = cls(law, train, dev, known.sha256, run_sha256, kept_apart, asked)
         # Training does not use test, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")

@@ -209,7 +209,7 @@ class GraphLearner(Learner):
             rates=constant,
         )
 
-    def encode(self) -> Vectors:
+    def encode(self, *, train: bool) -> Vectors:  # noqa: ARG002
         """Enriched vectors of all articles, and the questions' vectors, which do not change."""
         with torch.no_grad():
             enriched = self.model(self._inputs, self._graph, self._nodes)

@@ -137,8 +137,12 @@ class Learner(ABC):
         """A fresh optimizer of the trained parameters, for a run of so many steps."""
 
     @abstractmethod
-    def encode(self) -> Vectors:
-        """Vectors of everything under the current weights."""
+    def encode(self, *, train: bool) -> Vectors:
+        """Vectors of everything under the current weights.
+
+        Args:
+            train: Whether the training questions' are needed.
+        """
 
     @abstractmethod
     def loss_and_gradient(self, batch: Batch) -> StepLoss:
@@ -212,6 +216,7 @@ class TrainingLoop:
         self._data = data
         self._negatives = negatives
         self._learner = learner
+        self._whole_law = settings.compares_whole_law
         self._accelerator = accelerator
         self._work = work
         self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
@@ -279,7 +284,7 @@ class TrainingLoop:
         )
         vectors = None
         if measured or (due and self._negatives.needs_vectors):
-            vectors = self._learner.encode()
+            vectors = self._learner.encode(train=due and self._negatives.needs_vectors)
             if not vectors.are_finite():  # finite weights may have products that are not
                 raise TrainingError(
                     f"after step {state.step}: vectors are NaN. {after_no_number(self._work)}"
@@ -388,7 +393,11 @@ class TrainingLoop:
         state, settings = self._state, self._settings
         started = time.perf_counter()
         batch = make_batch(
-            pairs, state.drawn[state.epoch], self._negatives.gold, in_batch=settings.in_batch
+            pairs,
+            state.drawn[state.epoch],
+            self._negatives.gold,
+            in_batch=settings.in_batch,
+            whole_law=self._whole_law,
         )
         self._seed(step)
         loss, own_mass, compared = self._learner.loss_and_gradient(batch)

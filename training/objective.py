@@ -112,7 +112,9 @@ class Batch:
     n_listed: int
 
 
-def make_batch(pairs: Rows, drawn: DrawnNegatives, gold: Gold, *, in_batch: bool) -> Batch:
+def make_batch(
+    pairs: Rows, drawn: DrawnNegatives, gold: Gold, *, in_batch: bool, whole_law: bool = False
+) -> Batch:
     """Make the batch of some pairs.
 
     A question's negatives are shared by its pairs. With `in_batch` the positives and negatives of
@@ -124,12 +126,15 @@ def make_batch(pairs: Rows, drawn: DrawnNegatives, gold: Gold, *, in_batch: bool
         drawn: The epoch's negatives.
         gold: Gold of the training questions.
         in_batch: Whether other questions' articles count.
+        whole_law: Whether all articles do.
     """
     questions, question_rows = np.unique(pairs[:, 0], return_inverse=True)
     drawn_for = [slice(*drawn.starts[question : question + 2]) for question in questions]
     negatives = [drawn.articles[places] for places in drawn_for]
     articles = np.unique(np.concatenate([pairs[:, 1], *negatives]))
-    candidates = np.full((len(questions), len(articles)), in_batch)
+    if whole_law:
+        articles = np.arange(gold.n_articles)
+    candidates = np.full((len(questions), len(articles)), in_batch or whole_law)
     buckets = np.full((len(questions), len(articles)), -1, dtype=np.int8)
     for row, question in enumerate(questions.tolist()):
         own = np.searchsorted(articles, negatives[row])

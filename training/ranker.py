@@ -50,6 +50,7 @@ from components.models.folder import (
     QUERY_PART,
     RANKER_PART,
     check_target,
+    check_whole,
     find_model,
     manifest_of,
     model_digest,
@@ -306,7 +307,10 @@ def starting_folder(name: str) -> Path:
     manifest = manifest_of(folder)
     if manifest is None:
         return folder
-    return folder / (RANKER_PART if RANKER_PART in manifest.parts else QUERY_PART)
+    if RANKER_PART in manifest.parts:
+        return folder / RANKER_PART
+    check_whole(manifest, name)
+    return folder / QUERY_PART
 
 
 def reading_of(settings: RankerTrainingSettings) -> RankerSettings:

@@ -166,11 +166,17 @@ class RunSettings(KeptSettings, CurriculumSettings):
         only_where(self, self.loss == "triplet", "the loss triplet", "margin")
         share(self, "dev_share")
         alone = not self.in_batch or self.batch_size == 1
+        alone = alone and not self.compares_whole_law
         if self.negatives_per_question == 0 and self.share_of == "negatives" and alone:
             raise SettingsError(
                 "negatives_per_question is 0, and no pair has a negative in its batch either."
             )
         depth_of_metric(self.select_by)
+
+    @property
+    def compares_whole_law(self) -> bool:
+        """Whether every article is a negative of every question."""
+        return False
 
     def total_steps(self, epoch_steps: int) -> int:
         """Steps of the whole run, given those of an epoch."""
@@ -241,6 +247,7 @@ class GraphSettings(RunSettings):
 
 StartPooling = Literal["model", "cls", "mean", "max"]
 StartHead = Literal["none", "identity", "paper"]
+Towers = Literal["both", "question"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +262,14 @@ class CusinesSettings(RunSettings):
             Paper: camembert-base.
         passage_model: The articles' tower, given together with query_model. Paper: camembert-base
             adapted to the law.
+        towers: What is trained: both sides, or the question's tower alone, by low-rank updates. The
+            articles' vectors then stay as they are, a store of them stays in use, and every
+            comparison is exact. Paper: both.
+        rank: Of the updates under towers question (`components.models.difference`).
+        store: A store that the model has encoded, under towers question: its vectors of the
+            articles are taken, and only new articles are encoded.
+        whole_law: Every article of the law is a negative of every question, under towers question;
+            with negatives_per_question 0 nothing is drawn.
         hold_out: Share of the training questions that is not learnt, so that a fusion can be learnt
             from them over this model; the manifest names them. Paper: 0.
         pooling: From tokens to a vector; "model" keeps the model's own. Paper: cls.
@@ -284,6 +299,10 @@ class CusinesSettings(RunSettings):
     model: Place | None = None
     query_model: Place | None = None
     passage_model: Place | None = None
+    towers: Towers = "both"
+    rank: int = 32
+    store: Place | None = None
+    whole_law: bool = False
     hold_out: float = 0.0
     pooling: StartPooling = "model"
     segmentation: Segmentation | None = None
@@ -312,6 +331,17 @@ class CusinesSettings(RunSettings):
         fresh = ("passage_tokens", "max_passages", "head_pooling")
         only_where(self, self.head != "none", "a fresh head (head identity or paper)", *fresh)
         share(self, "dropout", "warmup", "hold_out")
+        at_least(self, 1, "rank")
+        alone = self.towers == "question"
+        only_where(self, alone, "towers question", "rank", "store", "whole_law")
+        only_where(self, not self.whole_law, "whole_law false", "in_batch")
+        of_articles = ("query_model", "passage_model", "pooling", "segmentation", "max_tokens")
+        only_where(self, not alone, "towers both", *of_articles, "head", "head_lr")
+
+    @property
+    def compares_whole_law(self) -> bool:
+        """Whether every article is a negative of every question."""
+        return self.whole_law
 
     @property
     def starting_model(self) -> str:

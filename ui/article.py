@@ -28,33 +28,33 @@ from ui.frame import INVENTED, Collection, in_templates, plain_notice
 from ui.language import TEXTS, Language, article_link, day
 
 
-def article_title(number: object) -> str:
-    """An article's number as a heading; the word is the same in English and French."""
-    return spoken_number(str(number))
+def article_title(number: object, language: Language) -> str:
+    """An article's number as a heading."""
+    return spoken_number(str(number), TEXTS[language].article.numbered)
 
 
-def citation(article: Mapping[str, Any]) -> str:
+def citation(article: Mapping[str, Any], language: Language) -> str:
     """How an article is cited: its law, then its number.
 
     Args:
         article: `law` and `number`, as in `pipelines.asking.found_article`.
+        language: of the interface.
     """
-    title = article_title(article["number"])
-    if title != str(article["number"]):
-        title = title[0].lower() + title[1:]
+    title = spoken_number(str(article["number"]), TEXTS[language].article.cited)
     return ", ".join(part for part in (str(article["law"]), title) if part)
 
 
-def cited_as(article: Mapping[str, Any], anchor: str = "") -> str:
+def cited_as(article: Mapping[str, Any], anchor: str, language: Language) -> str:
     """An article's number with that of a paragraph, as on its own page: "Article 12(3)".
 
     Args:
         article: `number`, as in `pipelines.asking.found_article`.
         anchor: of a paragraph, as in `ShownLine`; "" for the whole article.
+        language: of the interface.
     """
     parts = re.findall(r"\d+[a-z]?|[a-z]+", anchor.removeprefix("p"))
     paragraph = "".join(f"({part})" for part in parts)
-    return article_title(article["number"]) + paragraph
+    return article_title(article["number"], language) + paragraph
 
 
 # The divisions' kinds and numbers: "Section 2. ", "Titre IV : ", "Part 3 - ".
@@ -74,14 +74,14 @@ def heading_title(heading: str) -> str:
     return _NUMBERED_HEADING.sub("", heading, count=1) or heading
 
 
-def result_title(article: Mapping[str, Any]) -> str:
+def result_title(article: Mapping[str, Any], language: Language) -> str:
     """What an article is about, as far as its divisions say; its number without one.
 
     A short heading, such as "Return", says little without the one above it.
     """
     titles = [heading_title(each) for each in article["headings"][-2:]]
     if not titles:
-        return article_title(article["number"])
+        return article_title(article["number"], language)
     is_short = len(titles) == 2 and len(titles[-1].split()) < _TELLING
     return f"{titles[-1]} ({titles[0]})" if is_short else titles[-1]
 
@@ -463,10 +463,11 @@ def export(
         own = f"{site}{article_link(str(article['id']), language)}" if site else None
         entries.append((article, state, note, web_address(article.get("source_url")) or own))
     if kind == "docx":
-        return _word(entries, question, foot)
+        return _word(entries, question, foot, language)
     if kind == "txt":
         written = (
-            f"{citation(article)}\n{state}\n\n{article['content']}" + (f"\n{url}" if url else "")
+            f"{citation(article, language)}\n{state}\n\n{article['content']}"
+            + (f"\n{url}" if url else "")
             for article, state, _, url in entries
         )
         text = "\n\n\n".join([*([question] if question else []), *written, foot]) + "\n"
@@ -492,7 +493,7 @@ def export(
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _word(entries: Iterable[Any], question: str | None, foot: str) -> bytes:
+def _word(entries: Iterable[Any], question: str | None, foot: str, language: Language) -> bytes:
     from docx import Document
 
     def written(text: str) -> str:
@@ -502,7 +503,7 @@ def _word(entries: Iterable[Any], question: str | None, foot: str) -> bytes:
     if question:
         document.add_heading(written(question), 1)
     for article, state, _, url in entries:
-        document.add_heading(written(citation(article)), 2)
+        document.add_heading(written(citation(article, language)), 2)
         document.add_paragraph(written(state)).runs[0].italic = True
         for line in [*str(article["content"]).splitlines(), url or ""]:
             if line.strip():

@@ -70,7 +70,8 @@ class Narrowing:
         which: those in force on the day, all, or those not in force on it. An article without dates
             may be in force.
         day: None for today.
-        as_typed: whether words are searched as they are written, not in the law's spelling.
+        as_typed: whether the words are searched alone as they are written, not in the law's
+            spelling, nor with its words for what people say.
     """
 
     laws: tuple[str, ...] = ()
@@ -100,7 +101,7 @@ class Narrowing:
     def as_arguments(self) -> dict[str, Any]:
         """As arguments of `pipelines.asking.ask`."""
         given = {"filters": self.filters, "as_of": self.as_of, "states_on": self.day}
-        return {**given, "correct": not self.as_typed}
+        return {**given, "correct": not self.as_typed, "expand": not self.as_typed}
 
 
 Ask = Callable[[str, Narrowing], Iterable[Mapping[str, Any]]]

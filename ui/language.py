@@ -17,20 +17,25 @@ from types import SimpleNamespace
 from typing import Any, Literal, get_args
 from urllib.parse import quote, urlencode
 
+from babel import Locale
 from babel.dates import format_date
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
-Language = Literal["en", "fr"]
+Language = Literal["en", "de", "es", "fr", "it"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 # English dates begin with the day, as they do in most of its countries.
-_LOCALES: dict[Language, str] = {"en": "en_GB", "fr": "fr"}
+_LOCALES = {each: Locale.parse("en_GB" if each == "en" else each) for each in LANGUAGES}
+
+# The first of a month is an ordinal in these, which the locales' data leave out.
+_FIRST_OF_MONTH: dict[Language, str] = {"fr": "1er", "it": "1º"}
 
 
 def language_of(path: str) -> Language:
     """The language of an address on this server: `/fr` and below is French."""
-    return "fr" if path == "/fr" or path.startswith("/fr/") else "en"
+    first = f"{path}/".split("/")[1]
+    return next((each for each in LANGUAGES if each == first), "en")
 
 
 def address(path: str, language: Language) -> str:
@@ -53,7 +58,7 @@ def counted(count: int, forms: tuple[str, str], language: Language) -> str:
         forms: the noun for one, and for many.
         language: of the noun; in French, none is singular too.
     """
-    one = count == 1 or (language == "fr" and count == 0)
+    one = _LOCALES[language].plural_form(count) == "one"
     return f"{number(count, language)} {forms[0 if one else 1]}"
 
 
@@ -74,8 +79,8 @@ def day(value: object, language: Language) -> str:
     except ValueError:
         return str(value or "")
     written = str(format_date(on, "long", locale=_LOCALES[language]))
-    # The first of a month is an ordinal in French, which the locale's data leaves out.
-    return f"1er {written[2:]}" if language == "fr" and on.day == 1 else written
+    first = _FIRST_OF_MONTH.get(language)
+    return f"{first} {written[2:]}" if first and on.day == 1 else written
 
 
 # Addresses of the views of the law, in each language.

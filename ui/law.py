@@ -446,10 +446,10 @@ def _article_view(places: Places, request: Request, language: Language) -> Shown
     versions = [*found["wordings"], found] if found.get("wordings") else []
     values = {
         "on": on,
-        "title": citation(found),
-        "heading": article_title(article.number),
+        "title": citation(found, language),
+        "heading": article_title(article.number, language),
         "article": article,
-        "subject": result_title(found),
+        "subject": result_title(found, language),
         "lines": shown_lines(article.text, notes=notes),
         "found": found,
         # Oldest first.

@@ -93,7 +93,8 @@ def _notice(notice: Mapping[str, Any], texts: SimpleNamespace, language: Languag
     if code in texts.counted:
         return counted(notice["count"], texts.counted[code], language)
     articles = "; ".join(
-        f"{citation(each)} ({texts.states[each['state']]})" for each in notice.get("articles", [])
+        f"{citation(each, language)} ({texts.states[each['state']]})"
+        for each in notice.get("articles", [])
     )
     failure = _translated(str(notice.get("failure", "")), texts.failures, texts)
     return filled(getattr(texts, code), articles=articles, failure=failure)
@@ -256,7 +257,7 @@ def _left_out(articles: Sequence[Mapping[str, Any]], language: Language) -> list
 
     def link(article: Mapping[str, Any]) -> Markup:
         address = article_link(article["id"], language)
-        return Markup('<a href="{}" dir="auto">{}</a>').format(address, citation(article))
+        return Markup('<a href="{}" dir="auto">{}</a>').format(address, citation(article, language))
 
     messages: list[Message] = []
     hidden = []
@@ -284,21 +285,22 @@ def which_law(answer: Mapping[str, Any], language: Language, on: date | None = N
     cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
     if len(of_laws) == 1 or len(numbers) > 1 or not cited_only:
         return Markup()
-    title = article_title(documents[0]["number"])
+    title = article_title(documents[0]["number"], language)
+    number_alone = citation({**documents[0], "law": ""}, language)
     laws = counted(len(documents), TEXTS[language].about.laws, language)
     choices = []
     for each in documents:
         # The paragraph that the question names.
         provision = excerpts.provision_at(str(each["content"]), each.get("passage"))
         fragment = f"#{provision.anchor}" if provision and provision.anchor else ""
-        name = f"{short_law(each['law'])}, {citation({**each, 'law': ''})}"
+        name = f"{short_law(each['law'])}, {citation({**each, 'law': ''}, language)}"
         link = article_link(each["id"], language, on) + fragment
-        choices.append((name, link, result_title(each), each.get("language")))
+        choices.append((name, link, result_title(each, language), each.get("language")))
     return render(
         "choice.html",
         language,
         title=texts.which_law.format(article=title),
-        text=texts.which_law_count.format(laws=laws, article=title),
+        text=texts.which_law_count.format(laws=laws, article=number_alone),
         choices=choices,
     )
 
@@ -331,7 +333,7 @@ def results(
         on: the day that was chosen: links lead to the articles as they were then.
         limit: what that day leaves open.
         glossary: the words that the laws define.
-        as_typed: the fragment of a link to the search without corrections.
+        as_typed: the fragment of a link to the search without corrections and expansions.
     """
     question, documents = answer["question"], answer["documents"]
     corrections = answer.get("corrections", {})

@@ -27,6 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from components.embedders.text import StatuteTextEmbedder
+from components.generators.rewriter import StatuteQueryRewriter
 from components.models.biencoder import BiEncoder
 from components.models.folder import find_model, model_digest
 from components.rankers.cross_encoder import StatuteRanker
@@ -39,7 +40,8 @@ from components.statutes.lexical import corrected
 from components.statutes.provisions import is_long, word_count
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, found_article, stream
-from pipelines.loading import bundled_model, load_pipeline, threshold_by_meaning
+from pipelines.checking import LoadingError
+from pipelines.loading import DEMO_MODEL, bundled_model, load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
 from ui.ask import AT_ONCE, Following, Narrowing, Recipient, build_page
 from ui.compare import Compared, build_compare
@@ -85,10 +87,12 @@ _RANKING_MS = 1200.0
 
 
 @cache
-def _learned_with() -> str | None:
-    """Digest of the model that the passages' weights were learned with; None if not installed."""
+def _learned_with() -> set[str]:
+    """Digests of the models that the passages' scores were measured with; none if not installed."""
     place = bundled_model()
-    return None if place is None else model_digest(find_model(place))
+    return (
+        set() if place is None else {model_digest(find_model(each)) for each in (place, DEMO_MODEL)}
+    )
 
 
 class Serving:
@@ -128,6 +132,11 @@ class Serving:
         cores = (torch.get_num_threads(),)
         self._threads = ThreadPoolExecutor(AT_ONCE, "answer", torch.set_num_threads, cores)
         self.pipeline = load_pipeline(pipeline, store, model, overrides)
+        if self._part(StatuteQueryRewriter) is not None:
+            raise LoadingError(
+                f"The page does not show the searches of '{pipeline}'. Ask it with pipelines.ask "
+                "or pipelines.serve."
+            )
         # Models and indexes are loaded now, so that the first reader does not wait for them.
         self.pipeline.warm_up()
         for _, part in self.pipeline.walk():
@@ -215,7 +224,7 @@ class Serving:
         encoder = self._encoder()
         vector = None if encoder is None else encoder.question_vector(question)
         # Only with this model do the passages' scores say how far they can be trusted.
-        answer["uncalibrated"] = encoder is None or encoder.digest != _learned_with()
+        answer["uncalibrated"] = encoder is None or encoder.digest not in _learned_with()
         shares = [1.0] * len(documents)
         if self._embedder and documents:
             parts = [(each["headings"], each["content"]) for each in documents]

@@ -31,11 +31,12 @@ class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
         """
         self.loaded()
 
-    def expect_model(self, digest: str) -> None:
+    def expect_model(self, digest: str, articles: str) -> None:  # noqa: ARG002
         """Refuse any other model than this, in case its folder changes before it is loaded.
 
         Args:
-            digest: of the model whose vectors are searched.
+            digest: of the model that questions are embedded with.
+            articles: of what encoded the articles; a retriever checks it.
         """
         self._expected = digest
 

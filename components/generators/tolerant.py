@@ -81,9 +81,7 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             ValueError: the time limit is not a number above 0.
         """
         self.chat_generator = chat_generator
-        self.time_limit = time_limit
-        name = "TolerantChatGenerator.time_limit"
-        check_number(name, time_limit, lambda limit: 0 < limit < math.inf, "seconds above 0")
+        self.time_limit = check_time_limit("TolerantChatGenerator", time_limit)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "TolerantChatGenerator":
@@ -187,6 +185,17 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
             over.set()
             if bounded:
                 generator.close()
+
+
+def check_time_limit(component: str, time_limit: float) -> float:
+    """`time_limit` unchanged.
+
+    Raises:
+        ValueError: it is not a number above 0; names the component.
+    """
+    name = f"{component}.time_limit"
+    check_number(name, time_limit, lambda limit: 0 < limit < math.inf, "seconds above 0")
+    return time_limit
 
 
 def _without_thoughts(

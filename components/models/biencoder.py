@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from components.models import encoding
+from components.models import difference, encoding
 from components.models.devices import resolve_device, resolve_dtype, single_thread
 from components.models.folder import (
+    BASE,
     HEAD_PART,
     MANIFEST_FILE,
     PASSAGE_PART,
     QUERY_PART,
+    QUESTIONS_PART,
     DtypeName,
     Manifest,
     ModelError,
     PartWriter,
     Similarity,
+    articles_digest,
     find_model,
     manifest_digest,
     manifest_of,
@@ -115,6 +122,8 @@ class BiEncoder(nn.Module):
         self.dtype: DtypeName = dtype
         self.name = name
         self._digest: str | None = None
+        self._base: Mapping[str, str] | None = None
+        self._known_questions: Mapping[bytes, Tensor] = {}
         self.dense_weight: float | None = None
         self._held_out: tuple[str, ...] = ()
         self._question_vectors: dict[str, Tensor] = {}
@@ -151,6 +160,17 @@ class BiEncoder(nn.Module):
         if self._digest is None:
             raise ModelError("a model has a digest once it is saved and loaded. Save it first.")
         return self._digest
+
+    @property
+    def articles_digest(self) -> str:
+        """sha256 of what encodes articles: models with the same digest can search the same store.
+
+        It is `digest`, or that of the base model whose articles' side this model shares.
+
+        Raises:
+            ModelError: As `digest`.
+        """
+        return self.digest if self._base is None else self._base["articles"]
 
     @property
     def query_encoder(self) -> encoding.TextEncoder:
@@ -199,6 +219,24 @@ class BiEncoder(nn.Module):
                 self._question_vectors = {}
             self._question_vectors[question] = vector
         return vector
+
+    def knows(self, texts: Iterable[str]) -> bool:
+        """Whether its folder holds the vectors of all these questions."""
+        return all(_digest_of(text) in self._known_questions for text in texts)
+
+    def answered_vectors(self, texts: Sequence[str]) -> Tensor:
+        """Vectors of questions to keep with a store; those that its folder holds are not encoded.
+
+        Args:
+            texts: `n` questions.
+
+        Returns:
+            float32 `[n, dim]` on the CPU.
+        """
+        known = dict(self._known_questions)
+        new = [text for text in dict.fromkeys(texts) if _digest_of(text) not in known]
+        known |= zip(map(_digest_of, new), self.encode_queries(new), strict=True)
+        return torch.stack([known[_digest_of(text)] for text in texts])
 
     def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
         """Vectors of articles, or of headings and titles.
@@ -259,12 +297,9 @@ class BiEncoder(nn.Module):
     def _from_model_folder(cls, folder: Path, manifest: Manifest) -> BiEncoder:
         if "biencoder" not in manifest.kind or not manifest.towers:
             raise ModelError(f"{folder}: holds no bi-encoder. Give a model with one.")
-        query, passage = manifest.towers["query"], manifest.towers["passage"]
-        headed = HEAD_PART in manifest.parts
+        query, passage, head = cls._open_sides(folder, manifest)
         model = cls(
-            encoding.open_tower(folder / query),
-            None if passage == query else encoding.open_tower(folder / passage),
-            encoding.HierarchicalArticleHead.load(folder / HEAD_PART) if headed else None,
+            *(query, passage, head),
             prompts=manifest.prompts,
             text_rule=manifest.text_rule,
             segmentation=manifest.segmentation,
@@ -273,14 +308,45 @@ class BiEncoder(nn.Module):
         if model.dim != manifest.dim:
             raise ModelError(f"{folder / MANIFEST_FILE}: field 'dim' is not {model.dim}.")
         model._digest = manifest_digest(manifest)
+        model._base = manifest.base
         model._held_out = manifest.held_out
+        if QUESTIONS_PART in manifest.parts:
+            model._known_questions = _read_questions(folder / QUESTIONS_PART)
         model.dense_weight = manifest.dense_weight
         return model
+
+    @classmethod
+    def _open_sides(
+        cls, folder: Path, manifest: Manifest
+    ) -> tuple[encoding.Tower, encoding.Tower | None, encoding.HierarchicalArticleHead | None]:
+        query, passage = manifest.towers["query"], manifest.towers["passage"]
+        if manifest.base is None:
+            headed = HEAD_PART in manifest.parts
+            return (
+                encoding.open_tower(folder / query),
+                None if passage == query else encoding.open_tower(folder / passage),
+                encoding.HierarchicalArticleHead.load(folder / HEAD_PART) if headed else None,
+            )
+        name = manifest.base["model"]
+        try:
+            base_folder = find_model(name)
+        except ModelError as error:
+            raise ModelError(f"{folder}: is a difference to its base model. {error}") from error
+        if model_digest(base_folder) != manifest.base["sha256"]:
+            raise ModelError(
+                f"{folder}: is a difference to {name}, but the one at hand is another (its digest "
+                "differs). Put the base model back, or train again."
+            )
+        if articles_digest(base_folder) != manifest.base["articles"]:
+            raise ModelError(f"{folder / MANIFEST_FILE}: field 'base.articles' is not {name}'s.")
+        base = cls.load(base_folder, device="cpu")
+        return difference.with_difference(base.query, folder / query), base.passage, base.head
 
     def save(
         self,
         folder: str | Path,
         *,
+        base: Mapping[str, str] | None = None,
         base_model: str | None = None,
         config: Mapping[str, Any] | None = None,
         data: Mapping[str, str] | None = None,
@@ -292,6 +358,9 @@ class BiEncoder(nn.Module):
 
         Args:
             folder: Where to write; absent or empty.
+            base: As in `Manifest`, to write the questions' tower as its difference to this model
+                (`components.models.difference`), and nothing of the articles' side. A model that
+                was loaded so is written so again if its part is `kept`, else whole.
             base_model: The model that training began with; by default `name`.
             config: The resolved training configuration.
             data: Digests of what it was trained on.
@@ -309,16 +378,24 @@ class BiEncoder(nn.Module):
             ModelError: `folder` exists and is not empty.
         """
         parts: dict[str, PartWriter | Path] = {QUERY_PART: self.query.save}
-        if not self.siamese:
-            parts[PASSAGE_PART] = self.passage.save
-        if self.head is not None:
-            parts[HEAD_PART] = self.head.save
+        passage = QUERY_PART
+        if base is None and QUERY_PART in (kept or {}):
+            base = self._base
+        if base is not None:
+            parts[QUERY_PART] = partial(difference.save_difference, self.query)
+            passage = BASE
+        else:
+            if not self.siamese:
+                parts[PASSAGE_PART], passage = self.passage.save, PASSAGE_PART
+            if self.head is not None:
+                parts[HEAD_PART] = self.head.save
         parts |= kept or {}
         kind = ["biencoder", *(part for part in ("graph", "ranker", "fusion") if part in parts)]
         manifest = Manifest(
             kind=tuple(kind),
             base_model=self.name if base_model is None else base_model,
-            towers={"query": QUERY_PART, "passage": QUERY_PART if self.siamese else PASSAGE_PART},
+            towers={"query": QUERY_PART, "passage": passage},
+            base=base,
             dim=self.dim,
             text_rule=self.text_rule,
             segmentation=self.segmentation,
@@ -331,3 +408,41 @@ class BiEncoder(nn.Module):
             dense_weight=self.dense_weight,
         )
         return write_model_folder(Path(folder), manifest, parts)
+
+
+# Vectors of known questions, which travel with a model: each as 8-bit numbers and their unit.
+
+_QUESTIONS_FILE = "vectors.safetensors"
+_MOST = 127
+
+
+def _digest_of(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def save_questions(texts: Sequence[str], vectors: Tensor, folder: Path) -> None:
+    """Write the vectors of questions, for `BiEncoder.answered_vectors`.
+
+    Args:
+        texts: `n` questions, all different.
+        vectors: float32 `[n, dim]`.
+        folder: The part of the model folder.
+    """
+    digests = torch.frombuffer(bytearray(b"".join(map(_digest_of, texts))), dtype=torch.uint8)
+    units = vectors.abs().amax(dim=1, keepdim=True) / _MOST
+    whole = (vectors / units).round().to(torch.int8)
+    tensors = {"digests": digests.reshape(-1, 16), "units": units, "vectors": whole}
+    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, _file(folder))
+
+
+def _read_questions(folder: Path) -> dict[bytes, Tensor]:
+    try:
+        tensors = load_file(_file(folder))
+        digests = (row.tobytes() for row in tensors["digests"].numpy())
+        return dict(zip(digests, tensors["vectors"] * tensors["units"], strict=True))
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise ModelError(f"{folder}: cannot be read ({error}). Copy the model again.") from error
+
+
+def _file(folder: Path) -> Path:
+    return folder / _QUESTIONS_FILE

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt, validate_call
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from components.models import weights
 from components.models.devices import inference
@@ -106,8 +107,8 @@ class Passages:
         longest = int(lengths.max())
         columns = np.arange(longest)
         real = columns < lengths[:, None]
-        # Places beyond a passage point at its first token and are overwritten.
-        places = self.starts[rows][:, None] + np.where(real, columns, 0)
+        # Places beyond a passage point at any token and are overwritten.
+        places = np.where(real, self.starts[rows][:, None] + columns, 0)
         ids = self.ids[places].astype(np.int64)
         if real.all():
             return torch.from_numpy(ids), None
@@ -198,7 +199,8 @@ class PassageTokenizer:
             body = whole[len(prompt_ids) :] if prompt_ids else whole
             kept = min(len(body), room * max_passages)
             for start in range(0, max(kept, 1), room):
-                ids += before
+                # The tokenizer may have merged the prompt's end with this text's beginning.
+                ids += before if start else [*self.prefix, *whole[: len(prompt_ids)]]
                 ids += body[start : min(start + room, kept)]
                 ids += self.suffix
                 starts.append(len(ids))
@@ -285,27 +287,45 @@ class Tower(nn.Module):
 
     def __init__(self, encoder: SentenceTransformer) -> None:
         super().__init__()
-        reader, tokenizer = text_reader(encoder)
+        first = encoder[0]
+        if isinstance(first, StaticEmbedding):
+            tokenizer, self.max_tokens = _static_tokenizer(first.float())
+        else:
+            reader, tokenizer = text_reader(encoder)
+            self.max_tokens = token_limit(reader)
         if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
             # Without its files a tokenizer still opens, but every word is unknown to it.
             raise ModelError("its tokenizer's files are missing. Copy the model whole.")
         self.encoder = encoder
         self.tokenizer = PassageTokenizer(tokenizer)
         self.dim = int(encoder.get_embedding_dimension() or 0)
-        self.max_tokens = token_limit(reader)
         weights.check_finite(self)
 
     @property
     def attention_heads(self) -> int:
         """The base model's number of heads, reduced to one that divides `dim`."""
-        model = cast(PreTrainedModel, self.encoder.transformers_model)
-        heads = getattr(model.config, "num_attention_heads", 1)
+        model = self.encoder.transformers_model  # None of a StaticEmbedding
+        heads = getattr(getattr(model, "config", None), "num_attention_heads", 1)
         return math.gcd(self.dim, int(heads))
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
         return next(self.parameters()).device
+
+    @property
+    def blocks(self) -> nn.ModuleList:
+        """The blocks of the Transformer from the first to the last.
+
+        Raises:
+            ModelError: They cannot be found.
+        """
+        model = self.encoder.transformers_model or self.encoder[0]
+        n_blocks = getattr(getattr(model, "config", None), "num_hidden_layers", None)
+        for module in model.modules():
+            if isinstance(module, nn.ModuleList) and len(module) == n_blocks:
+                return module
+        raise ModelError(f"a {type(model).__name__} has no layers that are known.")
 
     def limit(self, max_tokens: int) -> None:
         """Read at most `max_tokens` tokens of a text, special tokens included; saved too.
@@ -315,7 +335,10 @@ class Tower(nn.Module):
         """
         if max_tokens > self.max_tokens:
             raise ModelError(f"max_tokens is {max_tokens}; the model reads {self.max_tokens}.")
-        self.encoder.max_seq_length = max_tokens
+        if isinstance(first := self.encoder[0], StaticEmbedding):
+            first.tokenizer.enable_truncation(max_tokens)
+        else:
+            self.encoder.max_seq_length = max_tokens
         self.max_tokens = max_tokens
 
     def prompt(self, *names: str) -> str:
@@ -334,7 +357,9 @@ class Tower(nn.Module):
             float32 `[n_passages, dim]`.
         """
         features: dict[str, object] = {"input_ids": ids, "modality": "text"}
-        if mask is not None:
+        if isinstance(self.encoder[0], StaticEmbedding):
+            features = {**_bags(ids, mask)}
+        elif mask is not None:
             features["attention_mask"] = mask
         if prompt_tokens:
             features["prompt_length"] = prompt_tokens
@@ -368,11 +393,36 @@ def text_reader(encoder: nn.Sequential) -> tuple[Transformer, PreTrainedTokenize
     """
     reader = encoder[0]
     if not isinstance(reader, Transformer) or (tokenizer := reader.tokenizer) is None:
-        raise ModelError(f"its first module, {type(reader).__name__}, is not a text Transformer.")
-    if "text" not in reader.modality_config or "message" in reader.modality_config:
+        raise ModelError(
+            f"its first module, {type(reader).__name__}, is neither a text Transformer nor a "
+            "StaticEmbedding. Choose another model."
+        )
+    if "message" in reader.modality_config:
+        raise ModelError("it is a chat model, not a text encoder. Choose a model for embeddings.")
+    if "text" not in reader.modality_config:
         kinds = ", ".join(map(str, reader.modality_config))
         raise ModelError(f"it reads {kinds}, not plain text. Choose a model for text.")
     return reader, tokenizer
+
+
+def _static_tokenizer(reader: StaticEmbedding) -> tuple[PreTrainedTokenizerBase, int]:
+    """The tokenizer of a model without a Transformer, and how many tokens it reads.
+
+    Such a model averages the vectors of a text's own tokens: no special ones, and by itself no
+    limit.
+    """
+    bare = _bare_copy(reader.tokenizer)
+    bare.post_processor = None
+    limit = (reader.tokenizer.truncation or {}).get("max_length", _UNLIMITED)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=bare)  # type: ignore[no-untyped-call]
+    return wrapped, limit
+
+
+def _bags(ids: Tensor, mask: Tensor | None) -> dict[str, Tensor]:
+    """Rows of tokens as `nn.EmbeddingBag` reads them: end to end, and where each begins."""
+    real = torch.ones_like(ids) if mask is None else mask
+    counts = real.sum(dim=1)
+    return {"input_ids": ids[real.bool()], "offsets": counts.cumsum(0) - counts}
 
 
 def token_limit(reader: Transformer) -> int:

@@ -70,10 +70,17 @@ FORMAT: Literal[1] = 1
 QUERY_PART = "biencoder/query"
 PASSAGE_PART = "biencoder/passage"
 HEAD_PART = "biencoder/head"
+BASE = "base"
 GRAPH_PART = "graph"
 RANKER_PART = "ranker"
 FUSION_PART = "fusion"
-PARTS = (QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, RANKER_PART, FUSION_PART)
+QUESTIONS_PART = "questions"
+PARTS = (
+    *(QUERY_PART, PASSAGE_PART, HEAD_PART, GRAPH_PART, RANKER_PART, FUSION_PART, QUESTIONS_PART),
+)
+
+
+_BASE_FIELDS = {"model", "sha256", "articles"}
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,10 @@ class Manifest:
         kind: What the folder holds: "biencoder", "graph", "ranker", "fusion".
         base_model: Name or path of the model that training began with.
         towers: Part that encodes each side, `{"query": ..., "passage": ...}`; both name
-            "biencoder/query" where the towers share weights.
+            "biencoder/query" where the towers share weights. An articles' side "base" is that of
+            the base model itself; the questions' tower is then kept as its difference to the base.
+        base: That base model: `model`, its name or path; `sha256`, its digest; and `articles`, the
+            `articles_digest` of both. None where the towers are whole.
         dim: Width of the vectors.
         text_rule: Which parts of an article are encoded: headings and text, or text alone.
         segmentation: Language whose words are joined before a text is encoded, or None; folders
@@ -109,6 +119,7 @@ class Manifest:
     base_model: str
     towers: Mapping[str, str]
     dim: int
+    base: Mapping[str, str] | None = None
     text_rule: TextRule = "headings_text"
     segmentation: Segmentation | None = None
     similarity: Similarity = "cosine"
@@ -150,6 +161,9 @@ class Manifest:
             for path in manifest.files:
                 if ".." in PurePosixPath(path).parts or not path.startswith(PARTS):
                     raise ValueError(f"field 'files' names {path!r}, outside the model's parts")
+            over = manifest.base is not None and manifest.base.keys() == _BASE_FIELDS
+            if over != (manifest.towers.get("passage") == BASE) or (manifest.base and not over):
+                raise ValueError("field 'base' must name model, sha256 and articles of a tower")
         except ValueError as error:
             raise ModelError(
                 f"{where}: {error}. Copy the model folder again, or use the Lexarbor that wrote it "
@@ -179,7 +193,7 @@ def read_manifest(folder: Path) -> Manifest:
                 fault = "is in the folder and not in the manifest"
             raise ModelError(f"{folder / path}: {fault}. Copy the model folder again.")
     for side, part in manifest.towers.items():
-        if part not in manifest.parts:
+        if part not in (*manifest.parts, BASE):
             raise ModelError(f"{where}: field 'towers.{side}' names {part!r}, a part with no file.")
     return manifest
 
@@ -195,6 +209,19 @@ def manifest_of(folder: Path) -> Manifest | None:
     if (folder / QUERY_PART).is_dir() or (folder / RANKER_PART).is_dir():
         raise ModelError(f"{folder}: has no {MANIFEST_FILE}, so it is not whole. Copy it again.")
     return None
+
+
+def check_whole(manifest: Manifest, name: str) -> None:
+    """Refuse a question's tower that is kept as a difference, where whole towers are taken.
+
+    Raises:
+        ModelError: It is one; says how to make it whole.
+    """
+    if manifest.base is not None:
+        raise ModelError(
+            f"{name}: is a question's tower over {manifest.base['model']}. Start from that, or "
+            f"make it whole first: BiEncoder.load({name!r}).save(DIR)."
+        )
 
 
 def digests_of_parts(folder: Path) -> dict[str, str]:
@@ -445,9 +472,25 @@ def manifest_digest(manifest: Manifest) -> str:
     named = {**parts, "prompts": dict(manifest.prompts)}
     if manifest.segmentation is not None:
         named["segmentation"] = {"language": manifest.segmentation}
+    if manifest.base is not None:
+        named["base"] = {"sha256": manifest.base["sha256"]}
     if manifest.similarity != "cosine":
         named["similarity"] = {"of": manifest.similarity}
     return _sha256(named)
+
+
+def articles_digest(folder: Path) -> str:
+    """sha256 that names what encodes articles: `model_digest`, or that of the base model.
+
+    Models with one such digest give articles the same vectors, and so can search one store.
+
+    Raises:
+        ModelError: As `model_digest`.
+    """
+    manifest = manifest_of(folder)
+    if manifest is not None:
+        return manifest_digest(manifest) if manifest.base is None else manifest.base["articles"]
+    return model_digest(folder)
 
 
 def graph_model_digest(folder: Path) -> str:

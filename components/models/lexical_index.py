@@ -3,7 +3,7 @@
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 from zipfile import ZIP_STORED
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.models.selection import kth_greatest, row_mask
+from components.statutes.lay_words import EXPANSION_WEIGHT, Expansion, added_terms
 from components.statutes.lexical import analyzer, distinct_terms
 
 _ARRAYS = ("data", "indices", "indptr")
@@ -92,7 +93,11 @@ class LexicalIndex:
         return cls(np.array(keys, dtype=np.int64), ordered, vocabulary, postings)
 
     def search(
-        self, question: str, k: int, allowed: NDArray[np.int64] | None = None
+        self,
+        question: str,
+        k: int,
+        allowed: NDArray[np.int64] | None = None,
+        expansions: Sequence[Expansion] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The best documents that share a term with the question.
 
@@ -100,15 +105,20 @@ class LexicalIndex:
             question: the words.
             k: how many at most.
             allowed: keys to choose from; None for all.
+            expansions: of the question; the scores of their terms count `EXPANSION_WEIGHT` each.
 
         Returns:
             Keys int64 and scores float32, both `[at most k]`, by score, equal scores by row.
         """
         known = distinct_terms(question, self._analyzers.values())
         terms = [self._vocabulary[term] for term in known if term in self._vocabulary]
-        if not terms or k == 0:
+        further = (term for term in added_terms(expansions) if term not in known)
+        added = [self._vocabulary[term] for term in further if term in self._vocabulary]
+        if not (terms or added) or k == 0:
             return _NOTHING
         scores: NDArray[np.float32] = self._bm25.get_scores_from_ids(terms)
+        if added:
+            scores += np.float32(EXPANSION_WEIGHT) * self._bm25.get_scores_from_ids(added)
         mask = self._mask(allowed)
         if mask is not None:
             scores *= mask
@@ -126,23 +136,43 @@ class LexicalIndex:
         terms = distinct_terms(word, self._analyzers.values())
         return not terms or any(term in self._vocabulary for term in terms)
 
-    def coverage(self, question: str, key: int, language: str | None) -> float:
+    def has(self, term: str) -> bool:
+        """Whether a term occurs in a document."""
+        return term in self._vocabulary
+
+    def coverage(
+        self,
+        question: str,
+        key: int,
+        language: str | None,
+        expansions: Sequence[Expansion] = (),
+    ) -> float:
         """The share of a question's distinct terms that occur in a document, from 0 to 1.
 
         Args:
             question: the words.
             key: of the document.
             language: the document's; the question is analysed by its rules.
+            expansions: of the question; terms also count where one of the phrases that they
+                stand for occurs in their place.
 
         Returns:
-            The same as `components.statutes.lexical.coverage` of the text; 0 without terms.
+            Without expansions the same as `components.statutes.lexical.coverage` of the text; 0
+            without terms.
         """
         terms = distinct_terms(question, [self._analyzers.get(language) or analyzer(language)])
         row = np.flatnonzero(self.keys == key)
         indices, indptr = self._bm25.scores["indices"], self._bm25.scores["indptr"]
-        known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
-        found = sum(bool((indices[indptr[t] : indptr[t + 1]] == row).any()) for t in known)
-        return found / len(terms) if terms else 0.0
+
+        def occurs(term: str) -> bool:
+            t = self._vocabulary.get(term)
+            return t is not None and bool((indices[indptr[t] : indptr[t + 1]] == row).any())
+
+        covered = set(filter(occurs, terms))
+        for each in expansions:
+            if any(all(map(occurs, phrase)) for phrase in each.phrases.values()):
+                covered |= each.terms.intersection(terms)
+        return len(covered) / len(terms) if terms else 0.0
 
     def to_bytes(self) -> bytes:
         """The index as an .npz file; text is JSON in it, nothing is pickled."""

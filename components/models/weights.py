@@ -119,7 +119,7 @@ def check_loaded(
 
     reader = encoder[0]
     if not isinstance(reader, Transformer):
-        return  # which is refused for what it is
+        return  # a StaticEmbedding is as large as its file; others are refused for what they are
     (report,), model = reports, reader.model
     missing = set(report["missing_keys"])
     unexpected = {
@@ -227,6 +227,11 @@ def opening(folder: Path, what: str) -> Iterator[list[Mapping[str, Any]]]:
     except ModelError as error:
         raise ModelError(f"{folder}: {error}") from error
     except Exception as error:  # each of the libraries below raises errors of its own
+        if "trust_remote_code" in str(error):
+            raise ModelError(
+                f"{folder}: this model needs code that comes with it (trust_remote_code), which "
+                "Lexarbor does not run. Choose another, or a copy in transformers' own format."
+            ) from error
         # The second line of torch's errors names the first weight that does not fit.
         lines = (str(error).strip() or type(error).__name__).splitlines()[:2]
         reason = " ".join(line.strip() for line in lines)

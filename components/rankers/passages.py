@@ -19,13 +19,13 @@ from components.converters.articles import headings_of, language_of, passages_of
 from components.embedders.text import BiEncoderComponent
 from components.joiners.rank_fusion import CITATION
 from components.models.folder import DtypeName
+from components.models.stored_vectors import text_digest
 from components.parameters import check_count, checked_device
 from components.statutes import excerpts
 from components.statutes.article import TextRule
 from components.statutes.lexical import analyzer
 from components.statutes.provisions import Provision, provision_texts, provisions_of, word_count
 from components.statutes.question import clean_question
-from components.stores.publishing import text_digest
 from components.stores.sqlite import StatuteDocumentStore
 
 # Logistic regression on the 2,606 labelled train questions of the demo law, among the provisions of

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Container, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from components.statutes.article import normalised
 from components.stores.database import damaged
 from components.stores.sqlite import StatuteDocumentStore
+
+if TYPE_CHECKING:
+    from components.models.biencoder import BiEncoder
 
 # Chosen on training questions of Aldermere that were left out, and on its dev questions. The ranks
 # hardly change with the ridge; more neighbours find hardly more and take longer.
@@ -145,6 +149,18 @@ class AnsweredQuestions:
         others.vectors, others._spelled = self.vectors[rows], self._spelled[rows]
         return others
 
+    def encoded_by(self, model: "BiEncoder") -> "AnsweredQuestions | None":
+        """The same questions with the vectors that a model's folder holds; None where it does not.
+
+        Args:
+            model: with another questions' tower than theirs.
+        """
+        if not model.knows(self.texts):
+            return None
+        vectors = model.answered_vectors(self.texts).numpy()
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return AnsweredQuestions(self.texts, self.relevant, vectors, self.weight)
+
     def keep(self, store: StatuteDocumentStore) -> None:
         """Save them with a store, in place of those that it had."""
         assert store.model is not None
@@ -161,10 +177,10 @@ class AnsweredQuestions:
         content = file.getvalue()
         record = f"{_FORMAT} {self.weight} {hashlib.sha256(content).hexdigest()}"
         # If this stops half-way, the store has none.
-        store.save_blob(_RECORD, store.model.biencoder_digest, b"")
-        store.save_blob(_BLOB, store.model.biencoder_digest, content)
+        store.save_blob(_RECORD, store.model.question_digest, b"")
+        store.save_blob(_BLOB, store.model.question_digest, content)
         # Small, so that each question can check whether they are still the same.
-        store.save_blob(_RECORD, store.model.biencoder_digest, record.encode())
+        store.save_blob(_RECORD, store.model.question_digest, record.encode())
 
     @classmethod
     def read(cls, store: StatuteDocumentStore, record: str) -> "AnsweredQuestions":
@@ -190,6 +206,26 @@ class AnsweredQuestions:
             raise damaged(store.database.path, what) from error
 
 
+def adopt_answered(store: StatuteDocumentStore, model: "BiEncoder") -> bool:
+    """Keep a store's answered questions again with the vectors that a model's folder holds.
+
+    Args:
+        store: whose questions another model encoded.
+        model: the store's now.
+
+    Returns:
+        Whether there are such questions, and the folder holds the vectors of all.
+    """
+    kept = store.load_blob(_RECORD)
+    record = None if kept is None else recorded_questions(store, kept[0])
+    if record is None:
+        return False
+    questions = AnsweredQuestions.read(store, record).encoded_by(model)
+    if questions is not None:
+        questions.keep(store)
+    return questions is not None
+
+
 def recorded_questions(store: StatuteDocumentStore, model: str | None = None) -> str | None:
     """The record of a store's answered questions, which changes whenever they change.
 
@@ -203,7 +239,7 @@ def recorded_questions(store: StatuteDocumentStore, model: str | None = None) ->
     if kept is None:
         return None
     if model is None and store.model is not None:
-        model = store.model.biencoder_digest
+        model = store.model.question_digest
     if kept[0] != model:
         return None
     record = kept[1].decode(errors="replace")

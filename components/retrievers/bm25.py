@@ -4,12 +4,15 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, Self, TypeVar
 
+import numpy as np
 from haystack import Document, component, logging
 from haystack.document_stores.types import DocumentStore
+from numpy.typing import NDArray
 
 from components.models.lexical_index import LexicalIndex
 from components.parameters import check_number
@@ -22,15 +25,26 @@ from components.retrievers.resident import (
 )
 from components.retrievers.validity import TODAY
 from components.statutes.corpus import read_questions
+from components.statutes.lay_words import (
+    Expansion,
+    LayEntry,
+    LayWords,
+    lay_words_from_bytes,
+    lay_words_to_bytes,
+    phrases_by_said,
+)
 from components.statutes.lexical import K1, B, analysis_version
 from components.statutes.question import clean_question
 from components.statutes.sources.reading import CorpusError, Problem
-from components.stores.database import StoreError
+from components.stores.database import StoreError, damaged
 from components.stores.sqlite import StatuteDocumentStore
 
 logger = logging.getLogger(__name__)
 
 _FORMAT = 1
+
+_LAY_WORDS, _LAY_WORDS_RECORD = "lay-words", "lay-words-record"
+_LAY_WORDS_FORMAT = "1"
 
 
 @component
@@ -48,6 +62,9 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
     The index is built once for a content of the store, kept in the store's own file, and shared
     by every retriever of the process; it follows the store when its content changes. Other
     Haystack stores work too; their index lives in memory only.
+
+    Where a list of lay words was given to `pipelines.index --lay-words`, what people say is
+    searched in the law's words too (`components.statutes.lay_words`), and reported.
 
     A run's `filters` are merged with the component's and never replace them: all must hold.
     There is no `filter_policy` that changes this.
@@ -93,15 +110,17 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         self.k1 = k1
         self.b = b
         self.expansions = expansions
+        self._lay_words: tuple[Any, LayWords | None] = (None, None)
 
-    @component.output_types(documents=list[Document])
+    @component.output_types(documents=list[Document], expansions=dict[str, list[str]])
     def run(
         self,
         query: str,
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         as_of: str | None = None,
-    ) -> dict[str, list[Document]]:
+        expand: bool = True,
+    ) -> dict[str, Any]:
         """Find the articles that share words with a question.
 
         Args:
@@ -109,10 +128,13 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
             filters: Haystack filters that must hold besides the component's.
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
+            expand: whether the store's lay words are searched in the law's words too.
 
         Returns:
             `documents`: by BM25 score, equal scores in the order of the law. Articles that share
-            no term with the question are not among them.
+            no term with the question, or with its expansions, are not among them.
+            `expansions`: what people say, as in the list of lay words, and the phrases of the law
+            that were searched too. (The component's parameter of this name expands articles.)
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -124,13 +146,108 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         """
         question = clean_question(query)
         narrowed, k, day = self._request(filters, top_k, as_of)
-        found = self._search(
-            lambda index, allowed: index.search(question, k, allowed), narrowed, day
-        )
-        return {"documents": found}
+        added: list[Expansion] = []
+
+        def search(
+            index: LexicalIndex, allowed: NDArray[np.int64] | None
+        ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            # Not before: a replaced file is opened again when its state is read.
+            added[:] = self.lay_expansions(question) if expand else []
+            return index.search(question, k, allowed, added)
+
+        found = self._search(search, narrowed, day)
+        return {"documents": found, "expansions": phrases_by_said(added)}
+
+    def lay_expansions(self, question: str, state: Hashable = None) -> list[Expansion]:
+        """What the store's list of lay words makes of a question; nothing without a list.
+
+        Args:
+            question: the words.
+            state: the store's `state_of`, where it was just read.
+
+        Raises:
+            StoreError: the stored list is damaged.
+        """
+        words = self.lay_words(state)
+        return [] if words is None else words.expansions(question)
+
+    def lay_words(self, state: Hashable = None) -> LayWords | None:
+        """The store's list of lay words, over its law; None without one.
+
+        Args:
+            state: the store's `state_of`, where it was just read.
+
+        Raises:
+            StoreError: the stored list is damaged.
+        """
+        store = self._store
+        if not isinstance(store, StatuteDocumentStore) or not (record := _recorded(store)):
+            return None
+        # Bound to the index itself, which may be renewed later than the store changes.
+        index = self.current_index(state)
+        key = (record, weakref.ref(index))  # a retriever can be copied, an index cannot
+        if key != self._lay_words[0]:
+            self._lay_words = (key, _kept_lay_words(store, record, index))
+        return self._lay_words[1]
+
+    def warm_up(self) -> None:
+        """Read the index and the lay words, once; `run` follows the store when these change.
+
+        Raises:
+            StoreError: the store cannot be read, or its list is damaged.
+        """
+        if not self._is_warm:
+            IndexReader.warm_up(self)  # the decorator makes another class: no super()
+            self.lay_expansions("")
 
     def _shared_index(self) -> ResidentIndex[LexicalIndex]:
         return lexical_index(self._store, self.k1, self.b, self.expansions)
+
+
+def keep_lay_words(store: StatuteDocumentStore, entries: Sequence[LayEntry]) -> LayWords:
+    """Save a list of lay words with a store, in place of the one that it had.
+
+    Args:
+        store: of the law.
+        entries: of the list; none to remove it.
+
+    Returns:
+        The list over the store's law.
+    """
+    content = lay_words_to_bytes(entries)
+    # If this stops half-way, the store has none.
+    store.save_blob(_LAY_WORDS_RECORD, _LAY_WORDS_FORMAT, b"")
+    store.save_blob(_LAY_WORDS, _LAY_WORDS_FORMAT, content)
+    record = hashlib.sha256(content).hexdigest() if entries else ""
+    store.save_blob(_LAY_WORDS_RECORD, _LAY_WORDS_FORMAT, record.encode())
+    index = lexical_index(store).current(store)
+    return LayWords(entries, index.languages, index.has)
+
+
+def _kept_lay_words(
+    store: StatuteDocumentStore, record: str, index: LexicalIndex
+) -> LayWords | None:
+    """The list on record over an index; None while another one is being written."""
+    kept = store.load_blob(_LAY_WORDS)
+    try:
+        if kept is None or hashlib.sha256(kept[1]).hexdigest() != record:
+            if _recorded(store) != record:
+                return None
+            raise ValueError("they are not those on record")
+        entries = lay_words_from_bytes(kept[1])
+    except ValueError as error:
+        raise damaged(store.database.path, "its lay words cannot be read") from error
+    return LayWords(entries, index.languages, index.has)
+
+
+def _recorded(store: StatuteDocumentStore) -> str | None:
+    """What changes whenever a store's list of lay words does; None or "" where it has none.
+
+    Small, so that each question can look.
+    """
+    kept = store.load_blob(_LAY_WORDS_RECORD)
+    is_known = kept is not None and kept[0] == _LAY_WORDS_FORMAT
+    return kept[1].decode(errors="replace") if kept is not None and is_known else None
 
 
 def lexical_index(

@@ -176,11 +176,11 @@ _WEIGHT = "weight"  # name of the blob
 def record_weight(store: StatuteDocumentStore, weight: float) -> None:
     """Keep what the list by the vectors of the store's model weighs, where words have 1."""
     assert store.model is not None
-    store.save_blob(_WEIGHT, store.model.biencoder_digest, f"{weight}".encode())
+    store.save_blob(_WEIGHT, store.model.question_digest, f"{weight}".encode())
 
 
 def recorded_weight(store: StatuteDocumentStore, model: str) -> float | None:
-    """The weight of the vectors of a bi-encoder; None where it was not measured.
+    """The weight of the list by the vectors of a bi-encoder; None where it was not measured.
 
     Raises:
         StoreError: what the file holds is not a number, or a negative one.
@@ -251,16 +251,18 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         self._read_from(document_store, refresh_seconds)
         self.device = checked_device(type(self).__name__, device)
         self._model: str | None = None
+        self.asked_by: str | None = None
 
-    def expect_model(self, digest: str) -> None:
+    def expect_model(self, digest: str, articles: str) -> None:
         """Refuse the vectors of another bi-encoder from now on.
 
         By itself a retriever refuses those of another one than made the first vectors that it read.
 
         Args:
             digest: of the model that questions are embedded with.
+            articles: of what encoded the articles.
         """
-        self._model = digest
+        self._model, self.asked_by = articles, digest
 
     @component.output_types(documents=list[Document], weight=float)
     def run(
@@ -298,14 +300,18 @@ class StatuteEmbeddingRetriever(IndexReader[DenseVectors], Retriever):
         )
         return {"documents": found, "weight": self.weight()}
 
-    def weight(self) -> float:
-        """Of what was found last, in a fusion; as `run` returns it."""
+    def weight(self, unrecorded: float = 1.0) -> float:
+        """Of what was found last, in a fusion; as `run` returns it.
+
+        Args:
+            unrecorded: what it is where the store has none for the model that asks.
+        """
         # Read for each question: indexing measures it after the vectors are published.
-        store, model = self._store, self._model  # known since the search
-        if not isinstance(store, StatuteDocumentStore) or model is None:
-            return 1.0
-        weight = recorded_weight(store, model)
-        return 1.0 if weight is None else weight
+        store = self._store
+        if not isinstance(store, StatuteDocumentStore) or (record := store.model) is None:
+            return unrecorded
+        weight = recorded_weight(store, self.asked_by or record.question_digest)
+        return unrecorded if weight is None else weight
 
     def current_index(self, state: Hashable = None) -> DenseVectors:
         """The vectors of the store's present content.

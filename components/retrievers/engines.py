@@ -88,6 +88,16 @@ class EngineRetriever(Retriever):
         self._disconnect()
         await super().close_async()
 
+    def check_engine(self) -> None:
+        """Ask whether the engine answers and has the collection.
+
+        Raises:
+            StoreError: it does not.
+        """
+        engine = self._opened()
+        if not engine.exists():
+            raise StoreError(f"{engine.where} is no longer there. Index the law into it again.")
+
     def _disconnect(self) -> None:
         if self._engine is not None:
             self._engine.close()

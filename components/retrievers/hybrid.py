@@ -60,6 +60,7 @@ from components.statutes.fusion import (
     fused_by_rank,
     weights_for,
 )
+from components.statutes.lay_words import phrases_by_said
 from components.statutes.lexical import K1, B, corrected
 from components.statutes.question import clean_question
 from components.stores.sqlite import StatuteDocumentStore
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LISTS = (CITATION, BM25, DIVISION, DENSE, ANSWERED)
+_REWRITTEN = "rewritten"
 _MOST_CITED = 100
 _OF_CITATIONS = ("pinned", "left_out", "missing", "not_followed", "unanswerable")
 
@@ -113,6 +115,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.lexical`), and reported.
+
+    A run's `searches` say the question in other words (`StatuteQueryRewriter`). What each finds
+    without citations is fused by rank into a list `rewritten`, and that with the question's own, in
+    equal parts.
+
+    Where a list of lay words was given to `pipelines.index --lay-words`, what people say is
+    searched in the law's words too, in articles and divisions (`components.statutes.lay_words`),
+    and reported. The model reads the question as it is. Where there is a learned fusion, the list
+    is not used.
 
     Over a store without vectors it searches by citations and words alone, and logs that.
 
@@ -209,7 +220,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.embedder = StatuteTextEmbedder(model, device, dtype)
         self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
-        self._questions: tuple[str | None, AnsweredQuestions | None] = (None, None)
+        self._questions: tuple[tuple[str | None, BiEncoder | None], AnsweredQuestions | None]
+        self._questions = ((None, None), None)
         self._is_warm = False
 
     def search_answered(self, questions: AnsweredQuestions) -> None:
@@ -219,16 +231,17 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             questions: encoded by the store's model.
         """
         assert isinstance(self.document_store, StatuteDocumentStore)
-        self._questions = (recorded_questions(self.document_store), questions)
+        self._questions = (self._recorded(self.document_store), questions)
 
-    def expect_model(self, digest: str) -> None:
+    def expect_model(self, digest: str, articles: str) -> None:
         """Refuse the vectors of another bi-encoder, and another model for the questions.
 
         Args:
             digest: of the model that questions are embedded with.
+            articles: of what encoded the articles.
         """
-        self.embedder.expect_model(digest)
-        self.dense.expect_model(digest)
+        self.embedder.expect_model(digest, articles)
+        self.dense.expect_model(digest, articles)
 
     def warm_up(self) -> None:
         """Load the model and the indexes, once; `run` follows the store when its content changes.
@@ -265,6 +278,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         evidence=list[Document],
         rankings=dict[str, dict[str, int]],
         corrections=dict[str, str],
+        expansions=dict[str, list[str]],
         query=str,
         unanswerable=bool,
     )
@@ -275,6 +289,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         top_k: int | None = None,
         as_of: str | None = None,
         correct: bool = True,
+        searches: list[str] | None = None,
+        expand: bool = True,
     ) -> dict[str, Any]:
         """Find the articles that answer a question.
 
@@ -284,6 +300,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             top_k: how many to return at most, in place of the component's; 0 returns none.
             as_of: in place of the component's; "today" is the day of the call.
             correct: whether words are searched in the law's spelling; if not, as they are written.
+            searches: other texts to search besides the question, whose citations are not followed.
+            expand: whether the store's lay words are searched in the law's words too.
 
         Returns:
             `documents`: each article once, without embedding, by fused score; equal scores in the
@@ -297,9 +315,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             found, by id, best first.
             `corrections`: the words of the question that were searched in another spelling, as
             asked and as searched. `query`: the question as it was searched.
+            `expansions`: as of `StatuteBM25Retriever.run`.
 
         Raises:
-            QuestionError: the question is empty or too long.
+            QuestionError: the question or a search is empty or too long.
             ModelError: the model cannot be loaded, or is not the one expected.
             VectorError: the model's vectors are of another size than the store's; or another file
                 with another model's vectors was put in the store's place.
@@ -309,30 +328,41 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             StoreError: the store cannot be read, or holds no vectors though a model is named.
         """
         question = clean_question(query)
+        others = [clean_question(each) for each in searches or []]
         narrowed, n, day = self._request(filters, top_k, as_of)
         self.warm_up()
         return settled(
             self._store,
-            lambda state: self._answer(state, question, narrowed, n, day, correct=correct),
+            lambda state: self._answer(
+                state, question, others, narrowed, n, day, correct=correct, expand=expand
+            ),
         )
 
     def _answer(
         self,
         state: Hashable,
         query: str,
+        searches: list[str],
         filters: dict[str, Any] | None,
         n: int,
         day: date | None,
         *,
         correct: bool,
+        expand: bool,
     ) -> tuple[dict[str, Any], bool]:
         """`run` in a state of the store, as `settled` takes it."""
-        found = self._search(state, query, filters, day, correct=correct)
+        found = self._search(state, query, filters, day, correct=correct, expand=expand)
         law, lists, cited = found.question.law, found.lists, found.question.cited
         pinned: list[Document] = cited["pinned"]
         n = 0 if cited["unanswerable"] else n
         n_below = max(0, n - len(pinned))
         rows, scores = self._fused(found, found.weights)
+        if searches and n:
+            others = [
+                self._search(state, each, filters, day, correct=correct, expand=False, cites=False)
+                for each in searches
+            ]
+            rows, scores = self._with_rewritten(found, RankedList.of(rows, scores), others)
         rows, scores = rows[:n_below], scores[:n_below]
         firsts = {stage: lists[stage].rows[:1] for stage in found.evidence if n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
@@ -369,6 +399,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             **{name: cited[name] for name in _OF_CITATIONS},
             "evidence": evidence,
             "corrections": found.corrections,
+            "expansions": phrases_by_said(found.question.expansions),
             "query": found.question.text,
             # Not without being asked: an agent would read it all, a pipeline copy it item by item.
             **({"rankings": rankings} if self.with_rankings else {}),
@@ -391,29 +422,42 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         day: date | None,
         *,
         correct: bool,
+        expand: bool,
+        cites: bool = True,
     ) -> "_Search":
-        """Ask every list in a state of the store."""
+        """Ask every list in a state of the store; without `cites`, no article that it names."""
         law = self._law(state)
         allowed = allowed_keys(self._store, validity_of(self._store, state), filters, day)
-        cited, is_whole = self.citation.find(state, query, filters, _MOST_CITED, day)
+        cited, is_whole = self.citation.find(
+            state, query if cites else "", filters, _MOST_CITED, day
+        )
+        lay = self.bm25.lay_words(state) if expand and self._fusion is None else None
         corrections: dict[str, str] = {}
         vector = None
         if (encoder := self._encoder) is not None:
             if correct:
                 words = self.bm25.current_index(state)
-                # Words that are neither in the law nor in the model's vocabulary.
+                # Words that are neither in the law, nor in the model's vocabulary, nor in a list.
                 corrections = law.spelling.corrections(
                     query,
-                    lambda word: words.knows(word) or encoder.query.tokenizer.is_whole(word),
+                    lambda word: (
+                        words.knows(word)
+                        or encoder.query.tokenizer.is_whole(word)
+                        or (lay is not None and lay.knows(word))
+                    ),
                 )
                 query = corrected(query, corrections)
             vector = encoder.question_vector(query).numpy()
-        question = SearchedQuestion(query, vector, cited, state, law, allowed, self.depth)
+        expansions = [] if lay is None else lay.expansions(query)
+        question = SearchedQuestion(
+            query, vector, cited, state, law, allowed, self.depth, expansions
+        )
         asked = self._lists()
         lists = {each.name: each.search(question) for each in asked}
         weights = {each.name: (self.weights or {}).get(each.name, each.weight) for each in asked}
         if DENSE in weights:
-            weights[DENSE] *= self.dense.weight()
+            chosen = self._encoder.dense_weight if self._encoder else None  # by training
+            weights[DENSE] *= self.dense.weight(1.0 if chosen is None else chosen)
         if self._fusion is not None:
             weights |= self._fusion.weights
         return _Search(
@@ -449,6 +493,23 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             rows = np.concatenate([first, rows[len(first) :]])
         return rows, scores
 
+    def _with_rewritten(
+        self, found: "_Search", own: RankedList, others: list["_Search"]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Rows and scores as of `_fused`, of the question's own list and that of other searches."""
+
+        def fused(lists: dict[str, RankedList]) -> tuple[Any, Any]:
+            weights = dict.fromkeys(lists, 1 / len(lists))
+            rows, scores = fused_by_rank(lists, weights, len(found.question.law.arrays), self.k)
+            return rows, scores * (self.k + 1)
+
+        searched = [RankedList.of(*self._fused(each, each.weights)) for each in others]
+        rows, scores = fused({str(n): each for n, each in enumerate(searched)})
+        pinned = found.question.law.rows_of(each.id for each in found.question.cited["pinned"])
+        below = ~np.isin(rows, pinned)
+        found.lists[_REWRITTEN] = RankedList.of(rows[below], scores[below])
+        return fused({"own": own, _REWRITTEN: found.lists[_REWRITTEN]})
+
     def by_weight(self, query: str, weights: Iterable[float]) -> list[list[str]]:
         """Ids of the `top_k` articles, best first, for each of several weights of one list.
 
@@ -459,7 +520,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         filters, n, day = self._request(None, None, None)
         self.warm_up()
         found = self._search(
-            state_of(self._store), clean_question(query), filters, day, correct=True
+            state_of(self._store), clean_question(query), filters, day, correct=True, expand=True
         )
         pinned = [each.id for each in found.question.cited["pinned"]]
         ranked = (self._fused(found, {**found.weights, ANSWERED: weight})[0] for weight in weights)
@@ -474,14 +535,27 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         store = self.document_store
         if not isinstance(store, StatuteDocumentStore):
             return None
-        record = recorded_questions(store, self._encoder.digest if self._encoder else None)
-        if record != self._questions[0]:
-            self._questions = (record, AnsweredQuestions.read(store, record) if record else None)
+        key = record, other = self._recorded(store)
+        if key != self._questions[0]:
+            kept = None if record is None else AnsweredQuestions.read(store, record)
+            self._questions = (key, kept.encoded_by(other) if kept and other else kept)
         questions = self._questions[1]
         if questions is None or self._fusion is not None:
             return None
         # A list without weight changes nothing, and would be shown as a reason.
         return questions if (self.weights or {}).get(ANSWERED, questions.weight) else None
+
+    def _recorded(self, store: StatuteDocumentStore) -> tuple[str | None, "BiEncoder | None"]:
+        """The record of the answered questions, and the model that must know their vectors.
+
+        None for the second where the record's vectors are those of the model that asks.
+        """
+        encoder = self._encoder
+        record = recorded_questions(store, encoder.digest if encoder else None)
+        if record is not None or encoder is None:
+            return record, None
+        record = recorded_questions(store)
+        return record, None if record is None else encoder
 
     @cached_property
     def _fusion(self) -> LearnedFusion | None:
@@ -496,7 +570,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         if store.model.through_graph:
             return None
         return learned_fusion_of(
-            self.model, lists=(BM25, DIVISION, DENSE), model=store.model.digest
+            self.model,
+            lists=(BM25, DIVISION, DENSE),
+            model=self.dense.asked_by or store.model.question_digest,
         )
 
     def _law(self, state: Hashable) -> "LawIndex":

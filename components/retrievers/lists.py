@@ -4,7 +4,7 @@ A list searches a question and ranks rows of the law (`LawIndex`). To add one, w
 name it in `StatuteHybridRetriever._lists`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from components.statutes.fusion import (
     RankedList,
     division_texts,
 )
+from components.statutes.lay_words import Expansion
 from components.statutes.lexical import Spelling, analysis_version
 
 CITATION = "citation"
@@ -138,6 +139,7 @@ class SearchedQuestion(NamedTuple):
         law: the index of that state.
         allowed: keys of the articles to choose from; None for all.
         depth: how many articles, or divisions, a list finds at most.
+        expansions: what the store's lay words make of the text.
     """
 
     text: str
@@ -147,6 +149,7 @@ class SearchedQuestion(NamedTuple):
     law: LawIndex
     allowed: NDArray[np.int64] | None
     depth: int
+    expansions: Sequence[Expansion]
 
 
 class ArticleList:
@@ -193,7 +196,7 @@ class WordList(ArticleList):
     def search(self, question: SearchedQuestion) -> RankedList:
         """See `ArticleList.search`."""
         index = self._bm25.current_index(question.state)
-        found = index.search(question.text, question.depth, question.allowed)
+        found = index.search(question.text, question.depth, question.allowed, question.expansions)
         return question.law.listed(*found)
 
     def coverage(self, question: SearchedQuestion, found: RankedList) -> float:
@@ -202,7 +205,8 @@ class WordList(ArticleList):
             return 0.0
         first, law = int(found.rows[0]), question.law
         index = self._bm25.current_index(question.state)
-        return index.coverage(question.text, int(law.keys[first]), law.languages[first])
+        key, language = int(law.keys[first]), law.languages[first]
+        return index.coverage(question.text, key, language, question.expansions)
 
 
 class DivisionList(ArticleList):
@@ -213,7 +217,9 @@ class DivisionList(ArticleList):
     def search(self, question: SearchedQuestion) -> RankedList:
         """See `ArticleList.search`."""
         law, allowed = question.law, question.allowed
-        found = law.divisions.search(question.text, question.depth, law.narrow_divisions(allowed))
+        found = law.divisions.search(
+            question.text, question.depth, law.narrow_divisions(allowed), question.expansions
+        )
         return law.arrays.spread(*found, law.mask(allowed))
 
 

@@ -123,10 +123,11 @@ def state_of(store: ReadableStore) -> Hashable:
 
     A copy that took the place of the store's file may have the same version.
     """
-    version = store.content_version()
     if isinstance(store, StatuteDocumentStore):
-        return version, store.database.identity, store.database.fact("aliases", str)
-    return version, None
+        store.database.check_exists()
+        version, identity = store.content_version(), store.database.identity
+        return version, identity, store.database.fact("aliases", str)
+    return store.content_version(), None
 
 
 _residents: WeakValueDictionary[Hashable, ResidentIndex[Any]] = WeakValueDictionary()
@@ -164,7 +165,8 @@ def resident_index(
 
 def _identity(store: ReadableStore) -> Hashable:
     if isinstance(store, StatuteDocumentStore):
-        store.content_version()  # the file is made, or refused, by its first use
+        store.database.check_exists()
+        store.content_version()  # the file is refused by its first use
         return str(store.database.path)
     return id(store)
 
@@ -473,7 +475,10 @@ def narrowed(
         own: the component's.
         filters: the question's.
     """
-    given = [dict(each) for each in (own, filters) if each]
+    # What is not a mapping is refused with its place, where filters are checked.
+    given: list[Any] = [
+        dict(each) if isinstance(each, Mapping) else each for each in (own, filters) if each
+    ]
     return {"operator": "AND", "conditions": given} if len(given) > 1 else next(iter(given), None)
 
 

@@ -268,9 +268,14 @@ class Article:
         return record | {name: value for name, value in optional.items() if value is not None}
 
 
-def spoken_number(number: str) -> str:
-    """An article's number as a heading: "Article 12"; "Art. 12", "Section 5", "第一条" as is."""
-    return f"Article {number}" if _BARE_NUMBER.fullmatch(number) else number
+def spoken_number(number: str, form: str = "Article {number}") -> str:
+    """An article's number as a heading: "Article 12"; "Art. 12", "Section 5", "第一条" as is.
+
+    Args:
+        number: As the corpus has it.
+        form: How a bare number is written.
+    """
+    return form.format(number=number) if _BARE_NUMBER.fullmatch(number) else number
 
 
 def indexed_text(headings: Sequence[str], text: str, rule: TextRule = "headings_text") -> str:

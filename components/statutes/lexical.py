@@ -182,13 +182,21 @@ def analyzer(language: str | None) -> Callable[[str], list[str]]:
     return _analyzers.get(known) or _analyzers.setdefault(known, _Analyzer(known))
 
 
+@cache
+def phrase_analyzer(language: str | None) -> Callable[[str], list[str]]:
+    """As `analyzer`, with stop words: for phrases whose sense they carry, such as "owes me"."""
+    known = known_language(language)
+    return _neutral if known is None else _Analyzer(known, drops_stop_words=False)
+
+
 class _Analyzer:
     """One language's rules, with a cache of the terms of word forms."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, *, drops_stop_words: bool = True) -> None:
         self._language = language
         self._fold = str if language in _TONAL else folded
-        self._stop_words = frozenset(map(self._fold, stop_words(language)))
+        dropped = stop_words(language) if drops_stop_words else ()
+        self._stop_words = frozenset(map(self._fold, dropped))
         # A Snowball stemmer is not thread-safe; thanks to the cache the lock is rarely taken.
         self._lock = threading.Lock()
         algorithm = STEMMERS.get(language)

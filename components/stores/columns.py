@@ -13,7 +13,7 @@ from haystack.errors import FilterError
 from numpy.typing import NDArray
 
 from components.stores.database import NO_POSITION, position_of
-from components.stores.filters import COLUMNS, DIVISION, FIELDS, matches
+from components.stores.filters import COLUMNS, DIVISION, FIELDS, matches, type_fault
 
 Mask = NDArray[np.bool_]
 
@@ -112,7 +112,8 @@ class MetadataColumns:
         are_positions = all(type(each) is int and abs(each) < NO_POSITION for each in values)
         if name == "position" and is_whole and are_positions and NO_POSITION not in positions:
             return _compared(positions, relation, values)
-        if column is None or field in COLUMNS or ("." in field and not field.startswith("meta.")):
+        foreign = field in COLUMNS or ("." in field and not field.startswith("meta."))
+        if column is None or foreign or (is_whole and type_fault(name, values)):
             raise FilterError(f"{field} is not among the columns.")
         days = [_day_number(each) for each in values]
         if is_whole and min([column.days.min(), *days]) >= 0:

@@ -41,6 +41,14 @@ def damaged(path: Path, what: str) -> StoreError:
     )
 
 
+def missing(path: Path) -> str:
+    """What to do where there is no store at a path."""
+    return (
+        f"There is no store {path}. Make it with python -m pipelines.index --corpus ... "
+        f"--store {path}; python -m ui builds the demo store."
+    )
+
+
 # Parts of SQLite's messages about a damaged file; the others are about the disk and its users.
 _DAMAGES = ("Could not decode", "too big", "interrupted", "malformed", "not a database")
 
@@ -665,6 +673,15 @@ class StatuteDatabase:
         if opened is not None and not opened.is_in_transaction() and opened.has_changed(self.path):
             self._local.opened = None
         return self
+
+    def check_exists(self) -> None:
+        """Refuse to read a file that is not there, as its first use would make an empty one.
+
+        Raises:
+            StoreError: it is not there.
+        """
+        if not (self._was_there or self.path.exists()):
+            raise StoreError(missing(self.path))
 
     def close(self) -> None:
         """Close every thread's connection; the next use opens it again.

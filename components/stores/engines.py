@@ -25,7 +25,7 @@ from components.models.folder import Similarity
 from components.statutes.citations.patterns import parse_number
 from components.statutes.lexical import analysis_version
 from components.stores.database import StoreError
-from components.stores.filters import ORDERINGS, plain_filters
+from components.stores.filters import ORDERINGS, needed_fields, plain_filters, type_fault
 from components.stores.publishing import StoreModel
 
 # Haystack's metadata filters in a form that means the same to every engine.
@@ -61,7 +61,12 @@ def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
     """
     if not filters:
         return True
-    return _rewritten(plain_filters(filters))
+    plain = plain_filters(filters)
+    rewritten = _rewritten(plain)
+    for field, values in needed_fields(plain):
+        if fault := type_fault(field.removeprefix("meta."), values):
+            raise FilterError(fault)
+    return rewritten
 
 
 def day_number(iso: str) -> int:

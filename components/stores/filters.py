@@ -203,17 +203,27 @@ def _not(condition: dict[str, Any]) -> dict[str, Any]:
     return {"operator": "NOT", "conditions": [condition]}
 
 
-def needed_fields(condition: dict[str, Any]) -> Iterator[str]:
-    """The fields of checked filters' conditions that a document without the field cannot meet."""
+def needed_fields(condition: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Each field of checked filters that a document must have to match, with its values."""
     operator = condition["operator"]
     if "field" in condition:
-        value = condition["value"]
-        is_equal = operator in ("==", "in") and None not in (value if operator == "in" else [value])
+        values = condition["value"] if operator == "in" else [condition["value"]]
+        is_equal = operator in ("==", "in") and None not in values
         if is_equal or operator in ORDERINGS:
-            yield condition["field"]
+            yield condition["field"], values
     elif operator != "NOT":
         for part in condition["conditions"]:
             yield from needed_fields(part)
+
+
+def type_fault(field: str, values: list[Any]) -> str:
+    """Why one of some values equals no indexed article's field; "" where each may equal one."""
+    for value in values:
+        if field == "number" and type(value) in (int, float):
+            return f"'number' is text: write \"{value}\"."
+        if field == "headings" and isinstance(value, str):
+            return f"'headings' is a list: compare the field 'division' with {value!r:.80}."
+    return ""
 
 
 def matches(condition: dict[str, Any], document: Document) -> bool:

@@ -204,7 +204,8 @@ class PostgresEngine(Engine):
         host = f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}"
         database = parts.get("dbname") or parts.get("user") or ""
         name = store.table_name
-        where = f"PostgreSQL at {host}/{database}, collection '{name}',"
+        place = f"{host}/{database}".rstrip("/")
+        where = f"PostgreSQL at {place}, collection '{name}',"
         super().__init__(name, where, patient=patient)
         if len(name.encode()) > _LONGEST_NAME:
             raise StoreError(f"{where} has a name of over {_LONGEST_NAME} bytes. Shorten it.")

@@ -1,6 +1,5 @@
 """Writes laws into the store, whole laws per transaction: their model, vectors and articles."""
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter, deque
@@ -17,6 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from components.converters.articles import LAW_ARTICLES, identity_of
 from components.models.folder import Similarity
+from components.models.stored_vectors import KNOWN, OF_DOCUMENTS
 from components.statutes.article import TextRule
 from components.statutes.identity import DistinctLaws, LawIdentity
 from components.stores.database import (
@@ -44,6 +44,8 @@ class StoreModel:
         biencoder: digest of the bi-encoder below, if a graph network makes the articles' vectors
             (`digest` then covers both); None if the vectors are the bi-encoder's own.
         similarity: how its vectors are compared.
+        questions: digest of the model whose tower encodes the questions, where that is another than
+            the one that encoded the articles, over which it was trained; else None.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
@@ -54,6 +56,7 @@ class StoreModel:
     text_rule: TextRule
     biencoder: str | None = None
     similarity: Similarity = "cosine"
+    questions: str | None = None
 
     @property
     def through_graph(self) -> bool:
@@ -62,8 +65,18 @@ class StoreModel:
 
     @property
     def biencoder_digest(self) -> str:
-        """Digest of the bi-encoder, which always encodes the questions."""
+        """Digest of the bi-encoder that encodes the articles' texts."""
         return self.digest if self.biencoder is None else self.biencoder
+
+    @property
+    def question_digest(self) -> str:
+        """Digest of the bi-encoder that encodes the questions."""
+        return self.questions or self.biencoder_digest
+
+    @property
+    def scores_digest(self) -> str:
+        """Digest that names both sides, and so the scores of a search."""
+        return self.digest if self.questions is None else f"{self.questions} {self.digest}"
 
 
 _STORE_MODEL = TypeAdapter(StoreModel)
@@ -90,25 +103,11 @@ def has_vectors(database: StatuteDatabase) -> bool:
     return database.first(sql) is not None
 
 
-# The digest of the model whose vectors the documents carry.
-_OF_DOCUMENTS = "(SELECT json_extract(value, '$.digest') FROM facts WHERE key = 'model')"
-# All vectors of an encoder.
-_KNOWN = f"""(
-SELECT text_digest, vector FROM journal WHERE model = ?
-UNION ALL
-SELECT text_digest, embedding FROM documents
-WHERE text_digest IS NOT NULL AND embedding IS NOT NULL AND {_OF_DOCUMENTS} = ?
-)"""
 _HOLD = f"""
 INSERT OR IGNORE INTO journal
 SELECT ?, text_digest, embedding FROM documents
-WHERE text_digest = ? AND embedding IS NOT NULL AND {_OF_DOCUMENTS} = ? LIMIT 1
+WHERE text_digest = ? AND embedding IS NOT NULL AND {OF_DOCUMENTS} = ? LIMIT 1
 """
-
-
-def text_digest(text: str) -> str:
-    """The digest under which a text's vector is kept."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 class VectorJournal:
@@ -146,7 +145,7 @@ class VectorJournal:
         known = set()
         dim = self._dim(model_digest)
         size_of = "CASE typeof(vector) WHEN 'blob' THEN length(vector) END"
-        sql = f"SELECT text_digest, {size_of} FROM {_KNOWN}"
+        sql = f"SELECT text_digest, {size_of} FROM {KNOWN}"
         for digest, size in self._database.rows(sql, (model_digest, model_digest)):
             dim = dim or (size or 0) // 4
             if not size or size != 4 * dim:
@@ -164,7 +163,7 @@ class VectorJournal:
         """
         dim = self._dim(model_digest)
         found: dict[str, NDArray[np.float32]] = {}
-        sql = f"SELECT text_digest, vector FROM {_KNOWN} WHERE text_digest IN ({{}})"
+        sql = f"SELECT text_digest, vector FROM {KNOWN} WHERE text_digest IN ({{}})"
         for digest, blob in self._database.rows_in(sql, text_digests, model_digest, model_digest):
             try:
                 found[digest] = vector_of(blob, dim)

@@ -40,6 +40,7 @@ from components.stores.filters import (
     matches,
     needed_fields,
     plain_filters,
+    type_fault,
 )
 from components.stores.publishing import (
     LawPublisher,
@@ -378,8 +379,14 @@ class StatuteDocumentStore:
     def _check_fields(self, plain: dict[str, Any]) -> None:
         """Refuse a field that no document has: it is misspelt, or of another collection."""
         sql = "SELECT {} FROM documents, json_each(meta) AS field {}"
-        for given in needed_fields(plain):
+        for given, values in needed_fields(plain):
             name = given.removeprefix("meta.").partition(".")[0]
+            if fault := type_fault(given.removeprefix("meta."), values):
+                # A user's own documents may have such values.
+                other = "WHERE field.key = ? AND field.type <> ? LIMIT 1"
+                usual = "array" if name == "headings" else "text"
+                if not self.database.first(sql.format("1", other), (name, usual)):
+                    raise FilterError(fault)
             if (
                 given in OF_LAW
                 or name in FIELDS

@@ -87,6 +87,9 @@ def problem_of(error: Exception) -> ServiceError:
     """
     if isinstance(error, ServiceError):
         return error
+    if isinstance(error, RequestValidationError) and isinstance(error.body, bytes):
+        detail = "Send JSON with the header Content-Type: application/json."
+        return ServiceError(422, "invalid_request", detail)
     if isinstance(error, RequestValidationError):
         found = [_message(each) for each in error.errors()[:_MOST_ERRORS]]
         return ServiceError(422, "invalid_request", " ".join(dict.fromkeys(found)))
@@ -199,6 +202,9 @@ class _SearchRequest(_RequestModel):
     correct: bool = Field(True, strict=True)
     """Whether words that the law does not have are searched in its spelling; if not, as they are
     written."""
+    expand: bool = Field(True, strict=True)
+    """Whether what people say, by the store's list of lay words, is searched in the law's words
+    too."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -220,7 +226,10 @@ class RunRequest(_SearchRequest):
 class BatchRequest(_SearchRequest):
     """Questions to a pipeline, all narrowed alike."""
 
-    queries: list[Question] = Field(min_length=1, max_length=limits.MAX_BATCH)
+    # An empty one is answered with its error, as the others are with articles.
+    queries: list[Annotated[str, Field(max_length=limits.MAX_QUESTION_CHARS)]] = Field(
+        min_length=1, max_length=limits.MAX_BATCH
+    )
     """The questions, in plain words."""
 
 
@@ -320,6 +329,13 @@ class RunAnswer(_QuestionResponse):
     long."""
     corrections: dict[str, str] | None = None
     """Words of the question that were searched in another spelling, as asked and as searched."""
+    searches: list[str] | None = None
+    """What was searched besides the question, as a generator wrote it."""
+    not_rewritten: str | None = None
+    """Why the question alone was searched, where a generator was to write searches."""
+    expansions: dict[str, list[str]] | None = None
+    """What people say, by the store's list of lay words, and the phrases of the law that were
+    searched too."""
     left_out: list[dict[str, Any]] | None = None
     """Articles that the question names and the filters or the day leave out: id, law, number, state
     and dates; and `replaced_by`, the article in the place of a repealed one, where known."""

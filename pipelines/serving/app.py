@@ -41,6 +41,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from components.retrievers.engines import EngineRetriever
 from components.retrievers.resident import renew_in_background
 from components.retrievers.validity import ANY, TODAY, asked_day
 from components.stores.database import StoreError
@@ -110,6 +111,9 @@ class ServedPipeline:
             return "starting"
         try:
             check_stores(self.pipeline)
+            for _, each in self.pipeline.walk():
+                if isinstance(each, EngineRetriever):
+                    each.check_engine()
         except StoreError:
             return "store"
         return "ready"
@@ -478,8 +482,13 @@ def build_app(
         for name, pipeline in pipelines.items()
     }
     first = next(iter(served.values()))
-    agents: MCPServer | None = None  # None over an engine, or without the extra `mcp`
-    if importlib.util.find_spec("mcp") and ServedLaw.of(first.pipeline) is not None:
+    agents: MCPServer | None = None
+    no_agents = ""
+    if importlib.util.find_spec("mcp") is None:
+        no_agents = "Tools for agents need the extra mcp: pip install 'lexarbor[mcp]'."
+    elif ServedLaw.of(first.pipeline) is None:
+        no_agents = "The law is in an engine, and tools for agents read Lexarbor's own stores only."
+    else:
         from pipelines.serving.mcp import build_mcp, http_app
 
         agents = build_mcp(first.pipeline, queue, limits.seconds)
@@ -501,7 +510,9 @@ def build_app(
     app.include_router(_law(first), dependencies=locked)
     app.include_router(_probes(served, locked))
     instrumentator.expose(app, tags=["status"], response_class=Response, dependencies=locked)
-    if agents is not None:
+    if agents is None:
+        app.include_router(_refusing("/mcp", no_agents), dependencies=locked)
+    else:
         # Reception has checked the host. A mounted application would not answer "/mcp" itself.
         for route in http_app(agents, None, "/mcp").routes:
             if check is not None and isinstance(route, Route):
@@ -514,6 +525,17 @@ def build_app(
 
 async def _answer_error(_: Request, error: Exception) -> Response:
     return answers.problem_response(error)
+
+
+def _refusing(path: str, reason: str) -> APIRouter:
+    """An address that would be there in another service."""
+    router = APIRouter()
+
+    @router.api_route(path, methods=["DELETE", "GET", "POST"], include_in_schema=False)
+    async def refuse() -> None:
+        raise ServiceError(404, "not_supported", reason)
+
+    return router
 
 
 def _questions(name: str, pipeline: ServedPipeline) -> APIRouter:

@@ -19,10 +19,10 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from components.converters.articles import as_document
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models.biencoder import BiEncoder
+from components.models.stored_vectors import text_digest
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus
 from components.stores.engines import as_row
-from components.stores.publishing import text_digest
 from components.stores.qdrant import QdrantEngine
 from pipelines.loading import bundled_model
 

@@ -42,12 +42,10 @@ def test_a_question_finds_the_demo_store_built(demo_home: Path) -> None:
     [
         ("bailiff came today, can he take my car i need it for work", "procedure-48", "2"),
         ("My wages are three weeks late", "work-30", "3"),
-        *(
-            pytest.param(*each, marks=pytest.mark.xfail(strict=True, reason="not yet quoted"))
-            for each in (
-                ("got a letter from the court saying i owe 2300", "procedure-19", "1"),
-                ("how long have i got to appeal", "procedure-38", "1"),
-            )
+        ("how long have i got to appeal", "procedure-38", "1"),
+        pytest.param(
+            *("got a letter from the court saying i owe 2300", "procedure-19", "1"),
+            marks=pytest.mark.xfail(strict=True, reason="not yet quoted"),
         ),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_word_files_notes_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("absent.md", None, "No such file"),
+        ("absent.md", None, "There is no file"),
         ("brief.pdf", b"%PDF-1.7 ...", "PDF"),
         ("brief.odt", b"PK\x03\x04 ...", "packed"),
         ("brief.txt", b"\xff\xfa\x00", "utf-8"),

@@ -48,8 +48,10 @@ def test_the_stores_path_and_model_are_filled_in(name, citing, law_store, minilm
         if hasattr(component, "model") and name != "lexical":
             assert component.model == minilm
     assert pipeline.metadata["name"] == name
-    assert pipeline.metadata["outputs"] | {"corrections": []} == {
+    # Dense searches no words.
+    assert pipeline.metadata["outputs"] | {"corrections": [], "expansions": []} == {
         "corrections": [],
+        "expansions": [],
         "documents": ["result.documents"],
         "missing": [f"{citing}.missing"],
         "left_out": [f"{citing}.left_out"],

@@ -11,8 +11,10 @@ from law_files import housing_code
 
 from components.models.folder import lexarbor_home
 from components.retrievers.answered import recorded_questions
+from components.statutes.question import Question
 from components.statutes.sources import opening
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.evaluate import _say_of_answered
 from pipelines.home import (
     _is_current,
     ensure_demo_store,
@@ -38,8 +40,9 @@ def quick_demo(tmp_path, monkeypatch, tiny_model) -> list[str]:
 
     def index_quickly(source: str, path: Path, **options: object) -> object:
         built.append(str(path))
-        return index(source, path, model=str(tiny_model), **options)  # type: ignore[arg-type]
+        return index(source, path, **options)  # type: ignore[arg-type]
 
+    monkeypatch.setattr("pipelines.loading.DEMO_MODEL", tiny_model)
     monkeypatch.setattr("pipelines.indexing.index_corpus", index_quickly)
     return built
 
@@ -53,7 +56,7 @@ def test_the_environment_says_where_home_is(tmp_path, monkeypatch):
     assert lexarbor_home() == tmp_path / "cache" / "lexarbor"
 
 
-def test_the_demo_store_is_built_once_and_again_when_the_demo_law_has_changed(quick_demo):
+def test_the_demo_store_is_built_once_and_again_when_the_demo_law_has_changed(quick_demo, capsys):
     said: list[str] = []
     path = ensure_demo_store(said.append)
     assert any("invented" in line for line in said)
@@ -62,6 +65,9 @@ def test_the_demo_store_is_built_once_and_again_when_the_demo_law_has_changed(qu
     store = StatuteDocumentStore(str(path))
     assert store.has_vectors()
     kept = recorded_questions(store)
+    for split, is_told in (("dev", True), ("test", False)):
+        _say_of_answered(str(path), [Question("q", "May I?", (), split)])
+        assert ("chose the weight" in capsys.readouterr().err) is is_told
     store.publisher.record_corpus("of an earlier edition")
     # That edition had a law that is gone, and hardly an article of another that is still there.
     gone = Document(id="gone", content="A rule.", meta={"law": "Old Code", "position": 0})

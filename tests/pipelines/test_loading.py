@@ -147,6 +147,7 @@ MOCK = "haystack.components.generators.chat.mock.MockChatGenerator"
 OPENAI = "haystack.components.generators.chat.openai.OpenAIChatGenerator"
 PROMPT = "haystack.components.builders.prompt_builder.PromptBuilder"
 TOLERANT = trusted_name("components.generators.tolerant.TolerantChatGenerator")
+REWRITER = trusted_name("components.generators.rewriter.StatuteQueryRewriter")
 ENGINE_BM25 = trusted_name("components.retrievers.engines.EngineLexicalRetriever")
 
 
@@ -208,6 +209,11 @@ ATTACKS = {
     "openai.type": made(OPENAI, api_key=LOCAL_KEY, api_base_url="http://evil.example"),
     "generator.chat_generator": made(
         TOLERANT, chat_generator=made(OPENAI, api_key=LOCAL_KEY, api_base_url="http://evil.example")
+    ),
+    "rewriter.chat_generator": made(
+        REWRITER,
+        document_store={},
+        chat_generator=made(OPENAI, api_key=LOCAL_KEY, api_base_url="http://evil.example"),
     ),
     "mock.response_fn": made(MOCK, response_fn="components.models.weights.load"),
     "mock.streaming_callback": made(MOCK, streaming_callback="builtins.print"),
@@ -427,3 +433,14 @@ def test_an_engines_address_is_the_one_that_is_given():
     assert (plan.store, plan.asks_engine) == ("http://localhost:6333", True)
     with pytest.raises(LoadingError, match="--store http://localhost:6333"):
         resolve("qdrant", None, None, print)
+
+
+def test_without_the_packages_of_models_only_pipelines_without_one_are_loaded(
+    law_store, text_store, monkeypatch
+):
+    monkeypatch.setattr("components.models.folder.can_run_models", lambda: False)
+    load_pipeline("lexical", store=law_store)
+    load_pipeline("hybrid", store=text_store)  # by words
+    for name in ("hybrid", "dense"):
+        with pytest.raises(LoadingError, match=r"pip install 'lexarbor\[models\]'"):
+            load_pipeline(name, store=law_store)

@@ -29,6 +29,8 @@ from pipelines.home import resolve
 from pipelines.index import main as index_main
 from pipelines.indexing import index_corpus
 from pipelines.loading import LoadingError, load_pipeline
+from pipelines.serving.app import ServedPipeline
+from pipelines.serving.limits import RequestQueue
 
 pytestmark = pytest.mark.integration
 Article = dict[str, Any]
@@ -182,6 +184,10 @@ def test_addresses_are_told_apart_and_shown_without_a_password(monkeypatch):
     with pytest.raises(LoadingError, match=r"asked with --pipeline postgres\.$"):
         load_pipeline("hybrid", store=url)
     assert resolve(None, url, None, print) == plan
+    for given, shown in (("db.example", "db.example"), ("me@db.example", "db.example:5432/me")):
+        with closing(engine_at(f"postgresql://{given}#fr")) as engine:
+            assert engine.where.startswith(f"PostgreSQL at {shown}")
+            assert "/," not in engine.where
 
 
 def killed(run: Callable[[], object], method: str, call: int) -> None:
@@ -274,6 +280,21 @@ def test_a_server_that_is_killed_under_its_clients_is_used_again(
     assert all("does not answer" in each and "\n" not in each for each in errors)
     assert ask(pipeline, questions[0])["documents"] == expected[questions[0]]
     pipeline.close()
+
+
+def test_a_service_is_not_ready_while_its_server_is_down(postgres, index, address, articles):
+    index(articles)
+    served = ServedPipeline(load_pipeline("postgres", store=address), RequestQueue(1, 1), 5.0)
+    served.setup()
+    assert served.state == "ready"
+    postgres.kill()
+    assert served.state == "store"
+    postgres.start()
+    assert served.state == "ready"
+    name = address.partition("#")[2]
+    postgres.run(f'ALTER TABLE "{name}" RENAME TO "{name}_away"')
+    assert served.state == "store"
+    served.pipeline.close()
 
 
 def test_a_restart_while_indexing_is_waited_for(postgres, index, look, articles, monkeypatch):

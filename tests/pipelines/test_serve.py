@@ -88,10 +88,13 @@ def test_a_key_that_is_short_or_that_no_header_can_hold_is_refused(key, capsys, 
 
 
 def test_a_late_generator_does_not_cost_the_articles(law_store):
-    for seconds, limit in ((300, 60), (30, 15)):
-        given = ["--store", law_store, "--pipeline", "answer_hybrid", "--seconds", seconds]
+    for seconds, limit in ((300, 60), (30, 15), (8, 4)):
+        names = ["--pipeline", "answer_hybrid", "--pipeline", "hybrid_rewritten"]
+        given = ["--store", law_store, *names, "--seconds", seconds]
         loaded = _loaded(_parse([str(each) for each in given]))
         assert loaded["answer_hybrid"].get_component("generator").time_limit == limit
+        rewriter = loaded["hybrid_rewritten"].get_component("rewriter")
+        assert rewriter.time_limit == min(limit, 10)
 
 
 @pytest.fixture

@@ -192,6 +192,7 @@ def test_a_wrong_field_is_refused(law_service):
         ("filters", [{"field": "meta.law", "operator": "~", "value": 1}]),
         ("filters", [{"field": "id", "operator": "in", "value": [1] * 501}]),
         ("correct", ["no", 0, None]),
+        ("expand", ["no", 0, None]),
         ("as_of", ["yesterday", 20241231, "2024-13-31", "1735603200"]),
     ):
         for value in values:
@@ -201,6 +202,29 @@ def test_a_wrong_field_is_refused(law_service):
             assert set(told) == {"error", "detail", "request_id"}
             assert told["error"] in ("invalid_request", "question", "filters")
             assert told["request_id"] == response.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain"])
+def test_a_body_without_the_header_of_json_is_told_of_the_header(law_service, kind):
+    body = json.dumps(QUESTION)
+    headers = {"Content-Type": kind}
+    response = law_service.client.post("/lexical/run", content=body, headers=headers)
+    assert (response.status_code, response.json()["error"]) == (422, "invalid_request")
+    assert "Content-Type: application/json" in response.json()["detail"]
+    wrong = law_service.client.post("/lexical/run", json=[QUESTION])
+    assert "Content-Type" not in wrong.json()["detail"]
+
+
+def test_a_service_over_no_store_of_ours_says_why_it_has_no_tools(monkeypatch):
+    with running({"held": held_pipeline(Held())}) as service:
+        for method in ("GET", "POST"):
+            refused = service.client.request(method, "/mcp")
+            assert (refused.status_code, refused.json()["error"]) == (404, "not_supported")
+            assert "in an engine" in refused.json()["detail"]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with running({"held": held_pipeline(Held())}) as service:
+        assert "lexarbor[mcp]" in service.client.post("/mcp").json()["detail"]
 
 
 def test_a_store_that_becomes_empty_is_a_failure(store):
@@ -298,13 +322,13 @@ def test_the_citations_of_a_text_are_audited(law_service, text_store, tmp_path, 
 
 
 def test_a_batch_is_answered_in_its_order(law_service):
-    queries = ["Who decides on rent?", "\u200b", "Who decides on custody?"]
+    queries = ["Who decides on rent?", "\u200b", "", "Who decides on custody?"]
     asked = {"queries": queries, "top_k": 1}
     answers = law_service.client.post("/lexical/batch", json=asked).json()["answers"]
-    assert [each.get("error") for each in answers] == [None, "question", None]
+    assert [each.get("error") for each in answers] == [None, "question", "question", None]
     assert "rent" in answers[0]["documents"][0]["content"]
-    assert "custody" in answers[2]["documents"][0]["content"]
-    for wrong in ([], ["x"] * 101, [""], "x"):
+    assert "custody" in answers[3]["documents"][0]["content"]
+    for wrong in ([], ["x"] * 101, [5], "x"):
         response = law_service.client.post("/lexical/batch", json={"queries": wrong})
         assert (response.status_code, response.json()["error"]) == (422, "invalid_request")
 

@@ -13,7 +13,7 @@ from pipelines.loading import load_pipeline
 
 QUESTION = "Who decides on custody?"
 RERANKED = {"hybrid_rerank", "answer"}
-NAMES = ["lexical", "dense", "hybrid", "answer_hybrid", *sorted(RERANKED)]
+NAMES = ["lexical", "dense", "hybrid", "hybrid_rewritten", "answer_hybrid", *sorted(RERANKED)]
 
 
 def loaded(name, store, ranker):

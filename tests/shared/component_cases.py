@@ -26,6 +26,8 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.embedders.sparse_text import StatuteSparseTextEmbedder
 from components.embedders.text import StatuteTextEmbedder
 from components.evaluators.retrieval import RetrievalEvaluator
+from components.generators import rewriter
+from components.generators.rewriter import StatuteQueryRewriter
 from components.generators.tolerant import TolerantChatGenerator
 from components.joiners import sections
 from components.joiners.rank_fusion import StatuteRankFuser
@@ -291,6 +293,17 @@ CASES = [
         TolerantChatGenerator,
         {"chat_generator": MockChatGenerator("The landlord [1]."), "time_limit": 5.0},
         {"messages": [ChatMessage.from_user("Who mends the roof?")]},
+    ),
+    Case(
+        StatuteQueryRewriter,
+        {
+            "document_store": STORE,
+            "chat_generator": MockChatGenerator('{"searches": ["repair of the roof"]}'),
+            "time_limit": 5.0,
+            "refresh_seconds": 5.5,
+        },
+        {"query": "Who mends the roof?"},
+        loads=(rewriter._Laws, "read"),
     ),
     Case(
         QuoteVerifier,

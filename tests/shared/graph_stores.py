@@ -9,8 +9,8 @@ import torch
 
 from components.models.folder import model_digest
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, graph_for, node_texts
+from components.models.stored_vectors import text_digest
 from components.statutes.corpus import StatuteCorpus
-from components.stores.publishing import text_digest
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.indexing import IndexReport
 

@@ -247,10 +247,10 @@ def boundaries(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, torch.Tensor]]
     seen: list[dict[str, torch.Tensor]] = []
     encode = RunTexts.encode
 
-    def remembering(self: RunTexts, *arguments: Any) -> Any:
+    def remembering(self: RunTexts, *arguments: Any, train: bool) -> Any:
         tower = self.articles.encoder.tower
         seen.append({n: t.detach().clone() for n, t in tower.state_dict().items()})
-        return encode(self, *arguments)
+        return encode(self, *arguments, train=train)
 
     monkeypatch.setattr(RunTexts, "encode", remembering)
     return seen

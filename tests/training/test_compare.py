@@ -573,4 +573,4 @@ def test_the_ledgers_are_resumed():
     keys = [key_of(each) for each in lines]
     assert len(set(keys)) == len(keys) == 433
     digest = hashlib.sha256("\n".join(keys).encode()).hexdigest()
-    assert digest == "090f5a1ae31101ad37079e5d534a9110d55292472965cbe8edecfd5be0c26647"
+    assert digest == "899060cff470264a831823bff2efcff3c404d98bf074c3d8f36dbcfd616c0d0e"

@@ -46,7 +46,7 @@ def flags(chosen: GraphSettings) -> list[str]:
 def test_an_untrained_network_ranks_as_the_bi_encoder_alone(graph_settings):
     chosen = graph_settings()
     data, learner = data_of(chosen), learner_of(chosen)
-    vectors = learner.encode()
+    vectors = learner.encode(train=True)
     plain = BiEncoder.load(str(chosen.model), device="cpu", dtype="float32")
     texts = [" ".join([*each.headings, each.text]) for each in data.corpus]
     torch.testing.assert_close(vectors.articles, plain.encode_articles(texts))
@@ -60,7 +60,7 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
     data, learner = data_of(chosen), learner_of(chosen)
     move(learner.model)
     negatives = curriculum_negatives(chosen, data, "cpu")
-    vectors = learner.encode()
+    vectors = learner.encode(train=True)
     torch.testing.assert_close(vectors.articles.norm(dim=1), torch.ones(len(data.corpus)))
     drawn = negatives.draw(0, 0.0, questions=vectors.train, articles=vectors.articles)
     batch = make_batch(data.pairs[:8], drawn, negatives.gold, in_batch=True)
@@ -85,11 +85,11 @@ def test_the_loss_is_that_of_the_whole_graph_s_vectors(graph_settings, temperatu
 
 def test_permuted_leaves_see_another_place_and_stay_themselves(graph_settings):
     plain, permuted = learner_of(graph_settings()), learner_of(graph_settings(permute_tree=True))
-    untrained = permuted.encode().articles
-    assert torch.equal(untrained, plain.encode().articles)
+    untrained = permuted.encode(train=True).articles
+    assert torch.equal(untrained, plain.encode(train=True).articles)
     for learner in (plain, permuted):
         move(learner.model)
-    one, other = (each.encode().articles for each in (plain, permuted))
+    one, other = (each.encode(train=True).articles for each in (plain, permuted))
     assert not torch.allclose(one, other, atol=1e-3)
 
 

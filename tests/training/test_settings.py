@@ -233,7 +233,7 @@ def test_without_any_negative_there_is_nothing_to_learn_from(alone):
     assert made(negatives_per_question=0, share_of="bucket", **alone).share_of == "bucket"
 
 
-@pytest.mark.parametrize("preset", ["demo", "bsard", "obliqa", "stard", "soict"])
+@pytest.mark.parametrize("preset", ["demo", "question", "bsard", "obliqa", "stard", "soict"])
 def test_every_preset_is_a_valid_config(preset):
     file = ROOT / "training" / "configs" / f"{preset}.yaml"
     given = yaml.safe_load(file.read_text(encoding="utf-8"))

@@ -30,7 +30,7 @@ from components.models.cross_encoder import RankerSettings
 from components.models.folder import read_manifest
 from training.checkpoint import kept_parts
 from training.command_line import DONE, SettingsError
-from training.cusines import OF_ITS_VECTORS, layers_of, main, starting_model, train_mode
+from training.cusines import OF_ITS_VECTORS, main, starting_model, train_mode
 
 CPU = torch.device("cpu")
 TEXTS = ["the landlord must repair the dwelling", "wages are due " * 30, "custody"]
@@ -165,7 +165,7 @@ def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, famil
     folder = tiny_bert if name == "bert" else family(name)
     model = starting_model(settings(model=str(folder), frozen_layers=1), CPU)
     made = []
-    layer = layers_of(model.query)[0]
+    layer = model.query.blocks[0]
 
     def keep(module, arguments, output):
         made.append(output[0] if isinstance(output, tuple) else output)

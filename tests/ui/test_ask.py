@@ -174,6 +174,19 @@ def test_a_corrected_question_links_to_the_search_of_its_words_as_typed():
     assert json.loads(shown.taken)["link"] == html.unescape(link)
 
 
+def test_what_was_searched_too_is_named_and_can_be_left_out():
+    def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
+        is_expanded = narrowing.as_arguments()["expand"]
+        expansions = {"bond": ["a <b>", "rent"], "cash": ["rent"]} if is_expanded else {}
+        return {**Ask(ARTICLE)(question, narrowing), "expansions": expansions}
+
+    desk = desk_of(ask)
+    shown = last(desk.search("my bond"))
+    assert "Also searched: <strong>a &lt;b&gt;, rent</strong>" in shown.results
+    (link,) = re.findall('class="corrected">.*?href="/#([^"]*)"', shown.results)
+    assert 'class="corrected"' not in next(desk.arrive(html.unescape(link)).shown).results
+
+
 def test_a_link_that_was_not_made_here_is_an_empty_search():
     ask = Ask(ARTICLE)
     laws = "&".join(f"law={letter}" for letter in "ABCDE")
@@ -315,6 +328,7 @@ def test_a_search_is_kept_to_what_is_in_force_on_the_day_or_what_is_not():
         "as_of": day,
         "states_on": day,
         "correct": True,
+        "expand": True,
     }
     assert Narrowing(which="all", day=day).as_of == Narrowing(which="not in force").as_of == "any"
     assert Narrowing(which="not in force", day=day).filters == not_in_force_on(day, None)

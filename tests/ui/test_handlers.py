@@ -12,7 +12,7 @@ from indexed import indexed
 from law_files import article
 from starlette.routing import Mount, Route
 
-from ui.language import LANGUAGES, address
+from ui.language import LANGUAGES, address, language_of
 from ui.law import Places
 from ui.server import Serving, build_site
 
@@ -90,7 +90,9 @@ VALUES = [
 def test_no_parameter_of_any_address_breaks_the_site(
     client: TestClient, site: Any, caplog: pytest.LogCaptureFixture
 ):
+    # One language stands for all that have a prefix.
     paths = {each.path for each in site.routes if type(each) is Route}
+    paths = {each for each in paths if language_of(each) in ("en", "fr")}
     assert {"/law", "/fr/law", "/article"} <= paths
     for path in paths:
         for name in NAMES:

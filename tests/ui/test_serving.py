@@ -130,7 +130,8 @@ def ask_page(site: Any) -> Any:
 
 def years(document: str) -> set[str]:
     """The years of the days that are told; numbers that Gradio makes up are none."""
-    return set(re.findall(r"(?:March|mars|September|septembre) (\d{4})\b", document))
+    march, september = "March|März|marzo|mars", "September|septiembre|septembre|settembre"
+    return set(re.findall(rf"(?:{march}|{september})(?: de)? (\d{{4}})\b", document))
 
 
 def test_the_next_reader_sees_the_law_as_it_is_now(client, tmp_path):

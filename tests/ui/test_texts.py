@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
+from markupsafe import Markup
 
 import ui.language
 from pipelines.tree import english_texts
-from ui.frame import VIEWS
+from ui.frame import VIEWS, document
 from ui.language import (
     LANGUAGES,
     TEXTS,
@@ -30,6 +31,25 @@ def test_an_address_tells_its_language(path, language):
     assert language_of(address(path, language).partition("?")[0]) == language
 
 
+def test_a_page_leads_to_itself_in_every_language():
+    page = document("law", "it", "Leggi", Markup(), "/law?of=Codice")
+    switch = page.split('<nav class="languages"')[1].split("</nav>")[0]
+    links = re.findall(r'<a href="([^"]+)" lang="(\w+)" hreflang="\2"[^>]*>([^<]+)', switch)
+    assert links == [
+        ("/law?of=Codice", "en", "English"),
+        ("/de/law?of=Codice", "de", "Deutsch"),
+        ("/es/law?of=Codice", "es", "Español"),
+        ("/fr/law?of=Codice", "fr", "Français"),
+        ("/it/law?of=Codice", "it", "Italiano"),
+    ]
+    assert switch.count("aria-current") == 1
+
+
+def test_other_addresses_are_english():
+    for path in ("/", "/item", "/defs", "/italy/fr", "//fr", "*", "", "/article", "/DE"):
+        assert language_of(path) == "en"
+
+
 def test_a_number_agrees_with_its_noun():
     for count, english, french in (
         (0, "0 articles", "0 article"),
@@ -39,6 +59,13 @@ def test_a_number_agrees_with_its_noun():
     ):
         assert counted(count, ("article", "articles"), "en") == english
         assert counted(count, ("article", "articles"), "fr") == french
+    for language, none, one in (
+        ("de", "0 Gesetze", "1 Gesetz"),
+        ("es", "0 leyes", "1 ley"),
+        ("it", "0 leggi", "1 legge"),
+    ):
+        laws = TEXTS[language].about.laws
+        assert (counted(0, laws, language), counted(1, laws, language)) == (none, one)
 
 
 def test_numbers_and_days_are_written_as_in_the_language():
@@ -48,6 +75,13 @@ def test_numbers_and_days_are_written_as_in_the_language():
     assert day("2020-03-14", "fr") == "14 mars 2020"
     assert day("2020-03-01", "fr") == "1er mars 2020"
     assert day("2020-03-11", "fr") == "11 mars 2020"
+    for language, first, eighth in (
+        ("de", "1. März 2020", "8. März 2020"),
+        ("es", "1 de marzo de 2020", "8 de marzo de 2020"),
+        ("it", "1º marzo 2020", "8 marzo 2020"),
+    ):
+        assert (number(12345, language), decimal(0.256, language)) == ("12.345", "0,3")
+        assert (day("2020-03-01", language), day("2020-03-08", language)) == (first, eighth)
     assert day("long ago", "fr") == "long ago"
     assert day(None, "fr") == ""
 
@@ -97,6 +131,21 @@ def test_french_has_its_spaces_before_double_punctuation():
     for entry in catalogue("fr"):
         for text in forms(entry.string):
             assert not re.search(r" [:;!?»]|« ", text), f"{entry.context}: {text}"
+
+
+def test_each_language_has_its_own_quotation_marks():
+    for language, marks in {"en": "“”", "de": "„“", "es": "«»", "fr": "«»", "it": "«»"}.items():
+        for entry in catalogue(language):
+            text = " ".join(forms(entry.id if language == "en" else entry.string))
+            assert set(re.findall('["„“”«»]', text)) <= set(marks), entry.context
+            assert text.count(marks[0]) == text.count(marks[1]), entry.context
+
+
+def test_no_italian_article_stands_before_a_day():
+    # "dal 1º marzo", but "dall’8 marzo": the texts do without.
+    for entry in catalogue("it"):
+        for text in forms(entry.string):
+            assert not re.search(r"(?i)\b(i|a|da|de|ne|su)l {(day|start|end|on)}", text), text
 
 
 def test_every_text_is_used():

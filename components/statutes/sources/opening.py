@@ -93,7 +93,7 @@ def open_articles(source: Source, problems: list[Problem], format: str | None = 
     if format is not None and format not in FORMATS:
         raise refused(name_of(source), f"there is no format {format!r}", _THE_FORMATS)
     if not isinstance(source, str | Path):
-        return NATIVE.read_articles(source, problems)
+        return NATIVE.read_articles(_opened(source), problems)
     if source == DEMO_LAW:
         return NATIVE.read_articles(articles_path(), problems)
     path = _located(source)
@@ -113,7 +113,7 @@ def open_questions(source: Source, problems: list[Problem]) -> Questions:
         CorpusError: There is no such source.
     """
     if not isinstance(source, str | Path):
-        return NATIVE.read_questions(source, problems)
+        return NATIVE.read_questions(_opened(source), problems)
     path = questions_path() if source == DEMO_LAW else _located(source)
     if not path.is_dir():
         return NATIVE.read_questions(path, problems)
@@ -121,6 +121,13 @@ def open_questions(source: Source, problems: list[Problem]) -> Questions:
         if corpus.matches(path):
             return corpus.read_questions(path, problems)
     raise CorpusError([_nothing_in(path)])
+
+
+def _opened(source: BinaryIO) -> BinaryIO:
+    if not hasattr(source, "read"):
+        message = "is neither a path nor an open file"
+        raise refused(f"{source!r:.80}", message, "Give one file or folder.")
+    return source
 
 
 def _located(source: str | Path) -> Path:

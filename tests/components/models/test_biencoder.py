@@ -110,8 +110,8 @@ CONFIG = {"model_type": "evil", "auto_map": {"AutoConfig": "evil.Config"}}
     [
         *((poisoned_with(value), NOT_FINITE) for value in ("nan", "inf", "-inf")),
         (pickle_only, "pytorch_model.bin: these weights are a pickle"),
-        (foreign_code("modules.json", MODULES), "executes third-party code"),
-        (foreign_code("config.json", CONFIG), "contains custom code"),
+        (foreign_code("modules.json", MODULES), "trust_remote_code"),
+        (foreign_code("config.json", CONFIG), "trust_remote_code"),
         (lambda f: (f / "model.safetensors").unlink(), "holds no weights"),
         (lambda f: (f / "model.safetensors").write_bytes(b"no"), "cannot be opened as a model"),
         (lambda f: (f / "config.json").write_text("{"), "cannot be opened as a model"),

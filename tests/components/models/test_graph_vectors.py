@@ -17,10 +17,10 @@ from components.models.graph import (
     node_texts,
     seen_by_articles,
 )
+from components.models.stored_vectors import text_digest
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.graph import EDGE_KINDS
-from components.stores.publishing import text_digest
 
 DIM = 8
 TREE = ("self", "down", "up")

@@ -154,6 +154,7 @@ class Embedder:
     """Embeds every question as one vector, without a model."""
 
     digest = "b" * 64
+    dense_weight = None
 
     def __init__(self, vector):
         self.query = self.tokenizer = self  # as far as a model is asked for its vocabulary

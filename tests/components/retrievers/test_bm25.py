@@ -5,14 +5,16 @@ import json
 import logging
 import sqlite3
 from contextlib import closing
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from haystack import Document
 
 from components.models.lexical_index import LexicalIndex
-from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.bm25 import StatuteBM25Retriever, keep_lay_words
 from components.statutes import CorpusError
+from components.statutes.lay_words import LayEntry
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -113,7 +115,8 @@ def test_an_index_that_cannot_be_kept_is_used_from_memory(filled, monkeypatch, c
 
 
 def test_empty_stores_and_unusual_metadata(store, in_memory):
-    assert StatuteBM25Retriever(store).run("rent") == {"documents": []}
+    assert store.count_documents() == 0  # which makes the file
+    assert StatuteBM25Retriever(store).run("rent") == {"documents": [], "expansions": {}}
     metas = {"headings": "Repairs", "language": 3}, {"headings": [7, None, "Repairs"]}
     odd = [Document(id=str(n), content="x", meta=meta) for n, meta in enumerate(metas)]
     store.write_documents(odd)
@@ -172,3 +175,50 @@ def test_the_log_of_an_open_file_is_not_applied_to_another(filled, caplog):
     filled.close()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# Lay words
+
+
+LIST = [LayEntry(["sublet"], ["roof tight", "mortgage"], [], "")]
+
+
+def test_what_people_say_is_searched_in_the_laws_words(filled):
+    retriever = StatuteBM25Retriever(filled)
+    assert retriever.run("sublet the household") == {
+        "documents": retriever.run("household")["documents"],
+        "expansions": {},
+    }
+    assert keep_lay_words(filled, LIST).n_used == 1
+    found = retriever.run("sublet the household")
+    assert found["expansions"] == {"sublet": ["roof tight"]}
+    # A term that was added counts .6 of one that was asked.
+    own, added = (retriever.run(each)["documents"][0] for each in ("household", "roof tight"))
+    assert {each.id: each.score for each in found["documents"]} == pytest.approx(
+        {own.id: own.score, added.id: 0.6 * added.score}
+    )
+    left_out = retriever.run("sublet the household", expand=False)
+    assert (ids(left_out), left_out["expansions"]) == ([own.id], {})
+
+
+def test_a_list_is_followed_and_an_empty_one_removes_it(filled):
+    retriever = StatuteBM25Retriever(filled)
+    keep_lay_words(filled, LIST)
+    assert ids(retriever.run("sublet")) == ["H1"]
+    copied = deepcopy(retriever)
+    assert ids(copied.run("sublet")) == ["H1"]
+    other = [LayEntry(["sublet"], ["divorce", "lease"], [], "")]
+    keep_lay_words(filled, other)
+    assert ids(retriever.run("sublet")) == ids(copied.run("sublet")) == ["F2"]
+    # A law that changes may have other words of the list.
+    filled.write_documents([Document(id="H4", content="A lease of a roof.")])
+    assert ids(retriever.run("sublet")) == ["F2", "H4"]
+    keep_lay_words(filled, [])
+    assert retriever.run("sublet") == {"documents": [], "expansions": {}}
+
+
+def test_a_damaged_list_is_refused(filled):
+    keep_lay_words(filled, LIST)
+    filled.save_blob("lay-words", "1", b'[["x"]]')
+    with pytest.raises(StoreError, match=filled.path):
+        StatuteBM25Retriever(filled).run("sublet")

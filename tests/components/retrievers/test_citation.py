@@ -212,6 +212,7 @@ def test_what_filters_leave_out_is_reported(retriever, law, question, pinned, le
 def test_writes_are_followed(store, monkeypatch):
     retriever = CitationRetriever(store)
     question = "art. 12 Housing Code"
+    assert store.count_documents() == 0  # which makes the file
     assert retriever.run(question)["pinned"] == []
     StatuteDocumentStore(store.path).write_documents(documents())
     assert ids(retriever.run(question)["pinned"]) == "housing-12"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import logging
@@ -11,17 +12,26 @@ import pytest
 import torch
 from haystack import Document
 
+from components.converters.articles import as_document
 from components.models.lexical_index import LexicalIndex
-from components.retrievers.bm25 import StatuteBM25Retriever
+from components.retrievers.bm25 import StatuteBM25Retriever, keep_lay_words
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
+from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.fusion import fused_scores
+from components.statutes.lay_words import LayEntry, LayWords
+from components.statutes.question import QuestionError
 from components.stores.sqlite import StatuteDocumentStore
 
 WORDS = [
     *("roof", "rent", "notice", "spouse", "child", "deposit"),
     *("repair", "court", "fee", "wage", "strike", "leave"),
+]
+# By the hybrid retriever without a model, and by BM25, over the demo law.
+FROZEN = [
+    "ccb0a17dcfa6726e335707fe30b2d6513cf442b740d72c65c39d8ffb536bbc38",
+    "abef4d93c98e5131fb8200bf148c81509d69c4d055efb2fb2305ea6937819ad3",
 ]
 HOUSING = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
 
@@ -52,6 +62,7 @@ class Embedder:
     """Embeds each question as a vector of its own, without a model."""
 
     digest = "b" * 64
+    dense_weight = None
 
     def __init__(self):
         self.query = self.tokenizer = self  # as far as a model is asked for its vocabulary
@@ -183,6 +194,54 @@ def test_a_misspelt_word_is_searched_as_the_law_spells_it(store):
     assert as_typed["rankings"]["bm25"] != right["rankings"]["bm25"]
 
 
+def test_what_people_say_is_searched_in_the_laws_words_and_counts_as_covered(store):
+    store.write_documents(law())
+    retriever = over(store)
+    asked = "my landlord sublet the cellar"
+    nothing = retriever.run(asked)
+    assert nothing["expansions"] == {} and nothing["rankings"]["bm25"] == {}
+    keep_lay_words(store, [LayEntry(["sublet the cellar"], ["roof repair", "hall"], [], "")])
+    found = retriever.run(asked)
+    assert found["expansions"] == {"sublet the cellar": ["roof repair"]}
+    meant = retriever.run("roof repair", expand=False)
+    for stage in ("bm25", "division"):
+        assert found["rankings"][stage] == meant["rankings"][stage] != {}
+    # The model reads the question as it is.
+    assert found["query"] == asked
+    assert found["rankings"]["dense"] == nothing["rankings"]["dense"]
+    assert retriever.run(asked, expand=False) == nothing
+
+
+def test_terms_are_covered_by_the_phrases_that_they_stand_for():
+    index = LexicalIndex.build([(1, "roof repair", "en"), (2, "a roof", "en")], k1=1.5, b=0.75)
+    words = LayWords([LayEntry(["leaking ceiling"], ["roof repair"], [], "")], ["en"], index.has)
+    question = "my leaking ceiling is old"
+    expansions = words.expansions(question)
+    assert index.coverage(question, 1, "en", expansions) == 2 / 3
+    assert index.coverage(question, 2, "en", expansions) == index.coverage(question, 1, "en") == 0
+
+
+def test_a_list_that_a_law_cannot_use_changes_nothing(store, aldermere_articles, caplog):
+    """The rankings of before there were lists, to six digits, with no list and with such a list."""
+    corpus = StatuteCorpus.read(aldermere_articles)
+    store.write_documents([as_document(each, place) for place, each in enumerate(corpus)])
+    asked = [each.text for each in read_questions("aldermere") if each.split == "dev"][:40]
+    retrievers = [
+        kind(store, as_of="any") for kind in (StatuteHybridRetriever, StatuteBM25Retriever)
+    ]
+
+    def digests():
+        for retriever in retrievers:
+            found = [each for text in asked for each in retriever.run(text)["documents"]]
+            text = "".join(f"{each.id} {each.score:.6f}\n" for each in found)
+            yield hashlib.sha256(text.encode()).hexdigest()
+
+    assert list(digests()) == FROZEN
+    entries = [LayEntry([word], ["mortgage"], [], "") for word in ("landlord", "my rent")]
+    keep_lay_words(store, entries)
+    assert list(digests()) == FROZEN
+
+
 def test_a_law_without_headings_is_not_a_division(store):
     documents = law(300)
     for each in documents:
@@ -213,6 +272,44 @@ def test_indexes_of_other_content_are_never_mixed(store, monkeypatch):
     assert found["rankings"]["division"] == by_division(documents, "roof repair", allowed)
     again = over(StatuteDocumentStore(store.path), top_k=60).run("roof repair")
     assert again["rankings"] == found["rankings"]
+
+
+def test_other_searches_are_fused_with_the_question_in_equal_parts(make_store):
+    retriever = over(make_store(law()), top_k=60)
+    question = "wages of art. 31 Work Code"
+    own = retriever.run(question)
+    assert retriever.run(question, searches=[]) == own
+    found = retriever.run(question, searches=["roof repair", "notice to a spouse"])
+    for output in ("pinned", "missing", "evidence", "corrections", "query"):
+        assert found[output] == own[output]
+    first, *others = found["documents"]
+    assert (first.id, first.score, "rewritten" in first.meta["ranks"]) == ("a30", 1.0, False)
+    places = {each.id: place for place, each in enumerate(own["documents"][1:], start=1)}
+    alone = [
+        [each.id for each in retriever.run(text)["documents"]]
+        for text in ("roof repair", "notice to a spouse")
+    ]
+    rewritten = [id_ for id_ in fused_scores(alone) if id_ != "a30"]
+    for each in others:
+        rank = each.meta["ranks"]["rewritten"]
+        assert each.id == rewritten[rank - 1]
+        assert each.score == pytest.approx(11 / 2 * (1 / (10 + places[each.id]) + 1 / (10 + rank)))
+    assert len(others) == 59
+    assert [each.score for each in others] == sorted((each.score for each in others), reverse=True)
+
+
+def test_other_searches_cite_nothing_and_answer_no_question_of_their_own(store):
+    store.write_documents(law())
+    retriever = over(store, top_k=60)
+    found = retriever.run("the roof", searches=["art. 31 Work Code, art. 99 Work Code"])
+    assert (found["pinned"], found["missing"]) == ([], [])
+    ranks = {each.id: each.meta["ranks"] for each in found["documents"]}
+    assert len(ranks) == 60
+    assert all("rewritten" in each and "citation" not in each for each in ranks.values())
+    nothing = retriever.run("art. 99 Work Code", searches=["the roof"])
+    assert (nothing["documents"], nothing["unanswerable"]) == ([], True)
+    with pytest.raises(QuestionError):
+        retriever.run("the roof", searches=["the roof", " "])
 
 
 def test_rankings_are_returned_only_where_asked_for(store):

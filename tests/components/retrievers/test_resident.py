@@ -17,6 +17,7 @@ from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.resident import ResidentIndex, StoreSnapshot, readable, reload
 from components.retrievers.structure import StructureExpander
+from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 
 READERS = [CitationRetriever, StatuteBM25Retriever, StatuteEmbeddingRetriever, StructureExpander]
@@ -54,6 +55,36 @@ def clock(monkeypatch):
 def article(id_, content, number, **meta):
     place = {"law": "Housing Code", "number": str(number), "position": number}
     return Document(id=id_, content=content, meta={**place, **meta}, embedding=[1.0, number])
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_store_that_is_not_there_is_refused_and_not_made(reader, tmp_path):
+    path = tmp_path / "law.db"
+    store = StatuteDocumentStore(path)
+    with pytest.raises(StoreError, match=r"There is no store .*law\.db\. Make it with python -m"):
+        reader(store).warm_up()
+    assert list(tmp_path.iterdir()) == []
+    store.write_documents(LAW)
+    reader(store).warm_up()
+    # While it is open it answers, and a store that was closed is looked for again.
+    path.unlink()
+    reader(store).warm_up()
+    store.close()
+    with pytest.raises(StoreError, match="There is no store"):
+        reader(store).warm_up()
+
+
+@pytest.mark.parametrize("filters", [["a"], "abc", 5])
+def test_filters_that_are_no_mapping_are_refused_by_our_error(filters):
+    store = Foreign()
+    store.write_documents(LAW)
+    for retriever, given in (
+        (StatuteBM25Retriever(store), filters),
+        (StatuteBM25Retriever(store, filters=filters), None),
+        (StatuteBM25Retriever(store, filters={"operator": "AND", "conditions": []}), filters),
+    ):
+        with pytest.raises(FilterError, match="A filter has 'field', 'operator' and 'value'"):
+            retriever.run("rent", filters=given)
 
 
 LAW = [article("a1", "The rent.", 1), article("a2", "The roof.", 2), article("a3", "A dog.", 3)]

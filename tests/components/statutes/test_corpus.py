@@ -256,6 +256,9 @@ def test_an_open_file_is_read_by_its_name_and_left_open(pack):
     assert str(problems[0]).startswith("upload.jsonl:2:")
     with pytest.raises(CorpusError, match="'rb'"):
         list(iter_articles(io.StringIO("{}")))
+    for read in (StatuteCorpus.read, read_questions):
+        with pytest.raises(CorpusError, match="Give one file or folder"):
+            read(["articles.jsonl"])
 
 
 def test_a_corpus_finds_articles_by_position_id_and_law():

@@ -8,6 +8,7 @@ from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from components.retrievers.bm25 import StatuteBM25Retriever
 from components.stores.engines import engine_filters
 from components.stores.filters import MAX_DEPTH, plain_filters
 from components.stores.sqlite import StatuteDocumentStore
@@ -71,6 +72,27 @@ def test_a_field_that_no_document_has_is_refused(shared, field, message):
     # Of an empty store no field is known.
     shared.delete_all_documents()
     assert shared.keys_matching(asked).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "right", "message"),
+    [("number", 12, "12", 'write "12"'), ("headings", "Title I", ["Title I"], "'division'")],
+)
+def test_a_value_of_a_type_that_no_article_has_is_refused(shared, field, wrong, right, message):
+    article = Document(content="a", meta={"number": "12", "headings": ["Title I"]})
+    for operator, value in (("==", wrong), ("in", [right, wrong])):
+        asked = {"field": f"meta.{field}", "operator": operator, "value": value}
+        assert len(matching(shared, [article], asked)) == (operator == "in")
+        for search in (shared.keys_matching, StatuteBM25Retriever(shared, filters=asked).run):
+            with pytest.raises(FilterError, match=message):
+                search("a" if search != shared.keys_matching else asked)
+        with pytest.raises(FilterError, match=message if field == "number" else "engine"):
+            engine_filters(asked)
+    # A user's own documents may have it.
+    asked = {"field": f"meta.{field}", "operator": "==", "value": wrong}
+    own = Document(content="b", meta={field: wrong})
+    assert matching(shared, [article, own], asked) == {own.id}
+    assert len(shared.keys_matching(asked)) == 1
 
 
 @pytest.mark.parametrize(
