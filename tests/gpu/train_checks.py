@@ -78,7 +78,7 @@ def check_train(
     run = RunTexts(model, data, None)
     measured: dict[str, Any] = {"articles": number, "questions": n_questions}
 
-    vectors = run.encode(accelerator)
+    vectors = run.encode(accelerator, train=True)
 
     def draw() -> None:
         negatives.draw(0, 0.0, questions=vectors.train, articles=vectors.articles)
@@ -90,7 +90,7 @@ def check_train(
     )
     encoder, passages = run.articles.encoder, run.articles.passages
     alone = seconds(lambda: encode_tokenized(encoder, passages, dtype=run.dtype), device, 2)
-    whole = seconds(lambda: run.encode(accelerator), device, 2)
+    whole = seconds(lambda: run.encode(accelerator, train=True), device, 2)
     measured |= {"encoding_s": alone, "refresh_s": whole, "refresh_ratio": whole / alone}
     checks(
         f"train: the refresh within {REFRESH_RATIO} times the encoding of the law",

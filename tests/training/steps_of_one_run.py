@@ -89,7 +89,7 @@ def steps(accelerator: Accelerator, folder: Path) -> tuple[dict[str, Any], dict[
         gradients |= {
             f"{name}/{n}": p.grad for n, p in model.named_parameters() if p.grad is not None
         }
-    vectors = texts.encode(accelerator)
+    vectors = texts.encode(accelerator, train=True)
     gradients |= {f"vectors/{side}": getattr(vectors, side) for side in ("articles", "train")}
     return facts, gradients
 
