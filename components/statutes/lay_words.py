@@ -159,7 +159,7 @@ class LayWords:
         return self
 
     def knows(self, word: str) -> bool:
-        """Whether the list has a word in what people say, so that it is no slip of the pen."""
+        """Whether the list has a word in what people say, so that it is not a misspelling."""
         return any(matcher.knows(word) for matcher in self._matchers.values())
 
     def expansions(self, question: str) -> list[Expansion]:
