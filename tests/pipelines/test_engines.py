@@ -17,6 +17,7 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
 
+from components.models import difference
 from components.models.biencoder import BiEncoder
 from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddingRetriever
 from components.stores.database import StoreError
@@ -194,6 +195,24 @@ def test_a_run_that_was_interrupted_continues_and_a_foreign_collection_is_refuse
         load_pipeline("qdrant", store=address)
     with pytest.raises(StoreError, match="Lexarbor did not write"):
         index(articles)
+
+
+def test_a_tower_over_the_collections_model_is_taken_over_and_another_model_is_refused(
+    index, address, look, tiny_model, articles, tmp_path
+):
+    index(articles)
+    base = BiEncoder.load(tiny_model, device="cpu")
+    update = difference.updated(base.query, 2)
+    names = {"model": str(tiny_model), "sha256": base.digest, "articles": base.digest}
+    BiEncoder(update, base.passage).save(tmp_path / "tower", base=names)
+    report = index(articles, model=str(tmp_path / "tower"))
+    assert (report.encoded, report.written) == (0, 0)
+    record = look().record()
+    assert record.model.path == str(tmp_path / "tower")
+    assert (record.model.digest, record.model.question_digest != base.digest) == (base.digest, True)
+    BiEncoder.load(tiny_model, device="cpu").save(tmp_path / "whole")
+    with pytest.raises(StoreError, match=r"holds vectors of the model .*tower; .*whole is another"):
+        index(articles, model=str(tmp_path / "whole"))
 
 
 def test_shards_are_together_the_whole(index, look, address, tiny_model, articles):

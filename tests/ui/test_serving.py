@@ -23,6 +23,7 @@ from components.models.biencoder import BiEncoder
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.engines import EngineCitationRetriever
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.checking import LoadingError
 from pipelines.loading import chat_generator
 from ui.ask import Narrowing
 from ui.language import LANGUAGES, address
@@ -51,6 +52,11 @@ def test_who_else_gets_a_question_is_read_off_the_pipeline(written, engine, stor
     )
     expected = {name for name, told in (("generator", written), ("engine", engine)) if told}
     assert recipients(pipeline) == expected
+
+
+def test_a_pipeline_whose_searches_the_page_does_not_show_is_refused(store):
+    with pytest.raises(LoadingError, match="does not show the searches of 'hybrid_rewritten'"):
+        Serving("hybrid_rewritten", store)
 
 
 def answer_of(serving: Serving, question: str, narrowing: Narrowing = OF_TODAY) -> dict[str, Any]:
