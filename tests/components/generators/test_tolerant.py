@@ -22,19 +22,9 @@ KEY = "sk-very-secret"
 REPLY = "It is returned [1]."
 
 
-@pytest.fixture(scope="module")
-def running():
-    with chat_server() as script:
-        yield script
-
-
-@pytest.fixture
-def server(running):
-    running.reply, running.fault = REPLY, ""
-    running.asked.clear()
-    running.hung_up.clear()
-    running.sent = 0
-    return running
+@pytest.fixture(autouse=True)
+def answering(server):
+    server.reply = REPLY
 
 
 def generator(url, time_limit=5.0, **parameters):
