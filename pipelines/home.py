@@ -20,6 +20,7 @@ from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import checking, loading
 from pipelines.checking import LoadingError, components_in
+from pipelines.demo.vectors import adopt_vectors
 from pipelines.loading import Say
 
 # Record in a demo store: the law and the questions whose answers are kept with it.
@@ -162,19 +163,26 @@ def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Pa
     path = loading.demo_store_path()
 
     def build() -> None:
-        from pipelines.indexing import index_corpus
-
         say(f"Building the demo store {path} from the invented Statutes of Aldermere")
-        model = None if loading.bundled_model() is None else str(loading.DEMO_MODEL)
         try:
-            index_corpus("aldermere", path, model=model, prune=True, replace=True, say=say)
+            fill()
         except StoreError as error:
             if not path.is_file():
                 raise
             say(f"{error} It is built again.")
             for suffix in ("", "-wal", "-shm"):
                 path.with_name(path.name + suffix).unlink(missing_ok=True)
-            index_corpus("aldermere", path, model=model, say=say)
+            fill()
+
+    def fill() -> None:
+        from pipelines.indexing import index_corpus
+
+        model = None
+        if loading.bundled_model() is not None:
+            model = str(loading.DEMO_MODEL)
+            with closing(StatuteDocumentStore(str(path))) as store:
+                adopt_vectors(store, loading.DEMO_MODEL)
+        index_corpus("aldermere", path, model=model, prune=True, replace=True, say=say)
 
     _once(lambda: _is_current(path), build)
     if answered:

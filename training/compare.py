@@ -43,7 +43,7 @@ from components.statutes.fusion import FUSED_FROM, fuse_ranks
 from components.statutes.question import Question
 from components.statutes.significance import ArmScore, compare_arms
 from components.statutes.sources.corpora import BSARD, HUB_NAME, SOICT
-from training import candidates, cusines, graph, plots, ranker
+from training import candidates, cusines, graph, pipeline_runs, plots, ranker
 from training.checkpoint import RunState, compute_as_begun, environment, open_work_folder
 from training.command_line import (
     OutOfTimeError,
@@ -58,6 +58,7 @@ from training.command_line import run as run_command
 from training.data import TrainingData, evaluated, folds_of, say_where_dev_is_learnt, trainings_on
 from training.loop import fit, take_device
 from training.negatives.views import CountedLaw, Terms
+from training.pipeline_runs import PipelineSettings
 from training.settings import (
     CusinesSettings,
     GraphSettings,
@@ -99,19 +100,21 @@ class CompareSettings:
             0 makes no runs, only the tables of those already made.
         model: What training starts from, and what a graph network or a ranker stands over.
         device: cpu, cuda, ...; default: the best available.
-        train: What arms train unless they name it: cusines, graph, ranker, or bm25 (nothing).
+        train: What arms train unless they name it: cusines, graph, ranker; or what they measure
+            without training: bm25, or a pipeline.
         cusines: Settings that all runs of training.cusines share, such as --cusines.epochs 3;
             `preset` names a file of training/configs that has others.
         graph: The same for training.graph.
         ranker: The same for training.ranker.
         bm25: The same for BM25: kind, k1, b, terms, text_rule.
+        pipeline: The same for a pipeline: pipeline, answered, learned.
         own: The paper's own data: its `format`, and what then stands in place of cusines, graph,
-            ranker and bm25.
+            ranker, bm25 and pipeline.
         arms: Name to the settings in which an arm differs. Besides, `train`; and `over`, the arm
             whose model it stands over. Arms called untrained and first_stage train nothing.
-        tables: Name to `arms`, and optionally `compare`, `published` (arm to metric to value), and
-            what a figure shows: `by` epoch or a setting, `lines` by another setting. Default: one
-            of all arms.
+        tables: Name to `arms`, and optionally `compare`, `published` (arm to metric to value),
+            `others` (other systems, data set to name to metric to value), and what a figure shows:
+            `by` epoch or a setting, `lines` by another setting. Default: one of all arms.
         baselines: The arms that others are compared with; the first that a table has counts.
 
     Raises:
@@ -134,6 +137,7 @@ class CompareSettings:
     graph: dict[str, Any] = field(default_factory=dict)
     ranker: dict[str, Any] = field(default_factory=dict)
     bm25: dict[str, Any] = field(default_factory=dict)
+    pipeline: dict[str, Any] = field(default_factory=dict)
     own: dict[str, Any] = field(default_factory=dict)
     arms: dict[str, dict[str, Any]]
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -152,7 +156,9 @@ class CompareSettings:
         at_least(self, 1, "folds")
         _known("own", self.own, ("format", *SYSTEMS))
         for name, table in self.tables.items():
-            _known(f"tables.{name}", table, ("arms", "compare", "published", "by", "lines"))
+            _known(
+                f"tables.{name}", table, ("arms", "compare", "published", "others", "by", "lines")
+            )
             _known(f"tables.{name}.arms", table.get("arms", [""]), self.arms)
         self.chosen()
 
@@ -237,7 +243,7 @@ class System:
 
     def trains(self, arm: str) -> bool:
         """Whether an arm is trained."""
-        return self.settings is not Bm25Settings and arm not in self.untrained
+        return self.name in ("cusines", "graph", "ranker") and arm not in self.untrained
 
     def defaults(self, arm: str) -> Settings:
         """The settings that an arm's result depends on, paths left out, with their defaults."""
@@ -256,6 +262,10 @@ def _ranker_digests(settings: RankerTrainingSettings) -> dict[str, str]:
     }
 
 
+def _pipeline_digests(settings: PipelineSettings) -> dict[str, str]:
+    return {"model_sha256": candidates.stage_digest(settings.model)}
+
+
 _STARTS = ("model", "query_model", "passage_model", "start")
 _LISTS = {"candidates", "dev_candidates", "dtype"}
 _READ = {
@@ -272,6 +282,7 @@ SYSTEMS = {
         {FIRST_STAGE: _LISTS, UNTRAINED: _RE_READ},
     ),
     "bm25": System("bm25", Bm25Settings, lambda _: {}, {}),
+    "pipeline": System("pipeline", PipelineSettings, _pipeline_digests, {}),
 }
 
 # Settings of earlier versions and what they were by default. Lines that record another value keep
@@ -511,7 +522,8 @@ def runs_of(settings: CompareSettings) -> dict[str, list[Run]]:
         if dataset.name in runs:
             raise SettingsError(f"data: two are called {dataset.name}. Rename one.")
         on_test = settings.measure_on == "test" and bool(dataset.test)
-        one = on_test or any(plan.system_of(arm).name == "ranker" for arm in needed)
+        in_one = ("ranker", "pipeline")
+        one = on_test or any(plan.system_of(arm).name in in_one for arm in needed)
         starts.pop("bm25", None)
         folds = n_folds(dataset, 1 if one else settings.folds, starts.values(), on_test=on_test)
         if settings.own and not plan.own_data:
@@ -615,7 +627,11 @@ def perform(models: Path, run: Run, work: Path, deadline: float | None = None) -
         OutOfTimeError: The deadline has passed.
     """
     started = time.perf_counter()
-    makers: dict[str, Callable[..., _Made]] = {"bm25": _searched, "ranker": _ranked}
+    makers: dict[str, Callable[..., _Made]] = {
+        "bm25": _searched,
+        "ranker": _ranked,
+        "pipeline": _asked,
+    }
     by_question, own = makers.get(run.system.name, _learned)(models, run, work, deadline)
     values = {metric: list(of_it.values()) for metric, of_it in by_question.items()}
     device = resolve_device(run.settings.device).type
@@ -641,6 +657,16 @@ def _searched(_: Path, run: Run, *__: Any) -> _Made:
     ranked = ([ids[p] for p in row] for row in law.rankings(weights, DEPTH, run.split[1]))
     values = evaluated(run.measured, ranked, DENSE_METRICS, DEPTH)
     return values, {"dtype": "float64", "steps": 0, "epoch": 0, "epochs": []}
+
+
+def _asked(models: Path, run: Run, work: Path, deadline: float | None) -> _Made:
+    """A pipeline, over a store that the arms of a law share."""
+    model = run.settings.model
+    if run.below is not None:
+        model = _model_of(models, run.below, deadline)
+    work.mkdir(parents=True, exist_ok=True)
+    stores = models.parent / "stores" / run.dataset.name
+    return pipeline_runs.measure(run.settings, model, run.measured, run.measured_on, stores, work)
 
 
 def _model_of(models: Path, run: Run, deadline: float | None) -> Place:
@@ -669,7 +695,8 @@ def _trained(models: Path, run: Run, work: Path, deadline: float | None) -> _Tra
     folder = models / run.key if run.kept else work / "model"
     if not (folder / MANIFEST_FILE).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        learner.save(folder, data, {}, dense_weight=1.0)
+        weight = state.best.get("dense_weight", 1.0) if state.best else 1.0
+        learner.save(folder, data, {}, dense_weight=weight)
     return learner, state, folder
 
 
@@ -868,14 +895,23 @@ def page(name: str, runs: Sequence[Run], results: Results, settings: CompareSett
         scores = {metric: compare_arms(lines, metric, baseline) for metric in common}
         published = table.get("published", {})
         compared = (each for m in common for each in (m, f"{m}, difference to {baseline}"))
-        rows = [["arm", "runs", *compared, "epoch", "seconds"]]
+        timed = ["ms a question"] if any("ms_a_question" in line for line in flat) else []
+        rows = [["arm", "runs", *compared, "epoch", "seconds", *timed]]
         for arm, *of_arm in zip(lines, *scores.values(), strict=True):
             row = [f"**{arm}**" if arm == baseline else arm]
             row.append(f"{len(lines[arm])}/{len(made[arm])}")
             for metric, score in zip(common, of_arm, strict=True):
                 row += _cells(score, published.get(arm, {}).get(metric))
             row.append(_mean((line["epoch"] for line in lines[arm]), ".1f"))
-            rows.append([*row, _mean((line["seconds"]["total"] for line in lines[arm]), ",.0f")])
+            row.append(_mean((line["seconds"]["total"] for line in lines[arm]), ",.0f"))
+            if timed:
+                row.append(_mean((line.get("ms_a_question") for line in lines[arm]), ".0f"))
+            rows.append(row)
+        for other, known in table.get("others", {}).get(name, {}).items():
+            cells = (
+                each for m in common for each in (f"{known[m]:.3f}" if m in known else NONE, NONE)
+            )
+            rows.append([f"{other}, as published", NONE, *cells, *[NONE] * (2 + len(timed))])
         parts += [_caption(flat), markdown(rows), *_scored_negatives(lines)]
         if len(lines) > 1:
             stem = Path(settings.output) / f"{name}-{title}"

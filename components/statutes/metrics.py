@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from components.statutes.extras import needs_extra
 
@@ -145,6 +145,15 @@ def write_trec_run(path: Path | str, run: Mapping[str, Sequence[str]], tag: str)
                 file.write(
                     f"{_column(question)} Q0 {_column(article)} {rank} {-rank} {_column(tag)}\n"
                 )
+
+
+def read_trec_run(path: Path | str) -> dict[str, list[str]]:
+    """Reads what `write_trec_run` wrote: ids of articles by question, best first."""
+    run: dict[str, list[str]] = {}
+    rows = ir_measures.read_trec_run(str(path))  # type: ignore[no-untyped-call]
+    for row in sorted(rows, key=lambda row: -row.score):
+        run.setdefault(unquote(row.query_id), []).append(unquote(row.doc_id))
+    return run
 
 
 def _measure_and_depth(metric: str) -> tuple[Measure, int]:

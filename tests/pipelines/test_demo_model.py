@@ -13,6 +13,8 @@ from components.retrievers.answered import AnsweredQuestions, recorded_questions
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.stores.sqlite import StatuteDocumentStore
+from pipelines.demo.vectors import adopt_vectors
+from pipelines.indexing import index_corpus
 from pipelines.loading import DEMO_MODEL
 from training.loop import validate
 
@@ -65,3 +67,18 @@ def test_its_readme_says_how_it_was_made():
     for metric in ("R@10", "MAP@10"):
         assert f"{manifest['metrics']['dev'][metric]:.3f}" in readme
     assert model_digest(DEMO_MODEL)[:12] in readme
+
+
+def test_the_demo_law_is_not_encoded_again(minilm, tmp_path):
+    """The shipped vectors are those of today's law, text for text, and of the bundled model."""
+    path = tmp_path / "demo.db"
+    with closing(StatuteDocumentStore(str(path))) as store:
+        adopt_vectors(store, DEMO_MODEL)
+    report = index_corpus("aldermere", path, model=str(DEMO_MODEL))
+    assert (report.encoded, report.provisions) == (0, 0)
+    law = list(StatuteCorpus.read("aldermere"))[::29]
+    texts = [indexed_text(each.headings, each.text) for each in law]
+    model = BiEncoder.load(minilm, device="cpu")
+    shipped = stored_vectors(path, model.articles_digest, texts, model.dim)
+    for row, vector in enumerate(model.encode_articles(texts).numpy()):
+        assert float(shipped[row] @ vector) > 0.999

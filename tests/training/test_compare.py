@@ -368,7 +368,8 @@ def cells(text: str) -> list[list[str]]:
 def test_means_differences_and_published_numbers(comparison, tmp_path, monkeypatch):
     monkeypatch.setattr("training.plots.plot_arms", lambda *_: None)
     arms = ["untrained", "bm25_fixed", "cusines"]
-    table = {"arms": arms, "published": {"cusines": {"R@100": 0.7}}}
+    others = {"law": {"Another": {"R@100": 0.8}}}
+    table = {"arms": arms, "published": {"cusines": {"R@100": 0.7}}, "others": others}
     fields = {"only": (), "tables": {"table2": table}, "compare": ("R@100", "fused R@10")}
     settings = comparison(seeds=(0, 1), **fields)
     made = next(iter(runs_of(settings).values()))
@@ -380,7 +381,9 @@ def test_means_differences_and_published_numbers(comparison, tmp_path, monkeypat
     assert "Questions: 4 (dev); seeds: 0, 1." in text
     header, *rows = cells(text)
     assert header[:3] == ["arm", "runs", "R@100"] and header[4] == "fused R@10"
-    assert [row[0] for row in rows] == ["untrained", "**bm25_fixed**", "cusines"]
+    names = ["untrained", "**bm25_fixed**", "cusines", "Another, as published"]
+    assert [row[0] for row in rows] == names
+    assert rows[3][1:5] == ["–", "0.800", "–", "–"]
     assert rows[2][1:3] == ["2/2", "0.750 [0.750, 0.750] (0.700, +0.050)"]
     assert rows[2][3].startswith("+0.250 [+0.250, +0.250], p ")
 

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.statutes.metrics import DEFAULT_METRICS, evaluate, metric_depth, write_trec_run
+from components.statutes.metrics import (
+    DEFAULT_METRICS,
+    evaluate,
+    metric_depth,
+    read_trec_run,
+    write_trec_run,
+)
 
 RANKING = ["a", "x", "b", "y", "z"]  # gold: a, b, c
 
@@ -106,7 +112,9 @@ def test_every_metric_equals_its_definition(ranking, gold):
 
 def test_a_run_file_reads_back_as_the_same_ranking(tmp_path):
     path = tmp_path / "run.trec"
-    write_trec_run(path, {"q 1": ["Part 1", "100%", "c"], "q2": []}, "hybrid k=10")
+    run = {"q 1": ["Part 1", "100%", "c"], "q2": []}
+    write_trec_run(path, run, "hybrid k=10")
+    assert read_trec_run(path) == {"q 1": run["q 1"]}
     rows = [line.split(" ") for line in path.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["q%201", "Q0", "Part%201", "1", "-1", "hybrid%20k=10"]
     ids = ["Part%201", "100%25", "c"]
