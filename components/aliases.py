@@ -7,7 +7,9 @@ components and stores has a module there that re-exports it, and names that one 
 
 import re
 
-_KINDS = "builders|converters|embedders|evaluators|generators|joiners|rankers|retrievers"
+_KINDS = (
+    "builders|converters|embedders|evaluators|generators|joiners|preprocessors|rankers|retrievers"
+)
 
 
 def trusted_name(name: str) -> str:

@@ -12,9 +12,11 @@ from pipelines.command_line import DONE, WRONG_USE, say, show
 _COMMANDS = {
     "index": ("pipelines.index", "read a law into a store"),
     "ask": ("pipelines.ask", "ask a question"),
+    "diff": ("pipelines.diff", "show what changed in an article"),
     "audit": ("pipelines.audit", "check the citations of a document"),
     "evaluate": ("pipelines.evaluate", "measure a pipeline on questions"),
     "calibrate": ("pipelines.calibrate", "choose the score below which nothing was found"),
+    "guides": ("pipelines.guides", "look after the guides of a store"),
     "export": ("pipelines.export", "write the articles of a store as a corpus"),
     "convert": ("pipelines.convert", "write published law as a corpus"),
     "tree": ("pipelines.tree", "draw an article in its law"),

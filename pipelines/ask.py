@@ -23,7 +23,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines import command_line
@@ -56,6 +56,11 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="search only your own words, not the law's words for them",
     )
+    add(
+        "--jurisdiction",
+        metavar="PLACE",
+        help="the law of a place, such as us/or/portland, and of those above it (us/or, us)",
+    )
     command_line.add_generator(parser)
     add("--full", action="store_true", help="print the whole text of every article")
     add("--json", action="store_true", help="print the answer as JSON")
@@ -79,12 +84,13 @@ def _ask(options: argparse.Namespace) -> int:
         say(f"Asking {plan.store} by words alone, with the pipeline 'lexical'.")
     pipeline = load_pipeline(*plan.arguments)
     pipeline.warm_up()
-    from pipelines.asking import answer_lines, ask
+    from pipelines.asking import answer_lines, ask, guide_lines
 
     answer = ask(
         *(pipeline, question, options.top_k),
         as_of=options.as_of,
         expand=not options.no_expand,
+        jurisdiction=options.jurisdiction,
     )
     ranking = answer.get("ranking")
     if ranking and ranking["n_ranked"] < ranking["n_candidates"]:
@@ -120,10 +126,12 @@ def _ask(options: argparse.Namespace) -> int:
     if options.json:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED
-    written = [answer_lines(answer["answer"])] if "answer" in answer else []
+    written = [guide_lines(guide)] if (guide := answer.get("guide")) else []
+    written += [answer_lines(answer["answer"])] if "answer" in answer else []
     if answer["documents"]:
         entries = enumerate(answer["documents"], start=1)
         written += [_entry(place, document, options.full) for place, document in entries]
+        written.append(_terms(answer.get("definitions", [])))
     elif not answer.keys() & {"left_out", "missing"}:
         say("Nothing was found. Try other words.")
     if any(written):
@@ -142,7 +150,8 @@ def _wording(wording: Mapping[str, Any], article: Mapping[str, Any]) -> str:
 def _entry(place: int, document: Mapping[str, Any], full: bool) -> str:
     found_by = ", ".join(f"{stage} {rank}" for stage, rank in document["ranks"].items())
     state = "" if document["state"] == "unknown" else f" · {document['state']}"
-    lines = [f"{place}. {document['law']}, {document['number']}{state}"]
+    whose = f" · {document['jurisdiction']}" if "jurisdiction" in document else ""
+    lines = [f"{place}. {document['law']}, {document['number']}{whose}{state}"]
     paragraphs = [
         "; ".join(_wording(each, document) for each in document.get("wordings", [])),
         " › ".join(document["headings"]),
@@ -153,6 +162,19 @@ def _entry(place: int, document: Mapping[str, Any], full: bool) -> str:
     if document.get("source_url"):
         lines.append(document["source_url"])
     return textwrap.indent("\n".join(lines), "   ").lstrip()
+
+
+def _terms(definitions: Sequence[Mapping[str, Any]]) -> str:
+    lines = [
+        textwrap.fill(
+            f"{each['text']} ({each['law']}, {each['number']})",
+            WIDTH,
+            initial_indent="   ",
+            subsequent_indent="   ",
+        )
+        for each in definitions
+    ]
+    return "\n".join(["Terms used here:", *lines]) if lines else ""
 
 
 def _text(document: Mapping[str, Any], full: bool) -> list[str]:

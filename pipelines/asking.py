@@ -18,6 +18,7 @@ from haystack.errors import FilterError
 from components.converters import articles
 from components.models.folder import ModelError, VectorError
 from components.parameters import checked_top_k
+from components.retrievers.definitions import DEFINITION_FIELDS, definitions_with
 from components.retrievers.resident import Retriever, narrowed
 from components.retrievers.validity import (
     ANY,
@@ -26,12 +27,14 @@ from components.retrievers.validity import (
     checked_as_of,
     earlier_text,
     in_force_on,
+    law_of_place,
     state_on,
 )
 from components.statutes.lexical import in_another_language
 from components.statutes.question import QuestionError, clean_question
 from components.stores.database import StoreError
 from components.stores.filters import check_filters, plain_filters
+from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError, check_stores
 
 # A verdict begins with one of these signs. They are removed from replies, so that a model's words
@@ -76,6 +79,7 @@ def answer_lines(answer: Mapping[str, Any]) -> str:
         lines.append("")
     for source in answer["sources"]:
         lines.append(f"[{source['label']}] {source.get('law', '')}, {source.get('number', '')}")
+        lines[-1] += f" · {source['jurisdiction']}" if source.get("jurisdiction") else ""
         lines[-1] += "" if source["state"] == "unknown" else f" · {source['state']}"
     if nothing and closest and not closest["enough"]:
         lines.append(
@@ -101,8 +105,43 @@ def _marked(statement: Mapping[str, Any]) -> str:
     return "".join(parts) + as_written(text[last:])
 
 
+def guide_lines(guide: Mapping[str, Any]) -> str:
+    """A guide as text; `guide` as returned by `ask`."""
+    lines = [f"What to do: {guide['title']}", ""]
+    if changed := guide["changed"]:
+        lines.append(f"The law under this changed on {changed['on']}; being reviewed.")
+    else:
+        lines.append(guide["answer"])
+    for number, step in enumerate(guide["steps"], start=1):
+        lines += ["", f"{number}. {step['text']}"]
+        article = step["article"]
+        paragraphs = "".join(f"({each})" for each in step["passages"])
+        place = f"{article.get('law', article['id'])}, {article.get('number', '')}{paragraphs}"
+        lines.append(f"[{place.rstrip(', ')}]")
+        if deadline := step.get("deadline"):
+            lines.append(_deadline_line(deadline))
+    for contact in guide["contacts"]:
+        named = ("name", "telephone", "address", "hours", "url")
+        lines += ["", "; ".join(contact[each] for each in named if each in contact)]
+    reviewed = guide["reviewed"]
+    lines += ["", f"Reviewed on {reviewed['date']} by {reviewed['by']}."]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, _ANSWER_WIDTH) or [""]]
+    return textwrap.indent("\n".join(wrapped), "   ").lstrip()
+
+
+def _deadline_line(deadline: Mapping[str, Any]) -> str:
+    unit = next(each for each in ("days", "months", "years") if each in deadline)
+    count = deadline[unit]
+    working = "working " if deadline["unit"] == "working" else ""
+    length = f"{count} {working}{unit if count > 1 else unit[:-1]}"
+    rule = deadline["rule"]
+    counted = f", counted as {rule['law']}, {rule['number']} says" if rule else ""
+    return f"Deadline: {length} from {deadline['from']}{counted}."
+
+
 _OWN_ERRORS = (FilterError, ModelError, QuestionError, StoreError, VectorError)
-_OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
+_OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "jurisdiction")
+_NAMED_PLACES = 20  # in a message
 _RANKING_FIELDS = ("n_candidates", "n_ranked")
 _LEFT_OUT_FIELDS = (
     *("id", "law", "number", "state", "valid_from", "valid_to", "earlier_text", "replaced_by"),
@@ -132,6 +171,11 @@ class Answer(TypedDict):
     - `expansions`: what people say, by the store's list of lay words, and the phrases of the law
       that were searched too.
     - `languages`: those of the articles (BCP 47), if the question seems to be in none of them.
+    - `definitions`: of terms that the first articles use and their law defines, as
+      `components.retrievers.definitions.definitions_with` describes them; of a pipeline over
+      Lexarbor's own store.
+    - `guide`: of a pipeline with a `StatuteGuideRetriever`: what to do, as its `shown_guide`
+      describes it, or None.
     - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
 
@@ -149,6 +193,8 @@ class Answer(TypedDict):
     not_rewritten: NotRequired[str]
     expansions: NotRequired[dict[str, list[str]]]
     languages: NotRequired[list[str]]
+    definitions: NotRequired[list[dict[str, Any]]]
+    guide: NotRequired[dict[str, Any] | None]
     answer: NotRequired[dict[str, Any]]
 
 
@@ -162,6 +208,7 @@ def ask(
     *,
     correct: bool = True,
     expand: bool = True,
+    jurisdiction: str | None = None,
 ) -> Answer:
     """Ask a pipeline that `load_pipeline` loaded.
 
@@ -183,20 +230,26 @@ def ask(
             pipeline that does that; if not, as they are written.
         expand: whether the store's lay words are searched in the law's words too, by a pipeline
             that does that.
+        jurisdiction: a place, such as "us/or/portland". Its law is searched, that of the places
+            above it, and articles without a jurisdiction.
 
     Raises:
         QuestionError: the question is empty or too long.
         TypeError: `top_k` is not a whole number.
         ValueError: `top_k` is less than 1.
         LoadingError: the pipeline has no input for an option, or a day is invalid.
-        FilterError: the filters are malformed.
+        FilterError: the filters or the jurisdiction are malformed, or no article is law of the
+            place; names the places of the law.
         StoreError: the store cannot be read, or it holds no article.
         ModelError: the model cannot be loaded.
         VectorError: the store's vectors are another model's.
         PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
     asking = _Asking(
-        pipeline, question, top_k, filters, as_of, states_on, correct=correct, expand=expand
+        *(pipeline, question, top_k, filters, as_of, states_on),
+        correct=correct,
+        expand=expand,
+        jurisdiction=jurisdiction,
     )
     with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
@@ -212,9 +265,15 @@ async def ask_async(
     *,
     correct: bool = True,
     expand: bool = True,
+    jurisdiction: str | None = None,
 ) -> Answer:
     """`ask` without blocking the event loop."""
-    asking = _Asking(pipeline, question, top_k, filters, as_of, correct=correct, expand=expand)
+    asking = _Asking(
+        *(pipeline, question, top_k, filters, as_of),
+        correct=correct,
+        expand=expand,
+        jurisdiction=jurisdiction,
+    )
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -230,6 +289,7 @@ async def stream(
     *,
     correct: bool = True,
     expand: bool = True,
+    jurisdiction: str | None = None,
 ) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
     """`ask_async` in parts, each as soon as it is there.
 
@@ -244,7 +304,10 @@ async def stream(
         The errors of `ask`; those of the arguments before anything is yielded.
     """
     asking = _Asking(
-        pipeline, question, top_k, filters, as_of, states_on, correct=correct, expand=expand
+        *(pipeline, question, top_k, filters, as_of, states_on),
+        correct=correct,
+        expand=expand,
+        jurisdiction=jurisdiction,
     )
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
@@ -296,6 +359,7 @@ class _Asking:
         *,
         correct: bool = True,
         expand: bool = True,
+        jurisdiction: str | None = None,
     ) -> None:
         declared = getattr(pipeline, "metadata", {})
         if not (declared.get("inputs") and declared.get("outputs")):
@@ -318,8 +382,15 @@ class _Asking:
         except ValueError as error:
             raise LoadingError(str(error)) from error
         self._as_of = _day_searched(pipeline, asked)
+        if jurisdiction is not None:
+            filters = law_of_place(jurisdiction, filters)
+            _check_place(pipeline, jurisdiction)
+        self._filters = filters
+        self._definitions: list[dict[str, Any]] | None = None
         self._states_on = states_on or self._as_of or date.today()
         self.data = _inputs(pipeline, self._question, top_k, filters, asked)
+        if jurisdiction is not None:
+            _give(self.data, _given(pipeline, "jurisdiction"), jurisdiction)
         # A pipeline that reports no corrections makes none.
         switches = (("correct", correct, "corrections"), ("expand", expand, "expansions"))
         for switch, is_on, reported in switches:
@@ -338,9 +409,9 @@ class _Asking:
         self._start = time.perf_counter()
 
     def found_in(self, outputs: Mapping[str, Mapping[str, Any]]) -> bool:
-        """Whether the articles are among the outputs."""
-        component, socket = self._sockets["documents"]
-        return socket in outputs.get(component, {})
+        """Whether the articles, and what is shown above them, are among the outputs."""
+        needed = (self._sockets[name] for name in ("documents", "guide") if name in self._sockets)
+        return all(socket in outputs.get(component, {}) for component, socket in needed)
 
     def answer(self, outputs: Mapping[str, Mapping[str, Any]]) -> Answer:
         self.answered = True
@@ -367,6 +438,7 @@ class _Asking:
         tags = list(dict.fromkeys(each.get("language") for each in documents))
         # An article that the question names is found in any language.
         is_named = any("citation" in each["ranks"] for each in documents)
+        is_foreign = not is_named and in_another_language(self._question, tags)
         optional = {
             "as_of": self._as_of and self._as_of.isoformat(),
             "ranking": ranking and {field: ranking[field] for field in _RANKING_FIELDS},
@@ -379,12 +451,47 @@ class _Asking:
             "searches": [as_written(each) for each in found.get("searches", [])],
             "not_rewritten": found.get("not_rewritten"),
             "expansions": found.get("expansions"),
-            "languages": not is_named and in_another_language(self._question, tags) and tags,
+            "languages": is_foreign and tags,
+            # Of articles that may not be about the question, definitions would mislead.
+            "definitions": not is_foreign and self._defined(found["documents"]),
         }
         answer |= {name: value for name, value in optional.items() if value}
+        if "guide" in found:
+            answer["guide"] = found["guide"]
         for written in found.get("answers", [])[:1]:
             answer["answer"] = {"text": written.data, **written.meta}
         return cast(Answer, answer)
+
+    def _defined(self, documents: list[Document]) -> list[dict[str, Any]]:
+        """The definitions that an expander attached, or those of the store that was searched."""
+        if documents and all({"neighbours", "definitions"} <= {*each.meta} for each in documents):
+            attached = (each for one in documents for each in articles.definitions_of(one.meta))
+            return [{k: each[k] for k in DEFINITION_FIELDS if k in each} for each in attached]
+        if self._definitions is None and (searched := searched_law(self._pipeline)):
+            store, own = searched
+            filters = narrowed(own, self._filters)
+            # A stream makes the answer twice.
+            self._definitions = definitions_with(
+                *(store, documents, self._question, filters, self._as_of)
+            )
+        return self._definitions or []
+
+
+def searched_law(
+    pipeline: Pipeline,
+) -> tuple[StatuteDocumentStore, dict[str, Any] | None] | None:
+    """Lexarbor's store that a pipeline searches, and the filters that its retrievers always have.
+
+    None where it searches another store.
+    """
+    retrievers = [each for _, each in pipeline.walk() if isinstance(each, Retriever)]
+    stores = [each.document_store for each in retrievers]
+    store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
+    filters = None
+    for each in retrievers:
+        if each.filters and each.filters != filters:
+            filters = narrowed(filters, each.filters)
+    return (store, filters) if store else None
 
 
 def declared_output(pipeline: Pipeline, name: str) -> tuple[str, str]:
@@ -433,7 +540,11 @@ def found_article(document: Document, on: date) -> dict[str, Any]:
     attached, and `wordings` the other wordings of the article: `id`, `valid_from` and `valid_to` of
     each, oldest first.
     """
-    meta = {**document.meta, "language": articles.language_of(document.meta)}
+    meta = {
+        **document.meta,
+        "language": articles.language_of(document.meta),
+        "jurisdiction": articles.jurisdiction_of(document.meta),
+    }
     found = {
         "id": document.id,
         "law": articles.law_of(meta),
@@ -487,6 +598,20 @@ def _inputs(
                 given = narrowed(getattr(instance, "filters", None), plain_filters(given))
             _give(data, [target], given)
     return data
+
+
+def _check_place(pipeline: Pipeline, place: str) -> None:
+    """Refuse a place whose law none of the articles is.
+
+    Raises:
+        FilterError: none is; names the places that there are.
+    """
+    retrievers = [each for _, each in pipeline.walk() if isinstance(each, Retriever)]
+    places = sorted(set[str]().union(*(each.places() for each in retrievers)))
+    if retrievers and place not in places:
+        shown = ", ".join(places[:_NAMED_PLACES]) + (" ..." if places[_NAMED_PLACES:] else "")
+        known = f"The places are {shown}." if places else "The articles have no jurisdiction."
+        raise FilterError(f"jurisdiction: no article is law of {place!r}. {known}")
 
 
 def _give(data: dict[str, dict[str, Any]], targets: Iterable[str], value: Any) -> None:

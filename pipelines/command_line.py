@@ -91,6 +91,35 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the format of the corpus; recognised otherwise (docs/data.md)",
     )
+    parser.add_argument(
+        "--as-paragraphs",
+        action="store_const",
+        dest="format",
+        const="paragraphs",
+        help="read any text by its paragraphs, numbered as they come",
+    )
+
+
+def add_stated(parser: argparse.ArgumentParser) -> None:
+    """The flags that say of a corpus what its files do not."""
+    add = parser.add_argument
+    add("--law", type=named, metavar="NAME", help="the law's name, in place of the file's own")
+    add("--language", type=named, metavar="TAG", help="the language it is written in, such as en")
+    add("--source-url", "--source_url", type=named, metavar="URL", help="its official text")
+    add("--jurisdiction", type=named, metavar="PLACE", help="whose law it is, such as us/or")
+
+
+def stated(options: argparse.Namespace) -> dict[str, str]:
+    """What these flags say; a law.yaml next to the files says it of each of them."""
+    from components.statutes.sources.stated import FIELDS
+
+    return {name: vars(options)[name] for name in FIELDS if vars(options)[name]}
+
+
+def add_strict(parser: argparse.ArgumentParser) -> None:
+    """The flag that refuses law in which something looks wrong."""
+    help_ = "write nothing if the check after reading finds that something looks wrong"
+    parser.add_argument("--strict", action="store_true", help=help_)
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +150,8 @@ def check_corpus(name: str) -> None:
     """
     from components.statutes.sources import corpora, opening
 
-    if name not in (opening.DEMO_LAW, corpora.HUB_NAME) and not Path(name).exists():
+    names = (opening.DEMO_LAW, opening.STANDARD_INPUT, corpora.HUB_NAME)
+    if name not in names and not Path(name).exists():
         raise LoadingError(f"--corpus: there is no {name}. Check the path.")
 
 

@@ -2,9 +2,12 @@
 
 The corpus is a file of law in a published format, or a folder of such files, which are recognised
 by their content: Akoma Ntoso, legalize Markdown, CLML, gesetze-im-internet XML, USLM, eCFR,
-Formex, LEGI (docs/data.md says where to get them). The output has one article a line. What was
-left out, kept as text or repaired is counted and reported. A file that is there already is left
-as it is.
+Formex, pages of EUR-Lex, LEGI, and the XML of Canada, Spain (BOE), Japan (e-Gov), Brazil (LexML)
+and the Netherlands (BWB); or law as plain text, Markdown, HTML, Word or PDF, "-" for standard
+input. docs/data.md says more. The output has one article a line. What was left out, kept as text
+or repaired is counted and reported, and what was read is checked: gaps and repeats of numbers,
+articles within others. --strict writes nothing where something looks wrong. A file that is there
+already is left as it is.
 
   python -m pipelines.convert --corpus legalize-fr/fr --output articles.jsonl
   python -m pipelines.convert --corpus law.xml --format akoma-ntoso --output law.jsonl.gz
@@ -37,11 +40,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--corpus", required=True, metavar="PATH", help="a file or folder of law")
     command_line.add_output(parser)
     command_line.add_format(parser)
+    command_line.add_stated(parser)
     parser.add_argument(
         "--skip-bad",
         action="store_true",
         help="leave out files and lines that cannot be read; names each",
     )
+    command_line.add_strict(parser)
     options = parser.parse_args(arguments)
     return command_line.run(lambda: _convert(options))
 
@@ -49,13 +54,21 @@ def main(arguments: list[str] | None = None) -> int:
 def _convert(options: argparse.Namespace) -> int:
     from components.models.folder import whole_file
     from components.statutes.corpus import iter_articles, with_languages
+    from components.statutes.sources.check import ReadingCheck
 
     command_line.check_corpus(options.corpus)
     output = command_line.new_file(options.output)
     problems: list[Problem] = []
     articles, laws = 0, set[str]()
+    check = ReadingCheck()
     read = iter_articles(
-        options.corpus, skip_bad=options.skip_bad, problems=problems, format=options.format
+        options.corpus,
+        skip_bad=options.skip_bad,
+        problems=problems,
+        format=options.format,
+        check=check,
+        strict=options.strict,
+        stated=command_line.stated(options),
     )
     with whole_file(output) as partial, corpus_file(partial, output) as file:
         for _, article in with_languages(read, options.corpus, problems):
@@ -64,6 +77,7 @@ def _convert(options: argparse.Namespace) -> int:
             laws.add(article.law)
     for problem in problems:
         say(str(problem))
+    say(str(check))
     show(f"{output}: {articles_of_laws(articles, len(laws))}")
     if left_out := sum(problem.left_out for problem in problems):
         show(f"left out, since they cannot be read: {left_out:,} (named above)")

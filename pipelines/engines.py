@@ -25,6 +25,7 @@ from components.statutes.article import Article, articles_of_laws, indexed_text
 from components.statutes.corpus import canonical_line, iter_articles, with_languages
 from components.statutes.identity import DistinctLaws
 from components.statutes.lexical import analysis_version, analyzer
+from components.statutes.sources.check import ReadingCheck
 from components.statutes.sources.reading import Problem
 from components.stores.database import StoreError
 from components.stores.engines import (
@@ -111,7 +112,8 @@ class ShardCorpus:
         found: dict[str, str | None] = {}
         languages: Counter[str | None] = Counter()
         terms = 0
-        read = iter_articles(source, problems=problems, **options)
+        check = ReadingCheck()
+        read = iter_articles(source, problems=problems, check=check, **options)
         for position, (_, article) in enumerate(with_languages(read, source, problems)):
             digest.update(canonical_line(article.to_json()))
             found[article.law] = found.get(article.law) or article.law_id
@@ -123,6 +125,7 @@ class ShardCorpus:
                 kept.setdefault(article.law, []).append((position, article))
         for problem in problems:
             say(str(problem))
+        say(str(check))
         average = max(terms / languages.total(), 1.0) if measure else None
         left_out = sum(problem.left_out for problem in problems)
         return cls(shard, kept, found, languages, average, digest.hexdigest(), left_out)
@@ -265,6 +268,8 @@ class LawWriter:
         names: dict[str, Any] = {
             name: first[name] for name in ("law_id", "law_names") if name in first
         }
+        if whose := {each.jurisdiction for _, each in articles if each.jurisdiction}:
+            names["jurisdictions"] = sorted(whose)
         state: dict[str, Any] = {"digest": digest, "articles": len(articles), **names}
         n_before = int(self._states.get(law, {}).get("articles", 0))
         unfinished = {**state, "digest": "", "articles": max(n_before, len(articles))}
@@ -394,7 +399,9 @@ def index_into_engine(
     model: str | None = None,
     shard: Shard = Shard(),
     skip_bad: bool = False,
+    strict: bool = False,
     format: str | None = None,
+    stated: Mapping[str, str] | None = None,
     prune: bool = False,
     replace: bool = False,
     rebuild: bool = False,
@@ -421,7 +428,9 @@ def index_into_engine(
             `model_place`.
         shard: decides which laws this process indexes.
         skip_bad: leave out lines and files that cannot be read.
+        strict: refuse a corpus in which something looks wrong after reading.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
+        stated: what its files do not say, as for `StatuteCorpus.read`.
         prune: remove the shard's laws that the corpus does not have; they are listed first.
         replace: allow a corpus to have fewer than half of the articles of a law in the engine.
         rebuild: write all of the corpus into a new collection, which takes the old one's name once
@@ -453,7 +462,13 @@ def index_into_engine(
         say("Reading the corpus")
         states = searched.states(LAW)
         laws = DistinctLaws(identity_of({**each, "law": law}) for law, each in states.items())
-        options: dict[str, Any] = {"skip_bad": skip_bad, "format": format, "laws": laws}
+        options: dict[str, Any] = {
+            "skip_bad": skip_bad,
+            "strict": strict,
+            "format": format,
+            "laws": laws,
+            "stated": stated,
+        }
         corpus = ShardCorpus.read(source, shard, measure=record is None, say=say, **options)
         say_unknown(corpus.languages, say)
         chosen = _choose(model, recorded, corpus, searched, say)
@@ -557,8 +572,8 @@ def _recorded(
     engine: Engine, record: EngineRecord | None, chosen: ChosenModel, corpus: ShardCorpus
 ) -> EngineRecord:
     """The collection's record, created or updated."""
+    engine.create(chosen.record.dim, chosen.record.similarity)
     if record is None:
-        engine.create(chosen.record.dim, chosen.record.similarity)
         average = corpus.average_length or 1.0
         fresh = EngineRecord(chosen.record, average, (), analysis_version())
     else:

@@ -7,7 +7,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from components.models.folder import (
+    articles_digest,
     can_run_models,
     file_digest,
     file_lock,
@@ -20,11 +23,10 @@ from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines import checking, loading
 from pipelines.checking import LoadingError, components_in
-from pipelines.demo.vectors import adopt_vectors
 from pipelines.loading import Say
 
-# Record in a demo store: the law and the questions whose answers are kept with it.
-DEMO_QUESTIONS = "demo-questions"
+# Records in a demo store: the law and the questions whose answers are kept with it; the guides.
+DEMO_QUESTIONS, DEMO_GUIDES = "demo-questions", "demo-guides"
 
 
 class Plan(NamedTuple):
@@ -144,6 +146,29 @@ def _read_to_ask(pipeline: str) -> dict[str, Any]:
 
 # The demo store, which stands in for no store.
 
+# The vectors of the demo law, which come with the package: a first page need not wait for MiniLM.
+DEMO_VECTORS = Path(__file__).parent / "demo" / "vectors.npz"
+
+
+def adopt_demo_vectors(store: StatuteDocumentStore) -> None:
+    """Put the shipped vectors where `index_corpus` looks for known ones, if its model made them."""
+    digest = articles_digest(loading.DEMO_MODEL)
+    with np.load(DEMO_VECTORS) as file:
+        if file["model"] == digest:
+            texts = (row.tobytes().hex() for row in file["digests"])
+            vectors = file["vectors"].astype(np.float32)
+            store.journal.keep(digest, dict(zip(texts, vectors, strict=True)))
+
+
+def write_demo_vectors(place: str) -> None:
+    """Write what `adopt_demo_vectors` reads: float16 `[n, dim]`, from a store of the demo law."""
+    digest = articles_digest(loading.DEMO_MODEL)
+    with closing(StatuteDocumentStore(place)) as store:
+        known = store.journal.vectors(digest, sorted(store.journal.known(digest)))
+    digests = [np.frombuffer(bytes.fromhex(each), np.uint8) for each in known]
+    vectors = np.array(list(known.values()), np.float16)
+    np.savez(DEMO_VECTORS, model=np.array(digest), digests=np.array(digests), vectors=vectors)
+
 
 def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Path:
     """The demo store, built if it does not exist or the demo law has changed.
@@ -181,8 +206,11 @@ def ensure_demo_store(say: Say = lambda _: None, *, answered: bool = True) -> Pa
         if loading.bundled_model() is not None:
             model = str(loading.DEMO_MODEL)
             with closing(StatuteDocumentStore(str(path))) as store:
-                adopt_vectors(store, loading.DEMO_MODEL)
-        index_corpus("aldermere", path, model=model, prune=True, replace=True, say=say)
+                adopt_demo_vectors(store)
+        given: dict[str, Any] = {"model": model, "guides": opening.guides_path(), "say": say}
+        index_corpus("aldermere", path, prune=True, replace=True, **given)
+        with closing(StatuteDocumentStore(str(path))) as store:
+            store.save_blob(DEMO_GUIDES, file_digest(opening.guides_path()), b"")
 
     _once(lambda: _is_current(path), build)
     if answered:
@@ -254,6 +282,8 @@ def _is_current(path: Path) -> bool:
     try:
         with closing(StatuteDocumentStore(str(path))) as store:
             if store.publisher.recorded_corpus() != StatuteCorpus.read("aldermere").sha256:
+                return False
+            if store.load_blob(DEMO_GUIDES) != (file_digest(opening.guides_path()), b""):
                 return False
             if loading.bundled_model() is None:
                 return True

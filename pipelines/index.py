@@ -1,8 +1,8 @@
 """python -m pipelines.index: read a file of law, encode it, and write it to a store or engine.
 
 The corpus is a file of JSON lines (articles.jsonl or .jsonl.gz), a folder that holds one, law in a
-published format or a folder of it (docs/data.md), a folder of BSARD or SoICT tables, or
-"aldermere", the invented demo law. A law that the store has is
+published format or as plain text, or a folder of it (docs/data.md), "-" for standard input, a
+folder of BSARD or SoICT tables, or "aldermere", the invented demo law. A law that the store has is
 replaced by the corpus's, and a law that the corpus does not have stays, so that each law can have
 a file of its own. You can interrupt it at any time: the same command resumes where it stopped, and
 unchanged articles are not encoded again.
@@ -11,6 +11,7 @@ unchanged articles are not encoded again.
   python -m pipelines.index --corpus articles.jsonl --store law.db --model ./my-model
   python -m pipelines.index --corpus all-laws.jsonl --store law.db --prune
   python -m pipelines.index --lay-words words.tsv --store law.db
+  python -m pipelines.index --guides guides.jsonl --store law.db
   python -m pipelines.index --corpus articles.jsonl --engine postgresql://me@localhost/law
   python -m pipelines.index --corpus articles.jsonl --engine qdrant --url http://localhost:6333
 """
@@ -20,13 +21,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
-from pipelines.checking import LoadingError, read_pipeline_file
 from pipelines.command_line import DONE, say, show
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     parser = command_line.parser("index", "Index a corpus of law into a store.", __doc__)
     add = parser.add_argument
-    add("--corpus", metavar="PATH", help="the law; optional with --lay-words and --alias")
+    add("--corpus", metavar="PATH", help="the law; optional with --guides, --lay-words and --alias")
     add("--store", type=command_line.named, metavar="FILE", help="the store; created if missing")
     add(
         "--engine",
@@ -61,7 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     add("--graph", action="store_true", help="put the vectors through the model's graph network")
     command_line.add_format(parser)
+    command_line.add_stated(parser)
     add("--skip-bad", action="store_true", help="leave out what cannot be read; names each")
+    command_line.add_strict(parser)
     add("--prune", action="store_true", help="also remove the laws that the corpus does not have")
     add("--replace", action="store_true", help="allow fewer than half of a law's articles")
     add("--snapshot", type=_day, metavar="DAY", help="day of the law's text, such as 2026-03-31")
@@ -78,6 +81,12 @@ def main(arguments: list[str] | None = None) -> int:
         "docs/data.md. An empty file removes it",
     )
     add(
+        "--guides",
+        metavar="PATH",
+        help="what to do, step by step, as a legal-aid team writes it; docs/guides.md. An empty "
+        "file removes them",
+    )
+    add(
         "--alias",
         type=_alias,
         action="append",
@@ -88,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--json", action="store_true", help="print the report as JSON")
     options = parser.parse_args(arguments)
     given, to_engine = vars(options), options.engine is not None
-    of_stores = ("graph", "snapshot", "answered", "lay_words", "alias")
+    of_stores = ("graph", "snapshot", "answered", "lay_words", "guides", "alias")
     of_engines = ("url", "collection", "shard", "rebuild", "hnsw")
     if options.engine not in (None, "qdrant", "postgres"):
         options.engine, options.url = "postgres", options.engine
@@ -104,9 +113,11 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--hnsw goes with PostgreSQL; Qdrant's index is approximate by itself")
     if misplaced:
         parser.error(f"{misplaced[0]} goes with {'--store' if to_engine else '--engine'}")
-    if not options.corpus and (to_engine or not (options.alias or options.lay_words)):
+    if not options.corpus and (
+        to_engine or not (options.alias or options.lay_words or options.guides)
+    ):
         parser.error("give the law as --corpus PATH")
-    alone = {"corpus", "store", "alias", "lay_words"}
+    alone = {"corpus", "store", "alias", "lay_words", "guides"}
     wanting = [n for n, v in given.items() if n not in alone and v != parser.get_default(n)]
     if not options.corpus and wanting:
         parser.error(f"--{wanting[0].replace('_', '-')} goes with --corpus")
@@ -147,11 +158,17 @@ def _index(options: argparse.Namespace) -> int:
             from pipelines.indexing import add_lay_words
 
             say(add_lay_words(options.store, options.lay_words))
+        if options.guides:
+            from pipelines.indexing import add_guides
+
+            add_guides(options.store, options.guides, say)
         return _name(options)
     command_line.check_corpus(options.corpus)
     given = {
-        name: vars(options)[name] for name in ("model", "skip_bad", "format", "prune", "replace")
+        name: vars(options)[name]
+        for name in ("model", "skip_bad", "strict", "format", "prune", "replace")
     }
+    given["stated"] = command_line.stated(options)
     report: IndexReport | EngineReport
     if options.engine:
         package = {"qdrant": "qdrant", "postgres": "pgvector"}[options.engine]
@@ -165,7 +182,7 @@ def _index(options: argparse.Namespace) -> int:
     else:
         from pipelines.indexing import index_corpus
 
-        own = ("graph", "snapshot", "answered", "lay_words")
+        own = ("graph", "snapshot", "answered", "lay_words", "guides")
         given |= {name: vars(options)[name] for name in own}
         report = index_corpus(options.corpus, options.store, say=say, **given)
     show(asdict(report) if options.json else str(report))
@@ -182,16 +199,13 @@ def _name(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _noted_aliases(corpus: str | None) -> dict[str, str]:
+def _noted_aliases(corpus: str | None) -> Mapping[str, str]:
     """The further names of laws that a law.yaml in the corpus's folder gives."""
     if corpus is None or not Path(corpus).exists():  # "aldermere"
         return {}
-    folder = Path(corpus) if Path(corpus).is_dir() else Path(corpus).parent
-    path = folder / "law.yaml"
-    aliases = read_pipeline_file(path).get("aliases") if path.is_file() else {}
-    if not isinstance(aliases, dict) or not all(isinstance(each, str) for each in aliases.values()):
-        raise LoadingError(f"{path}: aliases: write NAME: LAW lines below it.")
-    return aliases
+    from components.statutes.sources.stated import law_notes
+
+    return law_notes(Path(corpus) if Path(corpus).is_dir() else Path(corpus).parent).aliases
 
 
 if __name__ == "__main__":

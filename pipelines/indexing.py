@@ -30,10 +30,12 @@ from components.retrievers.embedding import (
     record_weight,
     recorded_weight,
 )
+from components.retrievers.guides import articles_in, encoded_by, keep_guides, kept_guides
 from components.retrievers.lists import LawIndex
 from components.statutes.article import Article, TextRule, articles_of_laws, counted, indexed_text
 from components.statutes.citations.laws import LawNames
 from components.statutes.corpus import StatuteCorpus
+from components.statutes.guides import GuideFile, Guides, KeptGuide, read_guides
 from components.statutes.identity import DistinctLaws, names_of_laws
 from components.statutes.languages import known_language
 from components.statutes.lay_words import LayEntry, read_lay_words
@@ -44,7 +46,13 @@ from components.stores.database import StoreError, position_of
 from components.stores.publishing import LawVectors, Place, Published, arrange
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
-from pipelines.loading import ChosenGraph, ChosenModel, choose_graph, choose_model
+from pipelines.loading import (
+    ChosenGraph,
+    ChosenModel,
+    choose_graph,
+    choose_model,
+    load_pipeline,
+)
 from pipelines.weights import (
     has_learned_fusion,
     keep_answered,
@@ -55,6 +63,7 @@ from pipelines.weights import (
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from components.models.biencoder import BiEncoder
     from components.models.graph import Nodes
 
 Say = Callable[[str], object]
@@ -756,8 +765,11 @@ def index_corpus(
     snapshot: date | None = None,
     answered: str | Path | None = None,
     lay_words: str | Path | None = None,
+    guides: str | Path | None = None,
     skip_bad: bool = False,
+    strict: bool = False,
     format: str | None = None,
+    stated: Mapping[str, str] | None = None,
     prune: bool = False,
     replace: bool = False,
     say: Say = lambda _: None,
@@ -783,8 +795,12 @@ def index_corpus(
             (`pipelines.weights`); None keeps those of the store, if this model encoded them.
         lay_words: file of what people say and how the law says it
             (`components.statutes.lay_words`), in place of the store's; None keeps that one.
+        guides: file of guides (`components.statutes.guides`), in place of the store's; None keeps
+            those, and marks the ones whose articles have changed.
         skip_bad: leave out lines and files that cannot be read.
+        strict: refuse a corpus in which something looks wrong after reading.
         format: of the corpus, one of `opening.FORMATS`; None to recognise it.
+        stated: what its files do not say, as for `StatuteCorpus.read`.
         prune: remove the laws that the corpus does not have; they are listed first.
         replace: allow a corpus to have fewer than half of the articles of a law in the store.
         say: takes lines for the user; progress bars are shown where stderr is a terminal.
@@ -792,8 +808,8 @@ def index_corpus(
     Raises:
         LoadingError: the store's path names a folder, or there are too few answered questions, or
             there is no model for them.
-        CorpusError: the corpus, the answered questions or the lay words cannot be read; names
-            every fault.
+        CorpusError: the corpus, the answered questions, the lay words or the guides cannot be read;
+            names every fault.
         StoreError: the store holds another model's vectors, the corpus has fewer than half of a
             law's articles, or the disk is full.
         ModelError: the model cannot be loaded, lacks the requested graph network, or gives vectors
@@ -804,14 +820,21 @@ def index_corpus(
     start = time.perf_counter()
     with closing(StatuteDocumentStore(str(store_path))) as store:
         laws = DistinctLaws(store.laws() if store.database.path.exists() else ())
-        corpus = StatuteCorpus.read(source, skip_bad=skip_bad, format=format, laws=laws)
+        corpus = StatuteCorpus.read(
+            source, skip_bad=skip_bad, format=format, laws=laws, strict=strict, stated=stated
+        )
         for problem in corpus.problems:
             say(str(problem))
+        say(str(corpus.check))
         say_unknown(Counter(article.language for article in corpus), say)
         merged = merge(corpus, source, store, prune=prune, replace=replace, say=say)
         entries = None
         if lay_words is not None:
             entries = read_lay_words(lay_words, {each.language for each in merged.corpus})
+        read = None
+        if guides is not None:
+            articles = {each.id: each for each in merged.corpus}
+            read = read_guides(guides, articles.get, date.today())
         plan = _plan(merged, store, model, graph, answered, say)
         encoded, truncated = plan.encode(store, say)
         changed = plan.publish(store, say)
@@ -822,6 +845,9 @@ def index_corpus(
         if entries is not None:
             say(_keep_lay_words(store, entries))
         _keep_lists(plan, store, say, encoded=bool(encoded))
+        chosen = plan.model
+        digest = chosen.record.question_digest if chosen else None
+        _keep_guides(store, read, digest, lambda: chosen.encoder if chosen else None, say)
         if snapshot is not None and merged.kept:
             # The day of the whole store's text is the earliest of its laws', if all are known.
             recorded, _ = store.publisher.recorded_days()
@@ -830,6 +856,7 @@ def index_corpus(
                 say(f"The other laws are of {recorded or 'an unknown day'}, not of {snapshot}.")
                 snapshot = other
         store.publisher.record_corpus(merged.corpus.sha256, snapshot)
+        store.publisher.record_check(Path(source).name, corpus.check.record, alone=prune)
         return IndexReport(
             store=str(store_path),
             articles=store.count_documents(),
@@ -903,6 +930,65 @@ def add_lay_words(store_path: str | Path, path: str | Path) -> str:
     with closing(StatuteDocumentStore(str(store_path))) as store:
         languages = StatuteBM25Retriever(store).current_index().languages
         return _keep_lay_words(store, read_lay_words(path, languages))
+
+
+def _keep_guides(
+    store: StatuteDocumentStore,
+    read: GuideFile | None,
+    digest: str | None,
+    model: Callable[[], BiEncoder | None],
+    say: Say,
+) -> None:
+    """Keep guides with a store, or compare those that it has with its law.
+
+    Args:
+        store: of the law, as it is now.
+        read: what was read; None for the store's own.
+        digest: of the store's model for questions; None for a store of text alone.
+        model: loads it.
+        say: takes lines for the user.
+    """
+    before = kept_guides(store)
+    article, today = articles_in(store), date.today()
+    if read is None:
+        guides = before
+    else:
+        known = {each.guide.key: each for each in before.kept}
+        new = (KeptGuide.new(each, article, known.get(each.key)) for each in read.guides)
+        guides = Guides(kept=tuple(new), rules=tuple(read.rules))
+    kept = tuple(each.compared(article, today) for each in guides.kept)
+    guides = Guides(kept=kept, rules=guides.rules)
+    stale = sum(bool(each.changed) for each in guides.kept)
+    if guides != before or encoded_by(store) != (digest if guides.kept and digest else ""):
+        keep_guides(store, guides, model())
+    if guides.kept:
+        shown = f"; under {stale:,} of them the law has changed" if stale else ""
+        say(f"{counted(len(guides.kept), 'guide')} kept{shown}")
+    elif read is not None:
+        say("The file of guides is empty: the store has none now.")
+
+
+def add_guides(store_path: str | Path, path: str | Path, say: Say) -> None:
+    """Keep guides with a store, in place of its own.
+
+    Args:
+        store_path: the store.
+        path: file of guides (`components.statutes.guides`); an empty one removes the store's.
+        say: takes lines for the user.
+
+    Raises:
+        LoadingError: there is no such store.
+        CorpusError: the guides cannot be read; names every fault.
+        StoreError: the store cannot be read or written.
+        ModelError: its model cannot be loaded.
+    """
+    if not Path(store_path).is_file():
+        raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
+    with closing(StatuteDocumentStore(str(store_path))) as store:
+        read = read_guides(path, articles_in(store), date.today())
+        guide: Any = load_pipeline("hybrid", store_path).get_component("guide")
+        model = None if guide.model is None else guide.loaded()
+        _keep_guides(store, read, model.digest if model else None, lambda: model, say)
 
 
 def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:

@@ -41,6 +41,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import (
     ASKS_GENERATOR,
     ENGINE_EXTRAS,
+    FOLDER,
     POSTGRES_STORE,
     QDRANT_STORE,
     WRITER,
@@ -79,6 +80,11 @@ _GRAPH_EMBEDDER = trusted_name("components.embedders.graph.LegislativeGraphEmbed
 _DOCUMENT_EMBEDDER = trusted_name("components.embedders.document.StatuteDocumentEmbedder")
 _DOCUMENT_EMBEDDERS = (_DOCUMENT_EMBEDDER, _GRAPH_EMBEDDER)
 _PASSAGES = trusted_name("components.rankers.passages.StatutePassageRanker")
+_GUIDES = trusted_name("components.retrievers.guides.StatuteGuideRetriever")
+# Components that do without a model where the store has no vectors.
+_BY_WORDS = (_PASSAGES, _GUIDES)
+# Reads what its caller names; our own file may name it, one from anyone may not.
+_TEXT_FILES = "haystack.components.converters.txt.TextFileToDocument"
 _EMBEDDERS = (_TEXT_EMBEDDER, _HYBRID, *_DOCUMENT_EMBEDDERS)
 _SEARCHES_VECTORS = (_DENSE, _HYBRID)
 
@@ -131,6 +137,8 @@ def load_pipeline(
         allowed if isinstance(allowed, str) else f"{allowed.__module__}.{allowed.__name__}"
         for allowed in allowed_classes
     }
+    if path.resolve() == FOLDER.resolve() / "index_text.yaml":
+        named.add(_TEXT_FILES)
     modules = check_definition(definition, where, named, overrides or {})
     _bind_engine(definition, where, store, model)
     _bind_store(definition, where, store, model)
@@ -832,9 +840,11 @@ def _bind_store(
         return _place_of(recorded, str(paths[0]))
 
     for name, kind, parameters in components_in(definition):
-        if kind not in (*_EMBEDDERS, _RANKER, _PASSAGES) or name == by_words:
+        if kind not in (*_EMBEDDERS, _RANKER, *_BY_WORDS) or name == by_words:
             continue
-        if kind == _PASSAGES and (by_words or not parameters.get("document_store")):
+        if kind == _GUIDES and recorded is None:
+            continue  # words decide
+        if kind in _BY_WORDS and (by_words or not parameters.get("document_store")):
             continue  # words decide
         for key in ("model", "biencoder"):  # `dumps()` writes folders relative to their store
             if parameters.get(key) is not None and not Path(parameters[key]).is_dir():
@@ -859,7 +869,7 @@ def _bind_store(
 def _check_packages(definition: dict[str, Any], where: str) -> None:
     """Refuse at once what could not run its model at the first question."""
     for name, kind, parameters in components_in(definition):
-        if kind not in (*_EMBEDDERS, _RANKER, _PASSAGES) or not parameters.get("model"):
+        if kind not in (*_EMBEDDERS, _RANKER, *_BY_WORDS) or not parameters.get("model"):
             continue
         if not models.can_run_models():
             raise LoadingError(
@@ -921,7 +931,7 @@ def _check_models(definition: dict[str, Any], pipeline: Pipeline, where: str) ->
             record = _record_of(part, through_graph=kind == _GRAPH_EMBEDDER)
             for store in stores:
                 store.publisher.record_model(record)
-        elif kind in (_TEXT_EMBEDDER, _HYBRID, _PASSAGES) and part.model:
+        elif kind in (_TEXT_EMBEDDER, _HYBRID, *_BY_WORDS) and part.model:
             for store in stores:
                 if store.model is not None:
                     _check_model(f"{where}: {name}.model", part.model, store.model, str(store.path))

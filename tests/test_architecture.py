@@ -15,7 +15,7 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 
 HAYSTACK_FOLDERS = (
     *("stores", "converters", "embedders", "retrievers", "rankers", "joiners", "generators"),
-    *("builders", "evaluators"),
+    *("builders", "evaluators", "preprocessors"),
 )
 STATUTES, MODELS = "components.statutes", "components.models"
 HAYSTACK_PARTS = (
@@ -170,7 +170,7 @@ LIGHT = (
     ("components.statutes", {"torch", "haystack", "transformers", "sentence_transformers"}),
     *(  # for their --help
         (f"pipelines.{name}", {"torch", "haystack"})
-        for name in ("index", "ask", "evaluate", "calibrate", "export", "tree")
+        for name in ("index", "ask", "diff", "evaluate", "calibrate", "export", "tree")
     ),
     ("haystack_integrations.components.retrievers.lexarbor", {"torch", "haystack"}),
     (  # Haystack imports the module of each class that a file names

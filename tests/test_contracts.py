@@ -32,6 +32,7 @@ COMMANDS = (
     "pipelines.index",
     "pipelines.ask",
     "pipelines.audit",
+    "pipelines.diff",
     "pipelines.evaluate",
     "pipelines.calibrate",
     "pipelines.convert",

@@ -20,7 +20,8 @@ import yaml
 
 from components.retrievers.validity import is_earlier
 from components.statutes import excerpts, provisions
-from components.statutes.article import spoken_number
+from components.statutes.article import Article, spoken_number
+from components.statutes.definitions import Glossary
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
 from components.statutes.provisions import Provision, Span
@@ -223,12 +224,9 @@ def _segments(text: str, line: Span, notes: Sequence[Note]) -> Iterator[Segment]
         yield Segment("text", text[place : line.end])
 
 
-# Words that a law defines.
-
-
 @cache
 def _patterns() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
-    """By language, what is found in its texts: "defining", "deadline", "body" and "form"."""
+    """By language, what is found in its texts: "deadline", "body" and "form"."""
     written = yaml.safe_load(files("ui").joinpath("steps.yaml").read_text("utf-8"))
     count = written.pop("count")
     return {
@@ -237,85 +235,42 @@ def _patterns() -> Mapping[str, Mapping[str, re.Pattern[str]]]:
     }
 
 
-_ARTICLE_WORD = re.compile(r"^(?:the|an?|le|la|les|l['’]|une?)\s+", re.IGNORECASE)
+# Words that a law defines.
 
 
-class Definition(NamedTuple):
-    """A word's definition: the law's own sentence, and the article and paragraph that has it."""
-
-    term: str
-    sentence: str
-    id: str
-
-
-class Glossary:
+class Glossaries:
     """The words that each law defines.
 
     Args:
-        definitions: of each law, as `definitions_in` finds them.
+        by_law: those of each law.
     """
 
-    def __init__(self, definitions: Mapping[str, Sequence[Definition]]) -> None:
-        self._defined = {
-            law: {each.term.casefold(): each for each in reversed(found)}
-            for law, found in definitions.items()
-            if found
-        }
-        self._patterns = {law: _any_of(defined) for law, defined in self._defined.items()}
+    def __init__(self, by_law: Mapping[str, Glossary]) -> None:
+        self._by_law = by_law
 
-    def notes(
-        self, text: str, law: str, id: str, spans: Sequence[Span] | None = None
-    ) -> list[Note]:
+    def notes(self, article: Article, spans: Sequence[Span] | None = None) -> list[Note]:
         """The first use of each defined word in an article, but for those that it defines itself.
 
         Args:
-            text: the article's.
-            law: its law.
-            id: its id.
+            article: with its text.
             spans: where to look, in order; None for all of it.
         """
-        if law not in self._patterns:
-            return []
-        notes: dict[str, Note] = {}
-        for start, end in [Span(0, len(text))] if spans is None else spans:
-            for match in self._patterns[law].finditer(text, start, end):
-                definition = self._defined[law][match["term"].casefold()]
-                if definition.id != id:
-                    span = Span(*match.span())
-                    notes.setdefault(definition.term, Note(span, "term", definition))
-        return list(notes.values())
+        glossary = self._by_law.get(article.law)
+        uses = glossary.uses(article, spans) if glossary else []
+        return [Note(each.span, "term", each.definition) for each in uses]
 
     def full_name(self, name: str, law: str) -> str:
         """The full name of a body, where a law defines a short one; else the name."""
-        definition = self._defined.get(law, {}).get(name.casefold())
+        glossary = self._by_law.get(law)
+        definition = glossary.definition(name) if glossary else None
         if definition is None:
             return name
-        after = _MEANS.split(definition.sentence, maxsplit=1)[-1]
+        after = _MEANS.split(definition.text, maxsplit=1)[-1]
         found = (each["body"].search(after) for each in _patterns().values())
         return next((match[0].removeprefix("the ") for match in found if match), name)
 
 
-NO_GLOSSARY = Glossary({})
-
-
-def _any_of(terms: Iterable[str]) -> re.Pattern[str]:
-    longest_first = "|".join(re.escape(each) for each in sorted(terms, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?P<term>{longest_first})(?:s|es)?(?!\w)", re.IGNORECASE)
-
-
-def definitions_in(text: str, language: str | None, id: str) -> list[Definition]:
-    """The definitions in an article.
-
-    Args:
-        text: the article's.
-        language: BCP 47 tag; one whose words for "means" are not known here has no definitions.
-        id: of the article.
-    """
-    patterns = _patterns().get(known_language(language) or "", {})
-    return [
-        Definition(_ARTICLE_WORD.sub("", match["term"]), match[0].strip(" ,."), id)
-        for match in (patterns["defining"].finditer(text) if patterns else ())
-    ]
+NO_GLOSSARIES = Glossaries({})
 
 
 # What a reader may have to do next: deadlines, bodies and forms that the text names.
@@ -348,7 +303,7 @@ def steps_in(
     article: Mapping[str, Any],
     deciding: Sequence[Provision],
     terms: frozenset[str],
-    glossary: Glossary,
+    glossaries: Glossaries,
 ) -> list[Step]:
     """What the provisions that decide a question name, by kind, each body and form once.
 
@@ -356,7 +311,7 @@ def steps_in(
         article: as `pipelines.asking.found_article` makes it.
         deciding: provisions of it.
         terms: those of the question, as `lexical.analyzer` gives them.
-        glossary: gives a body its full name.
+        glossaries: give a body its full name.
     """
     text, language = str(article["content"]), article.get("language")
     patterns = _patterns().get(known_language(language) or "")
@@ -374,7 +329,7 @@ def steps_in(
             for match in patterns[kind].finditer(text, *provision.span):
                 name = match[0]
                 if kind == "body":
-                    name = glossary.full_name(_LEADING_ARTICLE.sub("", name), article["law"])
+                    name = glossaries.full_name(_LEADING_ARTICLE.sub("", name), article["law"])
                 lines = shown_lines(text, [excerpts.sentence_around(text, match.start())])
                 found.setdefault(name.casefold(), Step(kind, name, lines, provision.anchor))
     # "the Board" next to "the Legal Aid Board" is the same one.

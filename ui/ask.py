@@ -26,8 +26,8 @@ from ui import results
 from ui.article import (
     BINARY,
     MEDIA_TYPES,
-    NO_GLOSSARY,
-    Glossary,
+    NO_GLOSSARIES,
+    Glossaries,
     export,
     file_suffix,
     plain_law,
@@ -167,7 +167,7 @@ class Desk:
             `ui.server.Serving.answers` gives it.
         searched: describes what is searched now.
         language: of the interface.
-        glossary: gives the words that the laws define.
+        glossaries: gives the words that the laws define.
     """
 
     def __init__(
@@ -175,13 +175,13 @@ class Desk:
         ask: Ask,
         searched: Callable[[], Collection],
         language: Language,
-        glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
+        glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
     ) -> None:
         self._ask = ask
         # Whether laws are chosen from a list, or by words of a name.
         self._by_list = searched().lists_laws
         self._collection = searched
-        self._glossary = glossary
+        self._glossaries = glossaries
         self._language: Language = language
         self._texts = TEXTS[language].ask
 
@@ -264,7 +264,7 @@ class Desk:
                 self._filters(narrowing),
                 on,
                 self._limit(narrowing),
-                glossary=self._glossary(),
+                glossaries=self._glossaries(),
                 as_typed=_link(asked, replace(narrowing, as_typed=True)),
             ),
             self._taken(asked, narrowing, answer),
@@ -438,7 +438,7 @@ def build_page(
     stages: Sequence[str],
     language: Language = "en",
     sent_to: Set[Recipient] = frozenset(),
-    glossary: Callable[[], Glossary] = lambda: NO_GLOSSARY,
+    glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
 ) -> Following:
     """The view over one collection of law.
 
@@ -449,11 +449,11 @@ def build_page(
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
         sent_to: who else gets a question; the page says so.
-        glossary: gives the words that the laws define.
+        glossaries: gives the words that the laws define.
     """
     texts = TEXTS[language].ask
     page = Following(full_title(), searched)
-    desk = Desk(ask, searched, language, glossary)
+    desk = Desk(ask, searched, language, glossaries)
     with page, gr.Column(elem_id="reading"):
         page.follow(html("", "notice"), "value", partial(notice, language=language))
         with gr.Column(elem_id="asking"):

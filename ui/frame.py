@@ -49,6 +49,7 @@ class Collection:
         snapshot: ISO day of the law's text, if recorded.
         indexed: ISO day on which it was last indexed, if recorded.
         names: Further names of the laws.
+        checks: What was read of each source, if recorded.
     """
 
     articles: int
@@ -56,6 +57,7 @@ class Collection:
     snapshot: str | None = None
     indexed: str | None = None
     names: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
+    checks: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def lists_laws(self) -> bool:

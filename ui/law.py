@@ -11,7 +11,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
@@ -29,17 +29,22 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from components.converters.articles import article_of
+from components.retrievers.citation import with_replacement
+from components.retrievers.definitions import glossaries_of
 from components.retrievers.resident import ReadableStore, validity_of
 from components.statutes.article import Article
 from components.statutes.citations.resolver import CitationResolver
+from components.statutes.definitions import Glossary
 from components.statutes.excerpts import references_within
 from components.statutes.graph import cross_references
 from components.statutes.identity import names_of_laws
 from components.statutes.provisions import Span, anchor_of
 from components.statutes.tree import ROOT
+from components.statutes.wordings import changed_rows, is_changed
 from components.stores.database import StoreError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import found_article
+from pipelines.diff import why_alone
 from pipelines.tree import (
     SHOWN,
     Citations,
@@ -53,14 +58,12 @@ from pipelines.tree import (
 )
 from ui.article import (
     MEDIA_TYPES,
-    NO_GLOSSARY,
-    Definition,
-    Glossary,
+    NO_GLOSSARIES,
+    Glossaries,
     Kind,
     Note,
     article_title,
     citation,
-    definitions_in,
     export,
     file_suffix,
     result_title,
@@ -120,7 +123,7 @@ class Law:
         position_of: Position of each article, by its id.
         names: Further names of the laws.
         citations: Who cites whom; None until the texts are read.
-        glossary: The words that each law defines; empty until then.
+        glossaries: The words that each law defines; empty until then.
         unread: Whether the citations could not be read, and will stay None.
     """
 
@@ -152,7 +155,7 @@ class Law:
             for node in range(1, tree.n_nodes - tree.n_articles)
         }
         self.citations: Citations | None = None
-        self.glossary = NO_GLOSSARY
+        self.glossaries = NO_GLOSSARIES
         self.unread = False
         self._resolver: CitationResolver | None = None
 
@@ -230,7 +233,6 @@ class Law:
         Args:
             stop: Ends the reading early when it is set.
         """
-        definitions: dict[str, list[Definition]] = {}
 
         def texts() -> Iterator[Article]:
             for start in range(0, len(self.articles), _BLOCK):
@@ -238,8 +240,6 @@ class Law:
                 for article in self.with_texts(block).values():
                     if stop.is_set():
                         raise CancelledError
-                    found = definitions_in(article.text, article.language, article.id)
-                    definitions.setdefault(article.law, []).extend(found)
                     yield article
                     # Let other threads run: this can wait.
                     time.sleep(0)
@@ -248,12 +248,24 @@ class Law:
             entries = ((a.id, a.law, a.number) for a in self.articles)
             self._resolver = CitationResolver(entries, self.names)
             self.citations = Citations(cross_references(self.articles, texts()))
-            self.glossary = Glossary(definitions)
+            # Laws are read here before a question waits for them.
+            by_law: dict[str, Glossary] = {}
+            for law in self.structure.tree.laws:
+                if stop.is_set():
+                    return
+                by_law |= glossaries_of(self.store, [law])
+            self.glossaries = Glossaries(by_law)
         except CancelledError:
             return
         except Exception:
             self.unread = True
             logger.exception("The citations between articles could not be read.")
+
+    def with_replacement(self, document: Document) -> Document:
+        """A document just read; a repealed one names the article in its place, once known."""
+        if self._resolver is not None:
+            with_replacement(self.store, [document], self._resolver)
+        return document
 
     def references(self, article: Article, language: Language, on: date | None) -> list[Note]:
         """The references in an article's text, as links to what they name.
@@ -291,11 +303,11 @@ class Places:
         self._known: tuple[int | None, Law] | None = None
         self._stop = threading.Event()
 
-    def glossary(self) -> Glossary:
+    def glossaries(self) -> Glossaries:
         """The words that the laws define, as far as they are read."""
         with suppress(StoreError):
-            return self.law().glossary
-        return NO_GLOSSARY
+            return self.law().glossaries
+        return NO_GLOSSARIES
 
     def collection(self) -> Collection:
         """Describes what is searched now, for notices, fields and exports.
@@ -306,9 +318,11 @@ class Places:
         law, store = self.law(), self.store
         # The day of the law can be recorded without any other change.
         days: tuple[str | None, str | None] = None, None
+        checks: dict[str, str] = {}
         if isinstance(store, StatuteDocumentStore):
-            days = store.publisher.recorded_days()
-        return Collection(len(law.articles), tuple(law.structure.tree.laws), *days, law.names)
+            days, checks = store.publisher.recorded_days(), store.publisher.recorded_checks()
+        laws = tuple(law.structure.tree.laws)
+        return Collection(len(law.articles), laws, *days, law.names, checks)
 
     def law(self) -> Law:
         """The current law of the store.
@@ -335,6 +349,7 @@ class Parameters(BaseModel):
         headings: From the top of the law down to a division.
         on: The day of the states; None for today.
         page: From 1.
+        compare: Id of the wording that an article is compared with; "" for the one before.
         kind: Of the file to save articles as; None for a page.
     """
 
@@ -343,6 +358,7 @@ class Parameters(BaseModel):
     headings: list[str] = Field([], alias="in")
     on: date | None = None
     page: int = Field(1, ge=1, le=999_999)
+    compare: str = ""
     kind: Kind | None = Field(None, alias="as")
 
     @classmethod
@@ -441,9 +457,11 @@ def _article_view(places: Places, request: Request, language: Language) -> Shown
         around = law.neighbourhood(position, LISTED)
         place = {**_place(law, around), "missing": missing}
         place["picture"] = _picture(around, missing, language, is_document=False)
-        defined = law.glossary.notes(article.text, article.law, article.id)
+        defined = law.glossaries.notes(article)
         notes = [*law.references(article, language, on), *defined]
     versions = [*found["wordings"], found] if found.get("wordings") else []
+    # Oldest first.
+    versions.sort(key=lambda each: each.get("valid_from") or "")
     values = {
         "on": on,
         "title": citation(found, language),
@@ -452,13 +470,41 @@ def _article_view(places: Places, request: Request, language: Language) -> Shown
         "subject": result_title(found, language),
         "lines": shown_lines(article.text, notes=notes),
         "found": found,
-        # Oldest first.
-        "versions": sorted(versions, key=lambda each: each.get("valid_from") or ""),
+        "versions": versions,
+        "changes": _changes(places, documents[0], versions, asked.compare),
+        "is_compared": bool(asked.compare),
+        "alone": "" if versions else why_alone(documents[0], validity_of(places.store)),
         "site": site,
         "kinds": MEDIA_TYPES,
         **place,
     }
     return "article.html", values
+
+
+def _changes(
+    places: Places, shown: Document, versions: Sequence[Mapping[str, Any]], other: str
+) -> dict[str, Any] | None:
+    """An article's wording next to another one, by default the one before it, or after the first.
+
+    `before` and `after` have `id` and days, `rows` pairs of lines as segments and whether they
+    differ; `other` is the id of the other one.
+    """
+    ids = [str(each["id"]) for each in versions]
+    if not ids:
+        return None
+    place = ids.index(shown.id)
+    if other not in ids or other == shown.id:
+        other = ids[place - 1 if place else 1]
+    store = places.store
+    texts = {each.id: each.content or "" for each in store.fetch(store.keys_of([shown.id, other]))}
+    first, second = sorted((shown.id, other), key=ids.index)
+    rows = changed_rows(texts.get(first, ""), texts.get(second, ""))
+    return {
+        "before": versions[ids.index(first)],
+        "after": versions[ids.index(second)],
+        "rows": [(row, is_changed(row)) for row in rows],
+        "other": other,
+    }
 
 
 def _picture_view(places: Places, request: Request, language: Language) -> Shown:
@@ -480,7 +526,7 @@ def _about_view(_: Places, __: Request, language: Language) -> Shown:
 def _document(places: Places, id_: str, language: Language) -> Document:
     store = places.store
     for found in validity_of(store).with_wordings(store.fetch(store.keys_of([id_]))):
-        return found
+        return places.law().with_replacement(found)
     raise HTTPException(404, TEXTS[language].refusal.no_article.format(id=shortened(id_)))
 
 
@@ -568,7 +614,7 @@ def _found_on(on: date, found: Document) -> dict[str, Any]:
     Stores other than Lexarbor's may hold anything.
     """
     values, checked = found_article(found, on), article_of(found).to_json()
-    for key in ("language", "valid_from", "valid_to", "source_url"):
+    for key in ("language", "valid_from", "valid_to", "source_url", "jurisdiction"):
         values.pop(key, None)
     return {**values, **{key: checked[key] for key in checked if key != "text"}}
 

@@ -18,6 +18,8 @@ from babel import Locale
 from markupsafe import Markup
 
 from components.statutes import excerpts, provisions
+from components.statutes.article import Article
+from components.statutes.definitions import Definition
 from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer, corrected
 from components.statutes.provisions import Provision, Span
@@ -27,9 +29,8 @@ from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import (
     BINARY,
     MEDIA_TYPES,
-    NO_GLOSSARY,
-    Definition,
-    Glossary,
+    NO_GLOSSARIES,
+    Glossaries,
     Note,
     ShownLine,
     Step,
@@ -321,7 +322,7 @@ def results(
     on: date | None = None,
     limit: str = "",
     *,
-    glossary: Glossary = NO_GLOSSARY,
+    glossaries: Glossaries = NO_GLOSSARIES,
     as_typed: str = "",
 ) -> Markup:
     """What the law says, what to do next, and every article found, best first.
@@ -332,20 +333,23 @@ def results(
         narrowed: what the search was narrowed to, in words.
         on: the day that was chosen: links lead to the articles as they were then.
         limit: what that day leaves open.
-        glossary: the words that the laws define.
+        glossaries: the words that the laws define.
         as_typed: the fragment of a link to the search without corrections and expansions.
     """
     question, documents = answer["question"], answer["documents"]
     corrections = answer.get("corrections", {})
     cited_only = all(each["ranks"].keys() == {"citation"} for each in documents)
     searched = corrected(question, corrections)
-    read = [_FoundArticle(document, searched, glossary) for document in documents]
+    read = [_FoundArticle(document, searched, glossaries) for document in documents]
     is_quoted = not cited_only and "writing" not in answer
     quoted = _quoted(read) if is_quoted else []
     written = answer.get("answer", {"state": "", "notices": []})
     panel = written_answer(written, language, on) if written["state"] == "generated" else ""
     is_unsure = answer.get("uncalibrated", False)
-    passages = [] if panel else _passages(quoted, glossary, doubts=not is_unsure)
+    passages = [] if panel else _passages(quoted, glossaries, doubts=not is_unsure)
+    # Below the passages, unless these may not be about the question.
+    is_trusted = not (is_unsure or answer.get("doubtful"))
+    defined = answer.get("definitions", []) if is_trusted else []
     places = {each["document"]["id"]: place for place, each in enumerate(passages, start=1)}
     return render(
         "results.html",
@@ -360,9 +364,10 @@ def results(
         limit=limit,
         panel=panel,
         passages=passages,
+        definitions=[each for each in defined if each["used_in"] in places],
         notices=[_notice(each, TEXTS[language].answer, language) for each in written["notices"]],
         # What to do next by law that may not be about the question would mislead.
-        steps=[] if is_unsure or answer.get("doubtful") else _steps(read, quoted, glossary),
+        steps=[] if is_unsure or answer.get("doubtful") else _steps(read, quoted, glossaries),
         stages=list(vars(TEXTS[language].stages)),
         is_open=cited_only,
         articles=[
@@ -398,7 +403,7 @@ class _FoundArticle:
         binds: whether it is in force, or not known not to be.
     """
 
-    def __init__(self, document: Mapping[str, Any], question: str, glossary: Glossary) -> None:
+    def __init__(self, document: Mapping[str, Any], question: str, glossaries: Glossaries) -> None:
         self.document = document
         self.text = text = str(document["content"] or "")
         self._language = language = document.get("language")
@@ -412,7 +417,15 @@ class _FoundArticle:
         ]
         matched = excerpts.matched_words(text, [Span(0, len(text))], terms, language)
         self.marks = [Note(span, "mark") for span in matched]
-        self.defined = glossary.notes(text, document["law"], document["id"])
+        self.article = Article(
+            id=document["id"],
+            law=document["law"],
+            number=document["number"],
+            headings=tuple(document["headings"]),
+            text=text,
+            language=language,
+        )
+        self.defined = glossaries.notes(self.article)
         self.binds = document["state"] in ("in force", "unknown")
 
     def excerpt(
@@ -488,7 +501,7 @@ def _quoted(read: Sequence[_FoundArticle]) -> list[_Quotation]:
 
 
 def _passages(
-    quoted: Sequence[_Quotation], glossary: Glossary, *, doubts: bool
+    quoted: Sequence[_Quotation], glossaries: Glossaries, *, doubts: bool
 ) -> list[dict[str, Any]]:
     """The passages that may decide, whole, with a doubt where scores tell of one."""
     passages = []
@@ -499,7 +512,7 @@ def _passages(
         chosen = [provision for _, provision in quotation.passages]
         spans = whole if is_whole else read.excerpt(passages=chosen)
         # A word is explained at its first use.
-        defined = glossary.notes(read.text, document["law"], document["id"], spans)
+        defined = glossaries.notes(read.article, spans)
         defined = [each for each in defined if each.value not in explained]
         explained.update(note.value for note in defined)
         lines = shown_lines(read.text, spans, [*defined, *read.marks])
@@ -512,7 +525,7 @@ def _passages(
 
 
 def _steps(
-    read: Sequence[_FoundArticle], quoted: Sequence[_Quotation], glossary: Glossary
+    read: Sequence[_FoundArticle], quoted: Sequence[_Quotation], glossaries: Glossaries
 ) -> list[Step]:
     """What to do next by the passages that decide, where it is clear which article answers.
 
@@ -527,7 +540,7 @@ def _steps(
     if ranks.count(1) < min(2, len(ranks)) or max(others, default=0) >= _NEAR * passages[0][0]:
         return []
     deciding = [provision for score, provision in passages if score >= _DECIDES]
-    return steps_in(first.document, deciding, first.terms, glossary)
+    return steps_in(first.document, deciding, first.terms, glossaries)
 
 
 def _marked(lines: Sequence[ShownLine], anchor: str) -> list[ShownLine]:

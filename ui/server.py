@@ -448,7 +448,7 @@ def build_site(
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
-            serving.answers, searched, serving.stages, language, serving.sent_to, places.glossary
+            serving.answers, searched, serving.stages, language, serving.sent_to, places.glossaries
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
     return build_server(pages, law_routes(places), passwords, names)

@@ -68,7 +68,8 @@ _NOTHING = re.compile(rf"\W*(?:{NO_ANSWER}\b|(?i:{NO_ANSWER})\W*(?:[.!:;\n]|\Z))
 _NOT_BINDING = ("repealed", "not yet in force")
 _OF_A_SOURCE = re.findall(
     r"\w+",
-    "law number headings language valid_from valid_to source_url relation related_to shown_chars",
+    "law number headings language valid_from valid_to source_url jurisdiction relation related_to "
+    "shown_chars",
 )
 
 

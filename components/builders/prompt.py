@@ -11,7 +11,13 @@ from typing import Any
 from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
-from components.converters.articles import headings_of, law_of, neighbours_of, number_of
+from components.converters.articles import (
+    definitions_of,
+    headings_of,
+    law_of,
+    neighbours_of,
+    number_of,
+)
 from components.parameters import StatuteComponent, check_count
 from components.retrievers.validity import TODAY, asked_day, state_on
 from components.statutes.question import clean_question
@@ -19,6 +25,7 @@ from components.statutes.question import clean_question
 NO_ANSWER = "NOTHING FOUND"
 _FEWEST_CHARS = 200
 _LONGEST_STEP = 200  # characters of a heading
+_OF_A_DEFINITION = ("term", "text", "id", "content", "anchor", "scope", "used_in")
 _SECRET = secrets.token_bytes(32)  # of this process
 
 _SYSTEM = """\
@@ -85,15 +92,17 @@ class StatutePromptBuilder(StatuteComponent):
         Args:
             query: the question.
             documents: the articles, best first, with `meta["neighbours"]` if an expander added
-                them.
+                them, and `meta["definitions"]` of their terms.
             as_of: the day of the articles' states, as YYYY-MM-DD; None, "today" and "any" mean
                 today.
 
         Returns:
             `messages`: empty if there are no articles.
-            `documents`: the articles shown, in the order of their numbers: those found, then their
-            neighbours, with `meta["relation"]` and `meta["related_to"]`, the id of the article
-            found. `meta["shown_chars"]` says how much of an article that was cut is shown.
+            `documents`: the articles shown, in the order of their numbers: those found, then those
+            that define their terms, then their neighbours. The latter two have `meta["relation"]`
+            and `meta["related_to"]`, the id of the article found. Of one that defines a term
+            ("definition") only `meta["shown_text"]` is shown. `meta["shown_chars"]` says how much
+            of an article that was cut is shown.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -107,8 +116,10 @@ class StatutePromptBuilder(StatuteComponent):
         near: dict[str, Document] = {}
         for neighbour in _neighbours(articles):
             near.setdefault(neighbour.id, neighbour)
-        articles += [near[id_] for id_ in near if id_ not in ids][: self.max_neighbours]
-        articles = self._cut(articles, len(ids))
+        neighbours = [near[id_] for id_ in near if id_ not in ids][: self.max_neighbours]
+        whole = {*ids, *(each.id for each in neighbours)}
+        articles += [each for each in _defining(articles) if each.id not in whole]
+        articles = self._cut([*articles, *neighbours], len(ids))
         return {
             "messages": _messages(question, articles, on) if articles else [],
             "documents": articles,
@@ -117,8 +128,8 @@ class StatutePromptBuilder(StatuteComponent):
     def _cut(self, articles: list[Document], n_found: int) -> list[Document]:
         """Articles that together fit into the length.
 
-        Each article found has its share; what one does not need goes to the next. Neighbours are
-        added whole, as many as still fit.
+        Each article found has its share; what one does not need goes to the next. Definitions and
+        neighbours are added whole, as many as still fit.
         """
         left = self.max_chars
         kept = []
@@ -126,7 +137,7 @@ class StatutePromptBuilder(StatuteComponent):
             # An earlier prompt's, or another writer's.
             meta = {name: each for name, each in article.meta.items() if name != "shown_chars"}
             article = replace(article, meta=meta, embedding=None)
-            length = len(article.content or "") + len(_place_of(article))
+            length = len(_shown_text(article)) + len(_place_of(article))
             share = left // (n_found - place) if place < n_found else left
             if length > share:
                 if place >= n_found:
@@ -147,6 +158,27 @@ def _neighbours(articles: list[Document]) -> Iterator[Document]:
             yield Document(id=meta.pop("id"), content=meta.pop("content"), meta=meta)
 
 
+def _defining(articles: list[Document]) -> list[Document]:
+    """The articles that define terms of others, each once, with its definitions to be shown.
+
+    The content stays whole, so that a quotation's place in it is that in the article.
+    """
+    defining: dict[str, Document] = {}
+    for article in articles:
+        for each in definitions_of(article.meta):
+            shown = defining[each["id"]].meta["shown_text"] + "\n" if each["id"] in defining else ""
+            meta = {name: value for name, value in each.items() if name not in _OF_A_DEFINITION}
+            meta |= {"relation": "definition", "related_to": article.id}
+            meta["shown_text"] = shown + each["text"]
+            defining[each["id"]] = Document(id=each["id"], content=each["content"], meta=meta)
+    return [*defining.values()]
+
+
+def _shown_text(article: Document) -> str:
+    is_definition = article.meta.get("relation") == "definition"
+    return str((article.meta.get("shown_text") if is_definition else None) or article.content or "")
+
+
 def _place_of(article: Document) -> str:
     """Law, divisions and number in one line."""
     meta = article.meta
@@ -160,7 +192,7 @@ def _messages(question: str, articles: list[Document], on: date) -> list[ChatMes
     for number, article in enumerate(articles, start=1):
         state = state_on(on, article)
         note = "" if state == "unknown" else f" ({state})"
-        text = article.content or ""
+        text = _shown_text(article)
         cut = article.meta.get("shown_chars")
         parts.append(
             f"--- {nonce} article [{number}] begins ---\n"

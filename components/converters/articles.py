@@ -13,6 +13,7 @@ from haystack import Document
 
 from components.statutes.article import Article
 from components.statutes.identity import LawIdentity
+from components.statutes.jurisdiction import checked_place
 
 # How many articles the law has in the sources, so that a recipient can tell whether all are there.
 LAW_ARTICLES = "law_articles"
@@ -57,6 +58,7 @@ def article_of(document: Document) -> Article:
         source_url=_text(meta.get("source_url")) or None,
         law_id=law_id,
         law_names=law_names,
+        jurisdiction=jurisdiction_of(meta),
     )
 
 
@@ -95,6 +97,15 @@ def neighbours_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         each
         for each in _identified(meta.get("neighbours"))
         if isinstance(each.get("content", 0), str | None)
+    ]
+
+
+def definitions_of(meta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The definitions that an expander attached to an article; [] for another writer's field."""
+    return [
+        each
+        for each in _identified(meta.get("definitions"))
+        if all(isinstance(each.get(name), str) for name in ("term", "text", "law", "content"))
     ]
 
 
@@ -141,6 +152,14 @@ def passages_of(meta: Mapping[str, Any]) -> dict[str, Any]:
 def language_of(meta: Mapping[str, Any]) -> str | None:
     """An article's language; None where its metadata name none."""
     return _text(meta.get("language")) or None
+
+
+def jurisdiction_of(meta: Mapping[str, Any]) -> str | None:
+    """Whose law an article is; None where its metadata name no place."""
+    try:
+        return checked_place(_text(meta.get("jurisdiction")))
+    except ValueError:
+        return None
 
 
 def _is_passage(value: object) -> bool:

@@ -34,8 +34,8 @@ class StatuteConverter(StatuteComponent):
     ```
 
     A source is a native file (JSON lines, plain or gzipped) or a folder that holds one, a file of
-    law in a published format (docs/data.md) or a folder of such files, a folder of BSARD or SoICT
-    tables, "aldermere" (the demo law), or a ByteStream of the native format.
+    law in a published format or as text (docs/data.md) or a folder of such files, a folder of
+    BSARD or SoICT tables, "aldermere" (the demo law), or a ByteStream of the native format.
     """
 
     def __init__(self, skip_bad: bool = False, format: str | None = None) -> None:
@@ -66,9 +66,9 @@ class StatuteConverter(StatuteComponent):
         Returns:
             `documents`: one per article, with its id. `meta`: law, number, headings, position
             (counted over these sources), law_articles (how many articles of its law these sources
-            have), and language, valid_from, valid_to (ISO dates), source_url, law_id and law_names
-            where the source has them. A StatuteDocumentStore replaces position and law_articles by
-            its own when it writes them, and law where another law has its title.
+            have), and language, valid_from, valid_to (ISO dates), source_url, law_id, law_names
+            and jurisdiction where the source has them. A StatuteDocumentStore replaces position and
+            law_articles by its own when it writes them, and law where another law has its title.
 
         Raises:
             CorpusError: anything is wrong with a source, or two sources have an id in common;

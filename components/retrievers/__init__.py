@@ -10,6 +10,7 @@ _import_structure = {
     "citation": ["CitationRetriever"],
     "embedding": ["StatuteEmbeddingRetriever"],
     "engines": ["EngineCitationRetriever", "EngineEmbeddingRetriever", "EngineLexicalRetriever"],
+    "guides": ["StatuteGuideRetriever"],
     "hybrid": ["StatuteHybridRetriever"],
     "structure": ["StructureExpander"],
 }
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from components.retrievers.engines import EngineCitationRetriever as EngineCitationRetriever
     from components.retrievers.engines import EngineEmbeddingRetriever as EngineEmbeddingRetriever
     from components.retrievers.engines import EngineLexicalRetriever as EngineLexicalRetriever
+    from components.retrievers.guides import StatuteGuideRetriever as StatuteGuideRetriever
     from components.retrievers.hybrid import StatuteHybridRetriever as StatuteHybridRetriever
     from components.retrievers.structure import StructureExpander as StructureExpander
 else:  # as in Haystack: a class is imported when it is first asked for

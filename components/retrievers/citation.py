@@ -9,7 +9,7 @@ from typing import Any
 from haystack import Document, component
 from haystack.document_stores.types import DocumentStore
 
-from components.converters.articles import day_of, headings_of, law_of, number_of
+from components.converters.articles import article_of, day_of, headings_of, law_of, number_of
 from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
@@ -20,11 +20,12 @@ from components.retrievers.resident import (
     settled,
     validity_of,
 )
-from components.retrievers.validity import TODAY, Validity
+from components.retrievers.validity import TODAY, Validity, state_on
 from components.statutes.citations.patterns import NUMBER, canonical_core, parse_number
 from components.statutes.citations.resolver import CitationResolver, ResolvedCitation, only_cites
 from components.statutes.identity import names_of_laws
 from components.statutes.question import clean_question
+from components.statutes.wordings import successor_citation
 
 _MOST_LEFT_OUT = 10  # reported; a longer list would not be read
 _UNREAD_SHOWN = 80  # characters of a question whose citations are too many
@@ -163,9 +164,9 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
             found.append(validity.with_wordings(articles))
         whole = [len(each) for each in found] == [min(k, len(each)) for each in scores]
         given = outputs(question, citations, unread, found, k)
-        for document in given["left_out"]:
-            if (replacement := self._replacement(document, filters)) is not None:
-                document.meta["replaced_by"] = replacement
+        resolver = self.current_index(state)
+        repealed_by = max(day or date.today(), date.today())
+        with_replacement(self._store, given["left_out"], resolver, filters, repealed_by)
         return given, whole
 
     def is_citation(self, query: str) -> bool:
@@ -185,29 +186,6 @@ class CitationRetriever(IndexReader[CitationResolver], Retriever):
         # One by one: those that are not there are left out.
         return {id_: key for id_ in ids for key in self._store.keys_of([id_])}
 
-    def _replacement(
-        self, document: Document, filters: dict[str, Any] | None
-    ) -> dict[str, str] | None:
-        """The article in the place of a repealed one; None where the law shows none.
-
-        It is in the same division, begins the day after, and its number goes on from the other
-        one: 25-1, or 25a, for 25.
-        """
-        last, number = day_of(document.meta.get("valid_to")), parse_number(number_of(document.meta))
-        if last is None or last == date.max or number is None:
-            return None
-        law, begins = law_of(document.meta), (last + timedelta(days=1)).isoformat()
-        from_then = {"field": "meta.valid_from", "operator": "==", "value": begins}
-        same_law = {"field": "meta.law", "operator": "==", "value": law}
-        conditions = [same_law, from_then, *([filters] if filters else [])]
-        keys = self._store.keys_matching({"operator": "AND", "conditions": conditions})
-        for each in self._store.fetch(keys):
-            other = parse_number(number_of(each.meta))
-            goes_on = other and re.match(rf"{re.escape(number.core)}(?!\d)", other.core)
-            if goes_on and headings_of(each.meta) == headings_of(document.meta):
-                return {"id": each.id, "law": law, "number": number_of(each.meta)}
-        return None
-
     def _shared_index(self) -> ResidentIndex[CitationResolver]:
         return citation_index(self._store)
 
@@ -220,6 +198,77 @@ def citation_index(store: ReadableStore) -> ResidentIndex[CitationResolver]:
 def resolver_of(store: ReadableStore) -> CitationResolver:
     """A resolver for the articles of a store."""
     return CitationResolver(store.entries(), names_of_laws(store.laws()))
+
+
+def with_replacement(
+    store: ReadableStore,
+    documents: list[Document],
+    resolver: CitationResolver,
+    filters: dict[str, Any] | None = None,
+    on: date | None = None,
+) -> list[Document]:
+    """Documents just read; a repealed one names the article in its place, where the law shows it.
+
+    Its own note may say so ("renumbered 90.220 in 2005"). Otherwise it is an article of the same
+    division that begins the day after, whose number goes on from it: 25-1, or 25a, for 25.
+
+    Args:
+        store: where they are.
+        documents: those in force are left as they are.
+        resolver: of the store.
+        filters: that the other article must meet.
+        on: the day by which they are repealed; None for today.
+    """
+    day = on or date.today()
+    for document in documents:
+        if state_on(day, document) == "repealed":
+            found = _named_in(store, document, resolver, filters, day) or _following(
+                store, document, filters
+            )
+            if found is not None:
+                law, number = law_of(found.meta), number_of(found.meta)
+                document.meta["replaced_by"] = {"id": found.id, "law": law, "number": number}
+    return documents
+
+
+def _named_in(
+    store: ReadableStore,
+    document: Document,
+    resolver: CitationResolver,
+    filters: dict[str, Any] | None,
+    day: date,
+) -> Document | None:
+    article = article_of(document)
+    words = successor_citation(article)
+    if words is None:
+        return None
+    validity = validity_of(store)
+    resolved = resolver.resolve(words, within=article.id, language=article.language)
+    for cited in by_wording(resolved[:1], validity, day):
+        if cited.certain and cited.citation.start == 0 and article.id not in cited.ids:
+            keys = matching_keys(store, validity, filters, store.keys_of(cited.ids[:1]))
+            return next(iter(store.fetch(keys)), None)
+    return None
+
+
+def _following(
+    store: ReadableStore, document: Document, filters: dict[str, Any] | None
+) -> Document | None:
+    last, number = day_of(document.meta.get("valid_to")), parse_number(number_of(document.meta))
+    if last is None or last == date.max or number is None:
+        return None
+    law, begins = law_of(document.meta), (last + timedelta(days=1)).isoformat()
+    from_then = {"field": "meta.valid_from", "operator": "==", "value": begins}
+    same_law = {"field": "meta.law", "operator": "==", "value": law}
+    conditions = [same_law, from_then, *([filters] if filters else [])]
+    keys = store.keys_matching({"operator": "AND", "conditions": conditions})
+    for each in store.fetch(keys):
+        other = parse_number(number_of(each.meta))
+        goes_on = other and re.match(rf"{re.escape(number.core)}(?!\d)", other.core)
+        # Of the same number it is the next wording, and the article was amended.
+        if goes_on and other != number and headings_of(each.meta) == headings_of(document.meta):
+            return each
+    return None
 
 
 def scores_of(

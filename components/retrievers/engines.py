@@ -98,6 +98,15 @@ class EngineRetriever(Retriever):
         if not engine.exists():
             raise StoreError(f"{engine.where} is no longer there. Index the law into it again.")
 
+    def places(self) -> set[str]:
+        """Whose law the engine's articles are.
+
+        Raises:
+            StoreError: the engine does not answer.
+        """
+        states = self._opened().states(LAW).values()
+        return {place for state in states for place in state.get("jurisdictions", ())}
+
     def _disconnect(self) -> None:
         if self._engine is not None:
             self._engine.close()

@@ -48,7 +48,7 @@ from components.retrievers.resident import (
     state_of,
     validity_of,
 )
-from components.retrievers.validity import TODAY
+from components.retrievers.validity import TODAY, law_of_place
 from components.statutes.fusion import (
     BM25,
     DENSE,
@@ -60,6 +60,7 @@ from components.statutes.fusion import (
     fused_by_rank,
     weights_for,
 )
+from components.statutes.jurisdiction import place_and_above
 from components.statutes.lay_words import phrases_by_said
 from components.statutes.lexical import K1, B, corrected
 from components.statutes.question import clean_question
@@ -72,6 +73,9 @@ logger = logging.getLogger(__name__)
 
 _LISTS = (CITATION, BM25, DIVISION, DENSE, ANSWERED)
 _REWRITTEN = "rewritten"
+_PLACES_FOR_A_LEVEL = 10
+"""Articles returned for each one that a level of law (city, state) has at least: see
+docs/results/findings.md."""
 _MOST_CITED = 100
 _OF_CITATIONS = ("pinned", "left_out", "missing", "not_followed", "unanswerable")
 
@@ -124,6 +128,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
     searched in the law's words too, in articles and divisions (`components.statutes.lay_words`),
     and reported. The model reads the question as it is. Where there is a learned fusion, the list
     is not used.
+
+    A run's `jurisdiction` narrows it to the law of a place, such as a city, and of those above it.
+    Each of these levels has at least one of every ten articles returned, the last one where it has
+    no other: a state has far more law than a city, and would hide the city's rule.
 
     Over a store without vectors it searches by citations and words alone, and logs that.
 
@@ -291,6 +299,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         correct: bool = True,
         searches: list[str] | None = None,
         expand: bool = True,
+        jurisdiction: str | None = None,
     ) -> dict[str, Any]:
         """Find the articles that answer a question.
 
@@ -302,6 +311,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             correct: whether words are searched in the law's spelling; if not, as they are written.
             searches: other texts to search besides the question, whose citations are not followed.
             expand: whether the store's lay words are searched in the law's words too.
+            jurisdiction: a place, such as "us/or/portland", to whose law, that of the places above
+                it and that of no place the search is narrowed.
 
         Returns:
             `documents`: each article once, without embedding, by fused score; equal scores in the
@@ -329,12 +340,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         """
         question = clean_question(query)
         others = [clean_question(each) for each in searches or []]
-        narrowed, n, day = self._request(filters, top_k, as_of)
+        if jurisdiction is not None:
+            filters = law_of_place(jurisdiction, filters)
+        filters, n, day = self._request(filters, top_k, as_of)
+        above = place_and_above(jurisdiction) if jurisdiction else []
         self.warm_up()
         return settled(
             self._store,
             lambda state: self._answer(
-                state, question, others, narrowed, n, day, correct=correct, expand=expand
+                state, question, others, filters, n, day, above, correct=correct, expand=expand
             ),
         )
 
@@ -346,6 +360,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         filters: dict[str, Any] | None,
         n: int,
         day: date | None,
+        places: list[str],
         *,
         correct: bool,
         expand: bool,
@@ -363,6 +378,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 for each in searches
             ]
             rows, scores = self._with_rewritten(found, RankedList.of(rows, scores), others)
+        if places and (quota := n // _PLACES_FOR_A_LEVEL):
+            levels = [
+                self._level(found, rows[:n_below], quota, place, filters, day) for place in places
+            ]
+            rows, scores = _with_levels(rows, scores, n_below, levels)
         rows, scores = rows[:n_below], scores[:n_below]
         firsts = {stage: lists[stage].rows[:1] for stage in found.evidence if n}
         keys = law.keys[list(dict.fromkeys(np.concatenate([rows, *firsts.values()]).tolist()))]
@@ -510,6 +530,50 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         found.lists[_REWRITTEN] = RankedList.of(rows[below], scores[below])
         return fused({"own": own, _REWRITTEN: found.lists[_REWRITTEN]})
 
+    def _level(
+        self,
+        found: "_Search",
+        rows: NDArray[np.int64],
+        quota: int,
+        place: str,
+        filters: dict[str, Any] | None,
+        day: date | None,
+    ) -> NDArray[np.int64]:
+        """The best rows of one level of law: those of the result, or of a search in it alone.
+
+        A level with few articles can be missing in every list of the whole.
+
+        Args:
+            found: the search in all levels; gets the list of a search in this one.
+            rows: its result below the pinned articles, best first.
+            quota: how many articles of the level are wanted, pinned ones included.
+            place: whose law the level is.
+            filters: of the search.
+            day: of the law.
+        """
+        question = found.question
+        only = {"field": "meta.jurisdiction", "operator": "==", "value": place}
+        filters = {"operator": "AND", "conditions": [only, *([filters] if filters else [])]}
+        validity = validity_of(self._store, question.state)
+        allowed = validity.matching(filters, self._store.keys_matching, validity.on(day))
+        law = question.law
+        pinned = law.rows_of(each.id for each in question.cited["pinned"])
+        quota -= min(quota, int(np.isin(law.keys[pinned], allowed).sum()))
+        own = rows[np.isin(law.keys[rows], allowed)]
+        if len(own) >= quota or not len(allowed):
+            return own[:quota]
+        level = self._search(
+            *(question.state, question.text, filters, day),
+            correct=False,
+            expand=bool(question.expansions),
+            cites=False,
+        )
+        best, scores = self._fused(level, level.weights)
+        below = ~np.isin(best, pinned)
+        best, scores = best[below][:quota], scores[below][:quota]
+        found.lists[place] = RankedList.of(best, scores)
+        return best
+
     def by_weight(self, query: str, weights: Iterable[float]) -> list[list[str]]:
         """Ids of the `top_k` articles, best first, for each of several weights of one list.
 
@@ -582,6 +646,26 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 self._store, ("law", k1, b), lambda store: LawIndex(store, k1, b)
             )
         return self._resident_law.current(self._store, state)
+
+
+def _with_levels(
+    rows: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    n: int,
+    levels: list[NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The `n` best rows with their scores, where some rows of each level have a place.
+
+    What these displace is the last of the others. A row that no list had comes last, with 0.
+    """
+    reserved = np.unique(np.concatenate([*levels, np.empty(0, np.int64)]))
+    others = rows[~np.isin(rows, reserved)][: max(0, n - len(reserved))]
+    kept = np.isin(rows, np.concatenate([reserved, others]))
+    missing = np.setdiff1d(reserved, rows)
+    return (
+        np.concatenate([rows[kept], missing]),
+        np.concatenate([scores[kept], np.zeros(len(missing))]),
+    )
 
 
 class _Search(NamedTuple):

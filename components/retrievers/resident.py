@@ -515,6 +515,14 @@ class Retriever(StoreComponent):
         self.filters = filters
         self.as_of = checked_as_of(type(self).__name__, as_of)
 
+    def places(self) -> set[str]:
+        """Whose law the store's articles are.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return validity_of(readable(self.document_store)).places
+
     def _request(
         self, filters: dict[str, Any] | None, top_k: int | None, as_of: str | None
     ) -> tuple[dict[str, Any] | None, int, date | None]:

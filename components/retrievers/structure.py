@@ -1,4 +1,4 @@
-"""StructureExpander: found articles with their neighbours in the law."""
+"""StructureExpander: found articles with their neighbours in the law and its definitions."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -11,6 +11,7 @@ from haystack.document_stores.types import DocumentStore
 from components.converters.articles import language_of
 from components.parameters import check_count
 from components.retrievers.citation import by_wording, citation_index
+from components.retrievers.definitions import definitions_with
 from components.retrievers.resident import (
     IndexReader,
     ReadableStore,
@@ -44,7 +45,7 @@ class _Places:
 
 @component
 class StructureExpander(IndexReader[_Places]):
-    """Attaches to each found article its neighbours in the law.
+    """Attaches to each found article its neighbours in the law, and the law's definitions.
 
     ```python
     from components.retrievers.structure import StructureExpander
@@ -57,6 +58,12 @@ class StructureExpander(IndexReader[_Places]):
     A neighbour is the article before or after in the same law, or one that the article cites.
     They are in `meta["neighbours"]`, each a dictionary with `id`, `content`, the article's
     metadata, and `relation`: "previous", "next" or "cited".
+
+    The definitions are those of terms that the first articles use and their law defines, at most
+    five (`components.statutes.definitions.definitions_for` says which). Each is in
+    `meta["definitions"]` of the first article that uses it, as
+    `components.retrievers.definitions.definitions_with` describes it, with the `content` and the
+    metadata of the article that defines it. None is of an article that was found.
     """
 
     _cited: ResidentIndex[CitationResolver] | None = None
@@ -98,16 +105,20 @@ class StructureExpander(IndexReader[_Places]):
         documents: list[Document],
         filters: dict[str, Any] | None = None,
         as_of: str | None = None,
+        query: str = "",
     ) -> dict[str, list[Document]]:
-        """Attach neighbours.
+        """Attach neighbours and definitions.
 
         Args:
-            documents: articles of the store; others get no neighbours.
-            filters: Haystack filters that neighbours must match, too.
+            documents: articles of the store, best first; others get neither.
+            filters: Haystack filters that neighbours and definitions must match, too.
             as_of: in place of the component's; "today" is the day of the call.
+            query: the question: words of the law that it uses are explained even if they are
+                common there.
 
         Returns:
-            `documents`: in the same order, each with `meta["neighbours"]`, without embedding.
+            `documents`: in the same order, each with `meta["neighbours"]` and
+            `meta["definitions"]`, without embedding.
 
         Raises:
             FilterError: the filters are malformed.
@@ -119,14 +130,22 @@ class StructureExpander(IndexReader[_Places]):
         def find(state: Hashable) -> tuple[list[Document], bool]:
             validity = validity_of(self._store, state)
             related = [self._related(each, state, validity, day) for each in documents]
-            keys = self._store.keys_of({id_ for each in related for id_ in each})
+            known = [each for each in documents if each.id in self.current_index(state).known]
+            defined = definitions_with(self._store, known, query, filters, day, state)
+            ids = {id_ for each in related for id_ in each} | {each["id"] for each in defined}
+            keys = self._store.keys_of(ids)
             keys = matching_keys(self._store, validity, filters, keys)
             found = {each.id: each for each in self._store.fetch(keys)}
             expanded = []
             for document, each in zip(documents, related, strict=True):
                 pairs = ((found.get(id_), relation) for id_, relation in each.items())
                 neighbours = [_neighbour(near, relation) for near, relation in pairs if near]
-                meta = {**document.meta, "neighbours": neighbours}
+                used = [
+                    {**_described(found[each["id"]]), **each}
+                    for each in defined
+                    if each["used_in"] == document.id and each["id"] in found
+                ]
+                meta = {**document.meta, "neighbours": neighbours, "definitions": used}
                 expanded.append(replace(document, meta=meta, embedding=None))
             return expanded, len(found) == len(keys)
 
@@ -172,5 +191,9 @@ class StructureExpander(IndexReader[_Places]):
 
 
 def _neighbour(document: Document, relation: str) -> dict[str, Any]:
+    return {"id": document.id, "relation": relation, **_described(document)}
+
+
+def _described(document: Document) -> dict[str, Any]:
     meta = {key: document.meta[key] for key in _OF_A_NEIGHBOUR if document.meta.get(key)}
-    return {"id": document.id, "relation": relation, "content": document.content or "", **meta}
+    return {"content": document.content or "", **meta}

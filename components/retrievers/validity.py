@@ -1,4 +1,4 @@
-"""What was in force on a day, and the other wordings of an article.
+"""What was in force on a day and in a place, and the other wordings of an article.
 
 A retriever's `as_of` is "today", a day as YYYY-MM-DD, or "any" for all there is. An article without
 dates always stays: whether it was in force is unknown, and results say so.
@@ -47,6 +47,8 @@ from components.converters.articles import (
 from components.models.selection import FILTERS_KEPT
 from components.statutes.article import ArticleState, iso_day
 from components.statutes.citations.patterns import parse_number
+from components.statutes.jurisdiction import checked_place, place_and_above
+from components.statutes.wordings import editors_notes
 from components.stores.columns import MetadataColumns
 from components.stores.filters import IN_FORCE_ON, plain_filters
 
@@ -147,17 +149,24 @@ class Validity:
 
     A `valid_from` or `valid_to` that is not a day counts as missing, and a warning says so once:
     what may have been in force must not be left out silently.
+
+    Attributes:
+        places: whose law the articles are.
     """
 
     def __init__(self, metas: Iterable[tuple[int, str, Mapping[str, Any]]]) -> None:
         """Reads `(key, id, meta)` of every article, in the law's order."""
         keys, ids, first, last, stubs = [], [], [], [], []
         faulty: list[str] = []
+        self._began: dict[str, int] = {}  # the first day that is recorded of each law
         # By law and the digits of the number, which all spellings of it have in common.
         alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
         self._columns = MetadataColumns()
+        self.places: set[str] = set()
         for row, (key, id_, meta) in enumerate(metas):
             self._columns.add(meta)
+            if isinstance(place := meta.get("jurisdiction"), str):
+                self.places.add(place)
             begins, ends = _span(meta)
             faulty += [
                 f"{id_}: {field} {meta[field]!r}"
@@ -170,6 +179,8 @@ class Validity:
             last.append(ends)
             stubs.append(meta.get(STUB) is True)
             law, number = law_of(meta), number_of(meta)
+            if begins > _ALWAYS:
+                self._began[law] = min(begins, self._began.get(law, begins))
             if law.strip() and number.strip():
                 digits = "-".join(re.findall(r"\d+", number)) or number
                 alike.setdefault((law, digits), []).append((number, row))
@@ -240,6 +251,10 @@ class Validity:
     def _named(self, mask: NDArray[np.bool_]) -> frozenset[str]:
         return frozenset(self._ids[row] for row in np.flatnonzero(mask).tolist())
 
+    def began_later(self, meta: Mapping[str, Any]) -> bool:
+        """Whether an article's first day in force is later than that of others of its law."""
+        return _span(meta)[0] > self._began.get(law_of(meta), _FOREVER)
+
     def others(self, id_: str) -> list[dict[str, str | None]]:
         """The other wordings of an article, oldest first: `id`, `valid_from` and `valid_to`."""
         group = self._groups.get(id_, ())
@@ -301,15 +316,15 @@ def is_earlier(wording: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
 
 EarlierText = Literal["held", "not held", "none", "unknown"]
 
-# A line that is an editor's note: "(Inserted with effect from 1 January 2021.)".
-_NOTE = re.compile(r"^[ \t]*[(\[]([^()\[\]]+)[)\]][ \t]*$", re.MULTILINE)
 _INSERTED = (
     r"(?:inserted|added|insér|ajout|créé|introdui|eingefügt|añadid|introducid|inserid|aggiunt)"
 )
 # A note that begins so is about the article; "Paragraph 3 inserted" is about a part of it.
 _NEW = re.compile(_INSERTED, re.IGNORECASE)
 _AMENDED = re.compile(
-    rf"{_INSERTED}|amended|substituted|reworded|modifi|remplac|geändert|neu gefasst|alterad",
+    rf"{_INSERTED}|amended|substituted|reworded|modifi|remplac|geändert|neu gefasst|alterad"
+    # Of the acts that a section of United States law lists, all but the first amended it.
+    r"|\bc\. ?\d+[^;]*; ?\d{4} c\. ?\d",
     re.IGNORECASE,
 )
 
@@ -324,7 +339,7 @@ def earlier_text(document: Document) -> EarlierText:
     """
     if any(is_earlier(each, document.meta) for each in wordings_of(document.meta)):
         return "held"
-    notes = [match[1] for match in _NOTE.finditer(document.content or "")]
+    notes = editors_notes(document.content or "")
     changes = [_NEW.sub("", note, count=1) if _NEW.match(note) else note for note in notes]
     if any(map(_AMENDED.search, changes)):
         return "not held"
@@ -379,6 +394,26 @@ def not_in_force_on(day: date, filters: Mapping[str, Any] | None = None) -> dict
     """
     outside = {"operator": "NOT", "conditions": [in_force_on(day)]}
     return {"operator": "AND", "conditions": [outside, *([dict(filters)] if filters else [])]}
+
+
+def law_of_place(place: str, filters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Filters that keep what applies in a place: its law, that of the places above it, and
+    articles without a jurisdiction.
+
+    Args:
+        place: such as "us/or/portland".
+        filters: further Haystack filters that must hold.
+
+    Raises:
+        FilterError: it is not written as a place.
+    """
+    try:
+        above: list[str | None] = [*place_and_above(checked_place(place))]
+    except ValueError as error:
+        raise FilterError(f"jurisdiction: {error}.") from error
+    # An article without one may apply anywhere.
+    of_place = {"field": "meta.jurisdiction", "operator": "in", "value": [*above, None]}
+    return {"operator": "AND", "conditions": [of_place, *([dict(filters)] if filters else [])]}
 
 
 def state_on(day: date, document: Document) -> ArticleState:

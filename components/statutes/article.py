@@ -216,6 +216,7 @@ class Article:
         law_id: What tells the law from another one of its title: ELI, CELEX, the file's identifier;
             None if the title does.
         law_names: Other names of the law that its source gives: short title, abbreviation.
+        jurisdiction: Whose law it is: "us/or/portland" stands below "us/or".
     """
 
     id: str
@@ -229,6 +230,7 @@ class Article:
     source_url: str | None = None
     law_id: str | None = None
     law_names: tuple[str, ...] = ()
+    jurisdiction: str | None = None
 
     @property
     def is_stub(self) -> bool:
@@ -264,6 +266,7 @@ class Article:
             "source_url": self.source_url,
             "law_id": self.law_id,
             "law_names": list(self.law_names) or None,
+            "jurisdiction": self.jurisdiction,
         }
         return record | {name: value for name, value in optional.items() if value is not None}
 

@@ -18,6 +18,7 @@ from components.statutes.identity import DistinctLaws
 from components.statutes.languages import SAMPLE_CHARS, detected_language
 from components.statutes.provisions import provisions_of
 from components.statutes.question import Question, QuestionError, clean_question
+from components.statutes.sources.check import ReadingCheck
 from components.statutes.sources.opening import Source, open_articles, open_questions
 from components.statutes.sources.reading import (
     CorpusError,
@@ -27,6 +28,7 @@ from components.statutes.sources.reading import (
     notice,
     refused,
 )
+from components.statutes.sources.stated import with_stated
 
 SHOWN = 5  # ids or laws in a message
 _NAMED_LABELS = 20
@@ -156,27 +158,6 @@ def question_faults(
     ]
 
 
-def with_repeats_noticed(
-    placed: Iterable[tuple[Place, Article]], problems: list[Problem]
-) -> Iterator[tuple[Place, Article]]:
-    """The articles; at their end a notice if a number occurs more than once in its law."""
-    seen: set[tuple[str, str | None, str]] = set()
-    repeats: dict[tuple[str, str | None, str], Place] = {}
-    for place, article in placed:
-        key = (article.law, article.law_id, article.number)
-        if key in seen:
-            repeats.setdefault(key, place)
-        seen.add(key)
-        yield place, article
-    for (law, _, number), place in [*repeats.items()][:1]:
-        message = (
-            f"{counted(len(repeats), 'number')} more than once in the same law (here first: "
-            f"{number!r} of {law!r})"
-        )
-        repair = "Nothing to fix if the law is so: a citation of such a number finds each of them."
-        problems.append(place.notice(message, repair, "number"))
-
-
 def refuse(
     file: str, problems: Sequence[Problem], n_read: int, what: str, *, skip_bad: bool
 ) -> None:
@@ -228,6 +209,7 @@ class StatuteCorpus(_Entries[Article]):
     Attributes:
         articles: The articles, in the file's order.
         problems: What was left out while reading, and notices (such as repeated numbers).
+        check: The check after reading; empty for articles that were not read from a file.
 
     Raises:
         CorpusError: Two articles have the same id.
@@ -236,6 +218,7 @@ class StatuteCorpus(_Entries[Article]):
     def __init__(self, articles: Iterable[Article], problems: Iterable[Problem] = ()) -> None:
         super().__init__(articles, problems)
         self.articles = self._entries
+        self.check = ReadingCheck()
         self._positions = {article.id: place for place, article in enumerate(self.articles)}
         if len(self._positions) != len(self.articles):
             counts = Counter(article.id for article in self.articles)
@@ -250,6 +233,8 @@ class StatuteCorpus(_Entries[Article]):
         skip_bad: bool = False,
         format: str | None = None,
         laws: DistinctLaws | None = None,
+        strict: bool = False,
+        stated: Mapping[str, str] | None = None,
     ) -> StatuteCorpus:
         """Read a whole corpus.
 
@@ -263,16 +248,24 @@ class StatuteCorpus(_Entries[Article]):
                 refused all the same.
             format: One of `opening.FORMATS`; None to recognise it.
             laws: Gives the laws their names; None if no other laws matter.
+            strict: Also refuse what looks wrong in the check after reading.
+            stated: What the files do not say, of all of them: law, language, source_url. It comes
+                before what a law.yaml next to them says.
 
         Raises:
             CorpusError: Anything is wrong (naming file, line, field and repair), or there is no
                 article.
         """
         problems: list[Problem] = []
-        read = _read_articles(source, problems, skip_bad=skip_bad, format=format, laws=laws)
-        placed = with_repeats_noticed(with_languages(read, source, problems), problems)
+        check = ReadingCheck()
+        read = _read_articles(
+            source, problems, skip_bad=skip_bad, format=format, laws=laws, stated=stated
+        )
+        placed = check.watch(with_languages(read, source, problems), problems, strict=strict)
         articles = [article for _, article in placed]  # the last one brings the notices
-        return cls(articles, problems)
+        corpus = cls(articles, problems)
+        corpus.check = check
+        return corpus
 
     @property
     def ids(self) -> list[str]:
@@ -351,6 +344,9 @@ def iter_articles(
     problems: list[Problem] | None = None,
     format: str | None = None,
     laws: DistinctLaws | None = None,
+    check: ReadingCheck | None = None,
+    strict: bool = False,
+    stated: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[int, Article]]:
     """Yield (line, article) in the file's order, with one record, ids and numbers in memory.
 
@@ -360,6 +356,9 @@ def iter_articles(
         problems: Gets every problem and notice as it is found.
         format: As for `StatuteCorpus.read`.
         laws: As for `StatuteCorpus.read`.
+        check: Gets the check after reading.
+        strict: As for `StatuteCorpus.read`.
+        stated: As for `StatuteCorpus.read`.
 
     Raises:
         CorpusError: Anything is wrong; raised at the end, with everything that is wrong with the
@@ -367,8 +366,9 @@ def iter_articles(
             could be read, or the file breaks off before its end.
     """
     found = [] if problems is None else problems
-    read = _read_articles(source, found, skip_bad=skip_bad, format=format, laws=laws)
-    for place, article in with_repeats_noticed(read, found):
+    read = _read_articles(source, found, skip_bad=skip_bad, format=format, laws=laws, stated=stated)
+    check = check or ReadingCheck()
+    for place, article in check.watch(read, found, strict=strict):
         yield place.line, article
 
 
@@ -425,13 +425,15 @@ def _read_articles(
     skip_bad: bool,
     format: str | None,
     laws: DistinctLaws | None,
+    stated: Mapping[str, str] | None,
 ) -> Iterator[tuple[Place, Article]]:
     laws = laws or DistinctLaws()
     n_renamed = len(laws.renamed)
     start = checked = len(problems)
     n_yielded = 0
     faulty = False
-    for place, article in with_new_ids(open_articles(source, problems, format), problems):
+    opened = with_stated(open_articles(source, problems, format), stated or {})
+    for place, article in with_new_ids(opened, problems):
         faulty = faulty or any(not problem.notice for problem in problems[checked:])
         checked = len(problems)
         if skip_bad or not faulty:

@@ -204,6 +204,7 @@ class Group(NamedTuple):
 
 
 _MOST_IN_A_DIVISION = 250
+_FEWEST_IN_A_DIVISION = 1.5  # on average, in a law whose divisions say something of their articles
 
 
 class LawArrays:
@@ -224,8 +225,8 @@ class LawArrays:
         depth: How many nodes these are, float32 `[n]`.
         siblings: Other articles in the same division, float32 `[n]`.
         length: ln(1 + characters), float32 `[n]`.
-        narrow_divisions: Those of at most 250 articles, the only ones that are searched,
-            int64 `[n_divisions]`.
+        narrow_divisions: Those that are searched: of at most 250 articles, and not of one alone
+            in a law whose divisions have fewer than 1.5 on average, int64 `[n_divisions]`.
         place: In its law, from 0, int64 `[n]`.
         neighbours: Rows one before, one after, two before and two after in the law; -1 where there
             is none, int64 `[4, n]`.
@@ -262,8 +263,14 @@ class LawArrays:
             earlier, later = order[:-step][same], order[step:][same]
             self.neighbours[2 * step - 2, later] = earlier
             self.neighbours[2 * step - 1, earlier] = later
-        # A division of so many articles says nothing of any of them: a law without headings.
-        self.narrow_divisions: Rows = np.flatnonzero(sizes <= _MOST_IN_A_DIVISION)
+        # A division of so many articles says nothing of any of them: a law without headings. Nor
+        # does one of a law that gives nearly every article a division of its own: it would find
+        # the article a second time by the same words.
+        law_of_division = np.zeros(len(sizes), dtype=np.int64)
+        law_of_division[self.division] = self.law
+        articles_in_one = np.bincount(self.law) / np.maximum(np.bincount(law_of_division), 1)
+        is_repeat = (sizes == 1) & (articles_in_one[law_of_division] < _FEWEST_IN_A_DIVISION)
+        self.narrow_divisions: Rows = np.flatnonzero(~is_repeat & (sizes <= _MOST_IN_A_DIVISION))
         self._by_division = np.argsort(self.division, kind="stable")
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes

@@ -327,6 +327,26 @@ def provisions_of(text: str) -> tuple[Provision, ...]:
     return tuple(part for each in paragraphs_of(text) for part in _parts(text, each))
 
 
+def piece_end(text: str, start: int, most: int) -> int:
+    """Where a piece of an article ends that can be read alone: before a paragraph.
+
+    Within a paragraph it ends only if the paragraph alone is too long, and then before the next of
+    its provisions.
+
+    Args:
+        text: the article's.
+        start: where the piece begins: 0, or where another one ended.
+        most: its longest length, in characters; at least that of any provision.
+    """
+    if len(text) - start <= most:
+        return len(text)
+    for cut in (paragraphs_of, provisions_of):
+        begins = [each.span.start for each in cut(text) if each.span.start > start]
+        if fitting := [place for place in begins if place <= start + most]:
+            return fitting[-1]
+    return begins[0] if begins else len(text)  # over a long gap
+
+
 def provision_texts(headings: Sequence[str], text: str, rule: TextRule) -> list[str]:
     """The text of each provision of an article as a bi-encoder reads it.
 

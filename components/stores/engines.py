@@ -38,7 +38,7 @@ from components.stores.publishing import StoreModel
 
 Condition = dict[str, Any]
 
-_TEXT_FIELDS = ("id", "law", "number", "language", "source_url")
+_TEXT_FIELDS = ("id", "law", "number", "language", "source_url", "jurisdiction")
 _NO_DAY = 0
 # The last day of a stub: it ended before any law, so that no other field need be kept of it.
 _STUB_DAY = 1
@@ -50,8 +50,9 @@ def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
     """Filters with Haystack's meaning on articles as `as_row` writes them.
 
     Args:
-        filters: Haystack filters over id, law, number, language, source_url, position, valid_from
-            and valid_to, and over `state` and `in_force_on` (`components.stores.filters`).
+        filters: Haystack filters over id, law, number, language, source_url, jurisdiction,
+            position, valid_from and valid_to, and over `state` and `in_force_on`
+            (`components.stores.filters`).
 
     Returns:
         Filters of the same form; True where every article matches, False where none can.
@@ -160,7 +161,7 @@ def _moment(value: Any) -> tuple[int, bool]:
         raise FilterError(f"{value!r} is not an ISO date.") from error
 
 
-OPTIONAL = ("language", "valid_from", "valid_to", "source_url")
+OPTIONAL = ("language", "valid_from", "valid_to", "source_url", "jurisdiction")
 ALWAYS = ("law", "number", "headings", "position")
 
 Row = Mapping[str, Any]

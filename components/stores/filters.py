@@ -38,7 +38,7 @@ STARTS_WITH = "starts with"
 _EQUALITIES = ("==", "!=", "in", "not in")
 FIELDS = (
     *("id", "content", "law", "number", "headings", "position", "language", "source_url"),
-    *("law_id", "law_names", LAW_ARTICLES, STUB, *DAY_FIELDS),
+    *("law_id", "law_names", "jurisdiction", LAW_ARTICLES, STUB, *DAY_FIELDS),
 )
 """What filters may compare, whether or not a document has it; besides the fields of law."""
 OF_LAW = {DIVISION: (*_EQUALITIES, STARTS_WITH), STATE: _EQUALITIES, IN_FORCE_ON: ("==",)}

@@ -48,7 +48,8 @@ CREATE TABLE IF NOT EXISTS {main} (
 CREATE TABLE IF NOT EXISTS {rows} (
   id text PRIMARY KEY, law text NOT NULL, number text NOT NULL, core text NOT NULL,
   language text NOT NULL, source_url text NOT NULL, position bigint NOT NULL,
-  valid_from_day integer NOT NULL, valid_to_day integer NOT NULL, words sparsevec NOT NULL)
+  valid_from_day integer NOT NULL, valid_to_day integer NOT NULL, words sparsevec NOT NULL,
+  jurisdiction text NOT NULL DEFAULT '')
   WITH (toast_tuple_target = 8160);
 CREATE TABLE IF NOT EXISTS {terms} (term integer PRIMARY KEY, articles bigint NOT NULL);
 CREATE TABLE IF NOT EXISTS {states} (
@@ -57,6 +58,11 @@ CREATE TABLE IF NOT EXISTS {staged} (
   run text, id text, law text NOT NULL, embedding {kind} NOT NULL, content text,
   meta jsonb NOT NULL, words sparsevec NOT NULL, PRIMARY KEY (run, id));
 """
+_HAS_PLACES = (
+    "SELECT 1 FROM information_schema.columns "
+    "WHERE table_schema = %s AND table_name = %s AND column_name = 'jurisdiction'"
+)
+_ADD_PLACES = "ALTER TABLE {rows} ADD COLUMN jurisdiction text NOT NULL DEFAULT ''"
 _INDEXED = ("law, position", "core", "language", "position", "valid_from_day", "valid_to_day")
 # How many articles have each term; term 0 stands for every article.
 _COUNT = """
@@ -78,7 +84,8 @@ _MOVED = (
     "FROM {staged} WHERE run = %(run)s AND law = %(law)s",
     "INSERT INTO {rows} SELECT id, law, meta->>'number', meta->>'core', meta->>'language', "
     "meta->>'source_url', (meta->>'position')::bigint, (meta->>'valid_from_day')::integer, "
-    "(meta->>'valid_to_day')::integer, words FROM {staged} WHERE run = %(run)s AND law = %(law)s",
+    "(meta->>'valid_to_day')::integer, words, meta->>'jurisdiction' FROM {staged} "
+    "WHERE run = %(run)s AND law = %(law)s",
 )
 _STAGE = (
     "INSERT INTO {staged} "
@@ -228,6 +235,9 @@ class PostgresEngine(Engine):
             if tuple(map(int, version.split(".")[:2])) < _PGVECTOR:
                 raise StoreError(f"{self.where} has pgvector {version}; it needs 0.8 or later.")
             if self._has_table("_rows", run):
+                # A collection made before articles had the field. Only the owner may alter it.
+                if not run(_HAS_PLACES, (self._store.schema_name, f"{self.name}_rows")):
+                    run(_ADD_PLACES)
                 return
             for statement in _CREATED.split(";\n")[:-1]:
                 run(statement, kind=sql.SQL(f"{vectors}({dim})"))

@@ -329,6 +329,9 @@ def _completed(known: Sequence[str], given: Sequence[str]) -> list[str]:
     return [id_ for each in following.values() for id_ in each] + first
 
 
+_MOST_CHECKS = 20  # sources whose check is kept
+
+
 class LawPublisher:
     """The store's writing side, for indexing.
 
@@ -377,6 +380,25 @@ class LawPublisher:
         """ISO days of the law's text and of its indexing; None if unknown."""
         database = self._database.follow()
         return _day(database, "snapshot"), _day(database, "indexed")
+
+    def record_check(self, source: str, report: str, *, alone: bool) -> None:
+        """Record what was read of a source, in place of what is on record for it.
+
+        Args:
+            source: its name.
+            report: of the check after reading.
+            alone: whether the store holds no other law.
+        """
+        checks = {} if alone else self.recorded_checks()
+        checks.pop(source, None)
+        kept = [*checks.items(), (source, report)][-_MOST_CHECKS:]
+        with self._database.writing(content=False) as connection:
+            _record(connection, "checks", dict(kept))
+
+    def recorded_checks(self) -> dict[str, str]:
+        """Reports of the check after reading, by source, in the order of indexing."""
+        checks = self._database.follow().fact("checks", dict) or {}
+        return {str(source): str(report) for source, report in checks.items()}
 
     def recorded_corpus(self) -> str | None:
         """Digest of the corpus that was last indexed completely, or None."""

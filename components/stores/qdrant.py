@@ -73,6 +73,7 @@ _INDEXED = {
     "id": models.PayloadSchemaType.KEYWORD,
     "meta.law": models.PayloadSchemaType.KEYWORD,
     "meta.core": models.PayloadSchemaType.KEYWORD,
+    "meta.jurisdiction": models.PayloadSchemaType.KEYWORD,
     "meta.valid_from_day": models.PayloadSchemaType.INTEGER,
     "meta.valid_to_day": models.PayloadSchemaType.INTEGER,
 }
@@ -126,6 +127,11 @@ class QdrantEngine(Engine):
             warnings.simplefilter("ignore", UserWarning)  # of no effect in a local folder
             for field, schema in _INDEXED.items():
                 client.create_payload_index(self.name, field, schema)
+        # A collection made before articles had the field: a missing one is "" (`as_row`).
+        without = models.IsEmptyCondition(is_empty=models.PayloadField(key="meta.jurisdiction"))
+        client.set_payload(
+            self.name, {"jurisdiction": ""}, models.Filter(must=[without]), key="meta", wait=True
+        )
         if not client.collection_exists(self._states):
             client.create_collection(self._states, vectors_config={})
 

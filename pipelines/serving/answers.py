@@ -152,14 +152,18 @@ def encoded(content: Mapping[str, Any]) -> bytes:
 # What clients send and get, as OpenAPI describes it: the text below a field is its description.
 
 
-def _only_iso(value: object) -> object:
+def _only_day(value: object, *, also: str = "") -> object:
     # pydantic alone would also accept numbers, and text with numbers, as seconds since 1970.
-    if value is None or value in (TODAY, ANY):
-        return value
+    if value is None:
+        return None
     try:
-        return iso_day(value) if isinstance(value, str) else iso_day("")
+        return iso_day(value if isinstance(value, str) else "")
     except ValueError:
-        raise ValueError("must be 'today', 'any' or a date, written as 2024-12-31") from None
+        raise ValueError(f"must be {also}a date, written as 2024-12-31") from None
+
+
+def _only_iso(value: object) -> object:
+    return value if value in (TODAY, ANY) else _only_day(value, also=f"'{TODAY}', '{ANY}' or ")
 
 
 def _few_values(filters: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -183,6 +187,7 @@ Question = Annotated[
     str, Field(min_length=1, max_length=limits.MAX_QUESTION_CHARS, examples=["May I sublet?"])
 ]
 AsOf = Annotated[date | Literal["today", "any"] | None, BeforeValidator(_only_iso)]
+Day = Annotated[date | None, BeforeValidator(_only_day)]
 
 
 class _RequestModel(BaseModel):
@@ -205,6 +210,9 @@ class _SearchRequest(_RequestModel):
     expand: bool = Field(True, strict=True)
     """Whether what people say, by the store's list of lay words, is searched in the law's words
     too."""
+    jurisdiction: str | None = Field(None, examples=["us/or/portland"])
+    """A place, such as us/or/portland: its law is searched, that of the places above it (us/or and
+    us), and articles without a jurisdiction."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -276,6 +284,8 @@ class Article(_ResponseModel):
     """ISO date."""
     source_url: str | None = None
     """The official text."""
+    jurisdiction: str | None = None
+    """Whose law it is, such as us/or/portland."""
     earlier_text: str | None = None
     """Of an article not yet in force, whether it had another text before: "held" (among
     `wordings`), "not held", "none" or "unknown"."""
@@ -284,6 +294,14 @@ class Article(_ResponseModel):
     neighbours: list[dict[str, Any]] | None = None
     """Articles before and after it in the law, and those that it cites: id, law, number, headings
     and relation. Of a found article only where the pipeline attaches them."""
+    replaced_by: dict[str, str] | None = None
+    """Of a repealed article, the one in its place, where the law shows it: id, law, number."""
+    next_offset: int | None = None
+    """Where the next piece begins, of an article that is read in pieces; absent in the last."""
+    definitions: list[dict[str, Any]] | None = None
+    """Of terms that it uses and its law defines, at most five, the shortest scope first:
+    term, text (its definition), id, law, number and anchor of what defines it, scope where that is
+    not the whole law, and used_in, the id of the article."""
 
 
 class FoundArticle(Article):
@@ -339,6 +357,13 @@ class RunAnswer(_QuestionResponse):
     left_out: list[dict[str, Any]] | None = None
     """Articles that the question names and the filters or the day leave out: id, law, number, state
     and dates; and `replaced_by`, the article in the place of a repealed one, where known."""
+    definitions: list[dict[str, Any]] | None = None
+    """Of terms that the first articles use and their law defines, at most five; as in an
+    article."""
+    guide: dict[str, Any] | None = None
+    """What to do, where one of the store's guides fits: title, answer (null where `changed` says
+    since when the law under it is another), steps with their articles and deadlines, contacts,
+    urgent, reviewed."""
     answer: dict[str, Any] | None = None
     """Of a pipeline that answers: the text and its checked citations."""
 
@@ -390,6 +415,25 @@ class CitedArticles(_ResponseModel):
     known."""
 
 
+class Changes(_ResponseModel):
+    """The JSON of `python -m pipelines.diff --json`."""
+
+    law: str | None = None
+    number: str | None = None
+    """As printed."""
+    before: dict[str, str] | None = None
+    """The earlier wording: id, valid_from and valid_to; absent where two are not compared."""
+    after: dict[str, str] | None = None
+    """The later one."""
+    rows: list[list[dict[str, str]]] | None = None
+    """Lines that stand next to each other, as segments: `kind` (same, deleted, inserted), `text`.
+    """
+    replaced_by: dict[str, str] | None = None
+    """Of a repealed article, the one in its place: id, law, number."""
+    note: str | None = None
+    """Why there is nothing to compare, or what else there is to know."""
+
+
 class CheckedCitation(_ResponseModel):
     """A citation of a text, with its verdict."""
 
@@ -433,6 +477,8 @@ class Law(_ResponseModel):
     """How many it has, in all wordings."""
     languages: list[str]
     """BCP 47, where known."""
+    jurisdictions: list[str]
+    """Whose law it is, where known, such as us/or/portland."""
 
 
 class Laws(_ResponseModel):

@@ -587,9 +587,17 @@ def _law(pipeline: ServedPipeline) -> APIRouter:
     router = APIRouter(tags=["law"], responses=_problems(_OF_A_READING))
 
     @router.get("/articles/{id:path}", response_model=answers.Article, responses=_problems([404]))
-    async def article(id: Annotated[str, Path(min_length=1, max_length=500)]) -> Response:
-        """An article by its id, with its neighbours in the law."""
-        return json_response(await pipeline.read(lambda law: law.article(id, date.today())))
+    async def article(
+        id: Annotated[str, Path(min_length=1, max_length=500)],
+        offset: Annotated[int | None, Query(ge=0)] = None,
+    ) -> Response:
+        """An article by its id, with its neighbours in the law.
+
+        With `offset=0` a long one comes in pieces of whole provisions: ask again with each
+        `next_offset`, and join their `content`.
+        """
+        today = date.today()
+        return json_response(await pipeline.read(lambda law: law.article(id, today, offset)))
 
     @router.get("/articles", response_model=answers.CitedArticles, responses=_problems([404]))
     async def cited(
@@ -613,6 +621,18 @@ def _law(pipeline: ServedPipeline) -> APIRouter:
             return held.numbered(str(law), str(number), day, on)
 
         return json_response(await pipeline.read(read))
+
+    @router.get("/changes", response_model=answers.Changes)
+    async def changes(
+        article: Annotated[str, Query(min_length=1, max_length=MAX_QUESTION_CHARS)],
+        since: Annotated[answers.Day, Query(alias="from")] = None,
+        to: Annotated[answers.Day, Query()] = None,
+    ) -> Response:
+        """What changed between two wordings of an article: a citation, or an id.
+
+        Without days, between the two newest.
+        """
+        return json_response(await pipeline.read(lambda law: law.changes(article, since, to)))
 
     @router.post("/audit", response_model=answers.AuditAnswer, responses=_problems(_OF_A_BODY))
     async def audit(asked: answers.AuditRequest) -> Response:

@@ -13,7 +13,13 @@ from haystack import Document, Pipeline
 from components.builders.citation_auditor import CitationAuditor
 from components.converters.articles import article_of
 from components.retrievers import resident
-from components.retrievers.citation import CitationRetriever, by_wording, resolver_of
+from components.retrievers.citation import (
+    CitationRetriever,
+    by_wording,
+    resolver_of,
+    with_replacement,
+)
+from components.retrievers.definitions import definitions_with
 from components.retrievers.resident import matching_keys, validity_of
 from components.retrievers.structure import StructureExpander
 from components.retrievers.validity import ANY
@@ -21,16 +27,36 @@ from components.statutes.citations.finding import read_citations
 from components.statutes.citations.laws import LawNames
 from components.statutes.citations.patterns import parse_number
 from components.statutes.identity import names_of_laws
+from components.statutes.provisions import paragraphs_of, piece_end, provisions_of
 from components.statutes.sources.units import unit_pattern
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import as_left_out, found_article
+from pipelines.asking import as_left_out, found_article, searched_law
 from pipelines.audit import audit
 from pipelines.checking import LoadingError
+from pipelines.diff import changes
 from pipelines.serving.limits import MAX_CITATIONS
 
 _OF_A_SEARCH = ("score", "ranks", "passage", "passages_read", "passages")
 _MOST_CITED = 20
+_PIECE_CHARS = 12_000  # of an article that is read in pieces
 _BLOCK = 500  # articles that are read at once
+
+
+def piece_of(text: str, offset: int) -> tuple[str, int | None]:
+    """A piece of an article's text, in whole provisions, and the offset of the next one.
+
+    Args:
+        text: the article's.
+        offset: 0, or one that this has returned; all pieces, joined, are the text.
+
+    Raises:
+        LoadingError: no provision begins there.
+    """
+    parts = (each for cut in (paragraphs_of, provisions_of) for each in cut(text))
+    if offset and all(each.span.start != offset for each in parts):
+        raise LoadingError(f"No provision begins at {offset}: read from 0, then at next_offset.")
+    end = piece_end(text, offset, _PIECE_CHARS)
+    return text[offset:end], end if end < len(text) else None
 
 
 class NotHeldError(LoadingError):
@@ -72,12 +98,14 @@ class LawMap:
     Attributes:
         articles: ids by law.
         languages: BCP 47, by law, where known.
+        jurisdictions: whose law it is, by law, where known.
     """
 
     def __init__(self, store: resident.ReadableStore) -> None:
         self.articles: dict[str, list[str]] = {}
         self._ids: list[dict[tuple[str, str], list[str]]] = [{} for _ in _FORMS]
         spoken: dict[str, set[str]] = {}
+        places: dict[str, set[str]] = {}
         for _, id_, meta in store.metas():
             article = article_of(Document(id=id_, meta=meta))
             law, number = article.law, article.number
@@ -88,8 +116,11 @@ class LawMap:
                 ids.setdefault((law, form(number)), []).append(id_)
             if article.language:
                 spoken.setdefault(law, set()).add(article.language)
+            if article.jurisdiction:
+                places.setdefault(law, set()).add(article.jurisdiction)
         self._names = LawNames(self.articles, names_of_laws(store.laws()))
         self.languages = {law: sorted(spoken.get(law, ())) for law in self.articles}
+        self.jurisdictions = {law: sorted(places.get(law, ())) for law in self.articles}
 
     def laws_called(self, name: str) -> list[str]:
         """The laws with a title, another name or an identifier.
@@ -165,14 +196,8 @@ class ServedLaw:
     @classmethod
     def of(cls, pipeline: Pipeline) -> ServedLaw | None:
         """The law that a pipeline over Lexarbor's store searches; None over another store."""
-        retrievers = [each for _, each in pipeline.walk() if isinstance(each, resident.Retriever)]
-        stores = [each.document_store for each in retrievers]
-        store = next((each for each in stores if isinstance(each, StatuteDocumentStore)), None)
-        filters = None
-        for each in retrievers:
-            if each.filters and each.filters != filters:
-                filters = resident.narrowed(filters, each.filters)
-        return cls(store, filters) if store else None
+        searched = searched_law(pipeline)
+        return cls(*searched) if searched else None
 
     @property
     def map(self) -> LawMap:
@@ -189,20 +214,48 @@ class ServedLaw:
         return self.store.fetch(self._keys(ids))
 
     def with_neighbours(self, documents: list[Document]) -> list[Document]:
-        """Articles that were fetched, with their neighbours and other wordings."""
+        """Articles that were fetched, with their neighbours, other wordings and replacements."""
         documents = validity_of(self.store).with_wordings(documents)
+        resolver = self._citations.current_index()
+        documents = with_replacement(self.store, documents, resolver, self.filters)
         return self._expander.run(documents, self.filters)["documents"]
 
-    def article(self, id_: str, on: date) -> dict[str, Any]:
+    def article(self, id_: str, on: date, offset: int | None = None) -> dict[str, Any]:
         """An article with its neighbours and other wordings.
+
+        Args:
+            id_: its id.
+            on: the day of its state.
+            offset: where in the text to read a piece; None for all of it.
 
         Raises:
             NotHeldError: there is none with this id.
+            LoadingError: no provision begins at the offset.
         """
         found = self.with_neighbours(self.fetched([id_]))
         if not found:
             raise NotHeldError("There is no article with this id. GET /laws lists what there is.")
-        return _read_out(found[0], on)
+        article = _read_out(found[0], on)
+        if offset is not None:
+            article["content"], following = piece_of(article["content"], offset)
+            if following is not None:
+                article["next_offset"] = following
+        if defined := self.definitions(found, on):
+            article["definitions"] = defined
+        return article
+
+    def changes(self, article: str, since: date | None, to: date | None) -> dict[str, Any]:
+        """What changed between two wordings of an article, as `pipelines.diff` prints it.
+
+        Args:
+            article: a citation, or an id.
+            since: day of the first wording; None for the one before the second.
+            to: day of the second; None for the newest.
+
+        Raises:
+            QuestionError: `article` is empty.
+        """
+        return changes(self._citations, article, since, to)
 
     def cited(self, citation: str, as_of: str | None, on: date) -> dict[str, Any]:
         """The articles that a citation names.
@@ -239,6 +292,10 @@ class ServedLaw:
         citation = f"{number}, {law}"
         return {"citation": citation, "articles": articles, "missing": [], "left_out": left_out}
 
+    def definitions(self, documents: list[Document], on: date) -> list[dict[str, Any]]:
+        """The definitions of terms that articles use and their laws define."""
+        return definitions_with(self.store, documents, filters=self.filters, day=on)
+
     def audit(self, text: str, as_of: str) -> dict[str, Any]:
         """A verdict on each citation of a text, as `pipelines.audit` prints it.
 
@@ -258,10 +315,15 @@ class ServedLaw:
         return audit(text, self._auditor, as_of)
 
     def laws(self) -> list[dict[str, Any]]:
-        """The laws, in the collection's order: name, number of articles, languages."""
+        """The laws in the collection's order: name, number of articles, languages, places."""
         known = self.map
         return [
-            {"law": law, "articles": count, "languages": known.languages[law]}
+            {
+                "law": law,
+                "articles": count,
+                "languages": known.languages[law],
+                "jurisdictions": known.jurisdictions[law],
+            }
             for law, ids in known.articles.items()
             if (count := len(self._keys(ids) if self.filters else ids))
         ]

@@ -27,6 +27,7 @@ from pathlib import Path
 from components.statutes.sources import opening
 opening.articles_path = lambda: Path({law!r}, "articles.jsonl")
 opening.questions_path = lambda: Path({law!r}, "questions.jsonl")
+opening.guides_path = lambda: Path({law!r}, "guides.jsonl")
 from ui.__main__ import main
 sys.exit(main(["--port", "0"]))
 """

@@ -146,9 +146,9 @@ def test_a_reader_sees_what_moved_why_and_the_times(open_view, language, looks):
     new = lists.nth(1).locator("li.new").first
     assert "BM25" in new.locator(".facts").inner_text()
     table = page.get_by_role("table", name=re.compile(caption))
-    assert table.get_by_role("row").count() == 7
+    assert table.get_by_role("row").count() == 8
     figures = table.locator("tbody .figure").all_inner_texts()
-    assert len(figures) == 8
+    assert len(figures) == 10
     assert all(re.fullmatch(r"\d+[.,]\d", figure) for figure in figures)
     assert page.locator("#status").get_attribute("role") == "status"
     assert page.locator("#status").inner_text().strip() != ""

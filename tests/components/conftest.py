@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from component_cases import CPU, ENGINE, GRAPH_MODEL, MODEL, RANKER, STORE, Case
+from component_cases import CPU, ENGINE, GRAPH_MODEL, GUIDE, MODEL, RANKER, STORE, Case
 from haystack import Document
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
@@ -19,6 +19,8 @@ from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.models import registry
 from components.models.cross_encoder import RankerSettings
 from components.models.graph import LegislativeGraphEncoder
+from components.retrievers.guides import articles_in, keep_guides
+from components.statutes.guides import Guide, Guides, KeptGuide
 from components.stores.engines import LAW, as_row
 from components.stores.qdrant import QdrantEngine
 from components.stores.sqlite import StatuteDocumentStore
@@ -46,7 +48,10 @@ def store_path(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> 
             documents.append(Document(id=f"{law[0].lower()}{number}", content=text, meta=meta))
     embedder = StatuteDocumentEmbedder(str(tiny_encoder), CPU, "float32", progress_bar=False)
     path = tmp_path_factory.mktemp("habits") / "law.db"
-    StatuteDocumentStore(str(path)).write_documents(embedder.run(documents)["documents"])
+    store = StatuteDocumentStore(str(path))
+    store.write_documents(embedder.run(documents)["documents"])
+    guide = KeptGuide.new(Guide.model_validate(GUIDE), articles_in(store), None)
+    keep_guides(store, Guides(kept=[guide]), registry.BiEncoder.load(tiny_encoder, device="cpu"))
     return str(path)
 
 

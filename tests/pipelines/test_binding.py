@@ -48,8 +48,10 @@ def test_the_stores_path_and_model_are_filled_in(name, citing, law_store, minilm
         if hasattr(component, "model") and name != "lexical":
             assert component.model == minilm
     assert pipeline.metadata["name"] == name
-    # Dense searches no words.
-    assert pipeline.metadata["outputs"] | {"corrections": [], "expansions": []} == {
+    # Dense searches no words, and no guides.
+    others: dict[str, list[str]] = {"corrections": [], "expansions": [], "guide": []}
+    assert pipeline.metadata["outputs"] | others == {
+        "guide": [],
         "corrections": [],
         "expansions": [],
         "documents": ["result.documents"],

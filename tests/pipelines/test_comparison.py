@@ -42,7 +42,7 @@ def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
     assert list(found.articles[:SHOWN]) == asked
     # The law has thirty articles, all within the depth: this is all that it found.
     assert (len(found.articles), found.cut) == (30, None)
-    assert {time.name for time in found.times} == {"fused", "passages"}
+    assert {time.name for time in found.times} == {"fused", "guide", "passages"}
     assert all(time.ms > 0 for time in found.times)
     assert sum(time.ms for time in found.times) + found.rest_ms == pytest.approx(found.took_ms)
     assert found.rest_ms > 0

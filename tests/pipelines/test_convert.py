@@ -82,3 +82,20 @@ def test_what_is_named_is_taken_or_refused(laws, monkeypatch, changed, code):
     assert convert.main(command) == code
     assert (laws.parent / "articles.jsonl").exists() == (code == 0)
     assert (laws / "barques.md").read_text(encoding="utf-8") == LAW
+
+
+def test_what_was_read_is_checked_and_strict_writes_nothing(laws, tmp_path, capsys):
+    output, law = tmp_path / "articles.jsonl", laws / "barques.md"
+    given = ["--corpus", str(law), "--output", str(output), "--strict"]
+    law.write_text(LAW.replace("Article 2", "Article 1"), encoding="utf-8")
+    assert convert.main(given) == 1
+    assert not output.exists()
+    assert f"{law}:18: Code des barques: numbers more than once" in capsys.readouterr().err
+    assert convert.main(given[:-1]) == 0
+    assert (
+        "Code des barques: 2 articles; numbered 1 to 1; no missing numbers"
+        in capsys.readouterr().err
+    )
+    output.unlink()
+    law.write_text(LAW, encoding="utf-8")
+    assert convert.main(given) == 0

@@ -13,7 +13,7 @@ from components.retrievers.answered import AnsweredQuestions, recorded_questions
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.demo.vectors import adopt_vectors
+from pipelines.home import adopt_demo_vectors
 from pipelines.indexing import index_corpus
 from pipelines.loading import DEMO_MODEL
 from training.loop import validate
@@ -73,7 +73,7 @@ def test_the_demo_law_is_not_encoded_again(minilm, tmp_path):
     """The shipped vectors are those of today's law, text for text, and of the bundled model."""
     path = tmp_path / "demo.db"
     with closing(StatuteDocumentStore(str(path))) as store:
-        adopt_vectors(store, DEMO_MODEL)
+        adopt_demo_vectors(store)
     report = index_corpus("aldermere", path, model=str(DEMO_MODEL))
     assert (report.encoded, report.provisions) == (0, 0)
     law = list(StatuteCorpus.read("aldermere"))[::29]

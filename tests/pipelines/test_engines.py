@@ -13,8 +13,9 @@ import httpx
 import numpy as np
 import pytest
 from haystack import Document
+from haystack.errors import FilterError
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
-from qdrant_client import QdrantClient
+from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException
 
 from components.models import difference
@@ -83,6 +84,7 @@ def assert_holds(engine: Engine, articles: list[Article], model: Path) -> None:
 def test_a_corpus_is_indexed_whole_and_once(index, look, tiny_model, articles, monkeypatch):
     articles[0] |= {"valid_from": "2020-01-01", "valid_to": "2021-12-31", "source_url": "https://l"}
     articles[1]["headings"] = []
+    articles[2]["jurisdiction"] = "us/or/portland"
     report = index(articles)
     assert (report.articles, report.laws, report.encoded, report.written) == (30, 3, 30, 30)
     assert report.complete
@@ -141,6 +143,27 @@ def test_the_law_of_a_day_is_asked_and_a_cited_article_names_its_other_wordings(
     assert citation.is_citation("art. 4 Work Code")
     assert not citation.is_citation("art. 4 Work Code: who decides on wages?")
     assert not citation.is_citation("Who decides?")
+
+
+def test_a_collection_made_before_places_is_asked_and_gets_them(index, look, address, articles):
+    old = [each for each in articles if each["law"] == "Housing Code"]
+    index(old)
+    engine = look()
+    engine.count()  # opens it
+    engine._client.delete_payload(engine.name, ["meta.jurisdiction"], models.Filter())
+    engine.close()
+    question = "art. 3 Housing Code, on repairs"
+    with closing(load_pipeline("qdrant", store=address)) as pipeline:
+        assert ask(pipeline, question)["documents"]
+        with pytest.raises(FilterError, match="no jurisdiction"):
+            ask(pipeline, question, jurisdiction="us/or")
+    city = {**articles[0], "id": "city", "law": "City Code", "jurisdiction": "us/or/eugene"}
+    state = {**articles[0], "id": "state", "law": "State Code", "jurisdiction": "us/or"}
+    index([*old, city, state])
+    pipeline = load_pipeline("qdrant", store=address)
+    found = ask(pipeline, question, top_k=30, jurisdiction="us/or")["documents"]
+    assert {each["id"] for each in found} == {each["id"] for each in (*old, state)}
+    assert {each.get("jurisdiction") for each in found} == {None, "us/or"}
 
 
 def test_laws_of_one_title_are_told_apart(index, look, address, make_article):

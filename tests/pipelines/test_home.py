@@ -32,7 +32,7 @@ def quick_demo(tmp_path, monkeypatch, tiny_model) -> list[str]:
     model; what was built."""
     monkeypatch.setenv("LEXARBOR_HOME", str(tmp_path / "home"))
     law = housing_code(tmp_path / "law")
-    for name in ("articles", "questions"):
+    for name in ("articles", "questions", "guides"):
         path = law / f"{name}.jsonl"
         monkeypatch.setattr(f"{OPENING}.{name}_path", lambda path=path: path)
     built: list[str] = []

@@ -49,6 +49,19 @@ def test_the_weight_that_training_chose_is_kept(index, store, tiny_model, articl
     assert recorded_weight(store, store.model.digest) == 3
 
 
+def test_what_was_read_is_kept_and_strict_writes_nothing(store, articles, tmp_path, write_corpus):
+    twice = [*articles, {**articles[0], "id": "again", "text": "Another wording."}]
+    source = write_corpus(tmp_path / "articles.jsonl", twice)
+    with pytest.raises(CorpusError) as error:
+        index_corpus(source, store.path, model="none", strict=True)
+    assert ["more than once" in each.message for each in error.value.problems] == [True]
+    assert not Path(store.path).exists()
+    index_corpus(source, store.path, model="none")
+    kept = store.publisher.recorded_checks()["articles.jsonl"]
+    assert f"Read {len(twice)} articles" in kept
+    assert "more than once, without dates" in kept
+
+
 def assert_complete(
     store: StatuteDocumentStore, articles: list[dict[str, Any]], model: Path
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from haystack_integrations.tools.mcp import MCPTool, StreamableHttpServerInfo
+from indexed import indexed
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 
@@ -62,6 +63,23 @@ def test_the_tools_only_read_and_say_what_they_take(pipeline):
         assert all("description" in of for of in each.input_schema["properties"].values())
 
 
+def test_agents_ask_for_the_law_of_a_place(tmp_path, make_article, write_corpus):
+    places = {8: "us/or", 16: "us/or/portland", 24: "us/or/eugene"}
+    articles = [make_article(n, jurisdiction=place) for n, place in places.items()]
+    store = tmp_path / "law.db"
+    index_corpus(write_corpus(tmp_path / "articles.jsonl", articles), store, model="none")
+    asked = {"question": "rent officer", "jurisdiction": "us/or/portland"}
+    listed, found, unknown = called(
+        build_mcp(load_pipeline("lexical", store)),
+        ("list_laws", {}),
+        ("find_articles", asked),
+        ("find_articles", {**asked, "jurisdiction": "us/wa"}),
+    )
+    assert {place for law in listed["laws"] for place in law["jurisdictions"]} == {*places.values()}
+    assert {each["jurisdiction"] for each in found["articles"]} == {"us/or", "us/or/portland"}
+    assert "us/or/eugene" in unknown
+
+
 def test_articles_are_found_compactly(pipeline):
     asked = {"question": "When does the landlord return the deposit?", "law": "Housing Code"}
     (found,) = called(build_mcp(pipeline), ("find_articles", {**asked, "top_k": 3}))
@@ -71,6 +89,9 @@ def test_articles_are_found_compactly(pipeline):
     assert first["title"].startswith("Housing Code of Aldermere (invented), Article 14")
     assert first["state"] == "in force"
     assert "deposit" in first["passage"]
+    definition = found["definitions"][0]
+    assert definition.keys() == {"term", "text", "id", "title"}
+    assert definition["title"] == "Housing Code of Aldermere (invented), Article 2"
     assert not has_null(found)
     assert len(json.dumps(found)) < 6_000
 
@@ -108,6 +129,7 @@ def test_an_article_is_read_with_what_it_cites_and_what_cites_it(pipeline):
     )
     assert by_name["id"] == "housing-16"
     assert by_name["text"].startswith("(1) A landlord who takes a deposit")
+    assert {each["id"] for each in by_name["definitions"]} == {"housing-2"}
     assert by_name["previous"]["id"] == "housing-15"
     assert by_name["next"]["title"].endswith("Article 17")
     assert [each["id"] for each in by_name["cites"]] == [
@@ -159,6 +181,80 @@ def test_an_article_is_read_by_its_number_as_printed(tmp_path):
     )
     found = [each["id"] if isinstance(each, dict) else None for each in read]
     assert found == [*ALSO_WRITTEN.values(), "80-IA", "80-IA", "80-IA"]
+
+
+@pytest.fixture(scope="module")
+def amended(tmp_path_factory):
+    """A long article with two wordings."""
+    law = {"law": "Road Act", "number": "5", "headings": []}
+    text = "\n".join(f"({n}) " + f"The rule of place {n} holds. " * 60 for n in range(1, 40))
+    town = text.replace("place 7 holds. The", "town 7 holds. The", 1)
+    wordings = [
+        {**law, "id": "old", "text": text, "valid_to": "2019-12-31"},
+        {**law, "id": "new", "text": town, "valid_from": "2020-01-01"},
+    ]
+    loaded = load_pipeline("lexical", indexed(tmp_path_factory.mktemp("amended"), wordings))
+    yield loaded, town
+    loaded.close()
+
+
+def test_a_long_article_is_read_in_pieces(amended):
+    pipeline, text = amended
+    server = build_mcp(pipeline)
+    (first,) = called(server, ("read_article", {"law": "Road Act", "number": "5"}))
+    pieces, read = [first["text"]], first
+    while "next_offset" in read:
+        place = {"id": "new", "offset": read["next_offset"]}
+        (read,) = called(server, ("read_article", place))
+        pieces.append(read["text"])
+    assert "".join(pieces) == text
+    assert len(pieces) > 3
+    assert max(map(len, pieces)) <= 12_000
+    assert "other_wordings" in first and "other_wordings" not in read
+    (wrong,) = called(server, ("read_article", {"id": "new", "offset": 5}))
+    assert "next_offset" in wrong
+
+
+def test_what_changed_since_a_wording_is_read(amended):
+    server = build_mcp(amended[0])
+    asked = {"law": "Road Act", "number": "5"}
+    since, previous, wrong, same = called(
+        server,
+        ("read_article", {**asked, "since": "2018-01-01"}),
+        ("read_article", {**asked, "since": "previous"}),
+        ("read_article", {**asked, "since": "last year"}),
+        ("read_article", {**asked, "since": "2021-01-01"}),
+    )
+    assert since == previous
+    (line,) = since["changes"]
+    assert "of [-place-] {+town+} 7 holds" in line
+    assert "text" not in since and since["before"] == {"id": "old", "valid_to": "2019-12-31"}
+    assert wrong.startswith("Error") or "since is not a day" in wrong
+    assert "both days" in same["note"] and same["changes"] == []
+
+
+def test_what_changed_is_that_of_the_wording_read_and_is_cut_where_long(tmp_path):
+    law = {"law": "Road Act", "number": "5", "headings": []}
+    wordings = [
+        {**law, "id": "1", "text": "Drive left.", "valid_to": "2009-12-31"},
+        {**law, "id": "2", "text": "Drive right.", "valid_from": "2010-01-01"},
+        {**law, "id": "3", "text": "Walk. " * 3_000, "valid_from": "2900-01-01"},
+    ]
+    wordings[1]["valid_to"] = "2899-12-31"
+    loaded = load_pipeline("lexical", indexed(tmp_path, wordings))
+    today, earlier, later, first = called(
+        build_mcp(loaded),
+        ("read_article", {"law": "Road Act", "number": "5", "since": "previous"}),
+        ("read_article", {"id": "2", "since": "previous"}),
+        ("read_article", {"id": "3", "since": "previous"}),
+        ("read_article", {"id": "1", "since": "previous"}),
+    )
+    loaded.close()
+    assert today == earlier
+    assert today["changes"] == ["Drive [-left-] {+right+}."]
+    assert (later["before"]["id"], later["after"]["id"]) == ("2", "3")
+    assert len(later["changes"][0]) == 12_002 and later["changes_in_all"] == 1
+    assert "No wording before" in first["note"]
 
 
 def test_citations_are_checked_and_laws_listed(pipeline):

@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from haystack.errors import FilterError
 
 from components.retrievers.embedding import record_long_articles
 from components.statutes.corpus import read_questions
@@ -438,6 +439,24 @@ def test_a_table_of_another_version_or_of_anyone_is_refused(postgres, index, add
         load_pipeline("postgres", store=address)
     with pytest.raises(StoreError, match="Lexarbor did not write"):
         index(articles)
+
+
+def test_a_collection_made_before_places_is_asked_and_gets_them(postgres, index, address, articles):
+    old = [each for each in articles if each["law"] == "Housing Code"]
+    index(old)
+    _, _, name = address.partition("#")
+    postgres.run(f'ALTER TABLE "{name}_rows" DROP COLUMN jurisdiction')
+    with closing(load_pipeline("postgres", store=address)) as pipeline:
+        assert ask(pipeline, CITED)["documents"]
+        with pytest.raises(FilterError, match="no jurisdiction"):
+            ask(pipeline, CITED, jurisdiction="us/or")
+    city = {**articles[0], "id": "city", "law": "City Code", "jurisdiction": "us/or/eugene"}
+    state = {**articles[0], "id": "state", "law": "State Code", "jurisdiction": "us/or"}
+    index([*old, city, state])
+    pipeline = load_pipeline("postgres", store=address)
+    found = ask(pipeline, CITED, top_k=30, jurisdiction="us/or")["documents"]
+    assert {each["id"] for each in found} == {each["id"] for each in (*old, state)}
+    assert {each.get("jurisdiction") for each in found} == {None, "us/or"}
 
 
 def test_tables_that_an_operator_partitioned_by_law_are_used(

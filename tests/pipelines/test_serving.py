@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -20,6 +21,7 @@ from fastapi import FastAPI
 from haystack import Document, Pipeline, component
 from haystack.errors import FilterError
 from hypothesis import HealthCheck, given, settings
+from indexed import indexed
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -248,7 +250,7 @@ def test_it_answers_what_its_description_allows_as_it_describes(law_service):
     """Some 1,000 requests that the description allows, and does not."""
     description = schemathesis.openapi.from_url(f"{law_service.url}openapi.json")
     operations = [each.ok() for each in description.get_all_operations()]
-    assert len(operations) == 11
+    assert len(operations) == 12
 
     for operation, mode in product(operations, schemathesis.GenerationMode):
         if mode.is_negative and not operation.body and not operation.query:
@@ -291,6 +293,66 @@ def test_an_article_is_read_by_its_id_and_by_its_citation(law_service):
     laws = law_service.client.get("/laws").json()["laws"]
     assert {each["law"]: each["articles"] for each in laws} == dict.fromkeys(LAWS, 10)
     assert laws[0]["languages"] == ["en"]
+    assert laws[0]["jurisdictions"] == []
+    asked = {"query": "wages", "jurisdiction": "us/or"}
+    refused = law_service.client.post("/lexical/run", json=asked)
+    assert (refused.status_code, refused.json()["error"]) == (422, "filters")
+
+
+@pytest.fixture(scope="module")
+def amended_service(tmp_path_factory) -> Iterator[Service]:
+    """The service over a law with a long article, which has two wordings."""
+    text = "\n".join(f"({n}) " + f"The rule of place {n} holds. " * 60 for n in range(1, 40))
+    law: dict[str, Any] = {"law": "Road Act", "number": "5", "headings": []}
+    wordings = [
+        {**law, "id": "old", "text": text, "valid_to": "2019-12-31"},
+        {
+            **law,
+            "id": "new",
+            "text": text.replace("place 7 ", "town 7 "),
+            "valid_from": "2020-01-01",
+        },
+    ]
+    store = indexed(tmp_path_factory.mktemp("amended"), wordings)
+    with running({"lexical": load_pipeline("lexical", store)}) as service:
+        yield service
+
+
+def test_a_long_article_is_read_in_pieces(amended_service):
+    client = amended_service.client
+    whole = client.get("/articles/new").json()
+    assert "next_offset" not in whole
+    offset, pieces = 0, []
+    while offset is not None:
+        read = client.get("/articles/new", params={"offset": offset}).json()
+        pieces.append(read["content"])
+        offset = read.get("next_offset")
+    assert "".join(pieces) == whole["content"]
+    assert len(pieces) > 3
+    assert max(map(len, pieces)) <= 12_000
+    assert all(re.match(r"\(\d+\) ", each) for each in pieces)
+    for wrong in (5, 10**9, -1):
+        assert client.get("/articles/new", params={"offset": wrong}).status_code == 422
+
+
+def test_what_changed_in_an_article_is_shown(amended_service):
+    client = amended_service.client
+    found = client.get("/changes", params={"article": "art. 5 Road Act"}).json()
+    assert (found["before"]["id"], found["after"]["id"]) == ("old", "new")
+    changed = [row for row in found["rows"] if len(row) > 1]
+    assert len(changed) == 1
+    assert changed[0][1:3] == [
+        {"kind": "deleted", "text": " place"},
+        {"kind": "inserted", "text": " town"},
+    ]
+    days = {"article": "new", "from": "2020-02-01", "to": "2021-01-01"}
+    assert "both days" in client.get("/changes", params=days).json()["note"]
+    absent = client.get("/changes", params={"article": "art. 9 Road Act"})
+    assert (absent.status_code, "rows" in absent.json()) == (200, False)
+    for wrong in ("20210101", "today"):
+        refused = client.get("/changes", params={**days, "to": wrong})
+        assert refused.status_code == 422
+        assert "query.to" in refused.json()["detail"] and "'any'" not in refused.json()["detail"]
 
 
 def test_the_citations_of_a_text_are_audited(law_service, text_store, tmp_path, capsys):

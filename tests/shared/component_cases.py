@@ -33,6 +33,7 @@ from components.joiners import sections
 from components.joiners.rank_fusion import StatuteRankFuser
 from components.joiners.sections import StatuteSectionMerger
 from components.models import registry
+from components.preprocessors.splitter import StatuteSplitter
 from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerabilityGate
 from components.rankers.passages import StatutePassageRanker
@@ -45,6 +46,7 @@ from components.retrievers.engines import (
     EngineEmbeddingRetriever,
     EngineLexicalRetriever,
 )
+from components.retrievers.guides import StatuteGuideRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.structure import StructureExpander
 from components.statutes.lexical import question_numbers
@@ -54,6 +56,16 @@ CPU = ComponentDevice.from_str("cpu")
 EXPANSIONS = str(Path(__file__).with_name("synthetic.jsonl"))
 FAMILY = {"field": "meta.law", "operator": "==", "value": "Family Code"}
 ARTICLE = {"id": "h1", "law": "Housing Code", "number": "1", "headings": [], "text": "A roof."}
+
+GUIDE = {
+    "id": "roof",
+    "language": "en",
+    "title": "The roof leaks",
+    "answer": "The landlord mends it.",
+    "when": ["Who mends the roof?", "It rains in"],
+    "steps": [{"text": "Tell the landlord.", "article": "h1"}],
+    "reviewed": {"date": "2026-11-01", "by": "a team"},
+}
 
 
 @dataclass
@@ -90,6 +102,11 @@ CASES = [
             "sources": [ByteStream(json.dumps(ARTICLE).encode(), meta={"file_path": "law"})],
             "meta": {"edition": {"year": 2024}},
         },
+    ),
+    Case(
+        StatuteSplitter,
+        {"law": "Act", "language": "en", "as_paragraphs": True},
+        {"documents": [Document(id="h1", content="Act\n\n§ 1 Roofs\nTight.\n\n§ 2 Oars\nTwo.\n")]},
     ),
     Case(
         StatuteTextEmbedder,
@@ -237,6 +254,16 @@ CASES = [
             "query": "Who mends the roof?",
             "documents": [Document(id="h1", content="(1) A roof.\n(2) A wall.")],
         },
+    ),
+    Case(
+        StatuteGuideRetriever,
+        {
+            "document_store": STORE,
+            "model": MODEL,
+            "device": CPU,
+            "dtype": "float32",
+        },
+        {"query": GUIDE["when"][0], "documents": [Document(id="h1", content="A roof.")]},
     ),
     Case(
         StatuteRanker,

@@ -11,6 +11,7 @@ DAYS = ["1999-12-31", "2020-01-01", "2020-06-30"]
 
 def document(position, start, end):
     optional = {"language": [None, "en", "fr"][position % 3], "valid_from": start, "valid_to": end}
+    optional["jurisdiction"] = [None, "us/or", "us/or/portland", "us/or/eugene"][position % 4]
     meta = {"law": LAWS[position % 3], "number": str(position), "headings": []}
     meta |= {name: value for name, value in optional.items() if value is not None}
     return Document(id=f"a{position}", content="A roof.", meta=meta | {"position": position})
@@ -32,6 +33,7 @@ EQUAL = {
     "meta.position": [0, 3, 3.0, 3.5, 10**400, -(10**400), 1e300, None],
     "id": ["a0", "a5", None],
     "source_url": ["https://law", None],
+    "meta.jurisdiction": ["us/or/portland", "us/or", "us", None],
 }
 ORDERED = {"meta.valid_from": MOMENTS, "valid_to": MOMENTS, "meta.position": [0, 7, 7.5, None]}
 

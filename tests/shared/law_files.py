@@ -37,7 +37,10 @@ def write(path: Path, *lines: bytes) -> Path:
 
 
 def housing_code(folder: Path) -> Path:
-    """The demo's Housing Code, 58 articles, and 230 questions that it alone answers (not -u)."""
+    """The demo's Housing Code, 58 articles, and 230 questions that it alone answers (not -u).
+
+    The file of guides is empty.
+    """
     articles = articles_path().read_bytes().splitlines(keepends=True)
     housing = [each for each in articles if json.loads(each)["law"].startswith("Housing")]
     ids = {json.loads(each)["id"] for each in housing}
@@ -49,4 +52,5 @@ def housing_code(folder: Path) -> Path:
     folder.mkdir()
     write(folder / "articles.jsonl", *housing)
     write(folder / "questions.jsonl", *asked)
+    write(folder / "guides.jsonl")
     return folder

@@ -1,13 +1,17 @@
 """What is added to the text of law changes none of its words."""
 
+from dataclasses import replace
+
 from deposit import DEPOSIT, TERMS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.statutes.article import Article
+from components.statutes.definitions import Glossary
 from components.statutes.excerpts import excerpt, references_within
 from components.statutes.lexical import analyzer
 from components.statutes.provisions import Span, lines_of, provisions_of
-from ui.article import Glossary, Note, Step, definitions_in, shown_lines, steps_in
+from ui.article import Glossaries, Note, Step, shown_lines, steps_in
 
 
 def test_the_points_of_a_list_within_a_line_stand_on_lines_of_their_own():
@@ -73,18 +77,23 @@ DEFINING = (
     'In this Code:\n(a) "dwelling" means a person\'s home;\n(b) "the Registry" means the Housing'
     " Registry, unless Article 9 says otherwise;"
 )
-GLOSSARY = Glossary({"Housing Code": definitions_in(DEFINING, "en", "h2")})
+
+
+def housing(text: str, number: str) -> Article:
+    """An article of the Housing Code."""
+    return Article(f"h{number}", "Housing Code", number, (), text, "en")
+
+
+GLOSSARIES = Glossaries({"Housing Code": Glossary([housing(DEFINING, "2")])})
 
 
 def test_a_defined_word_is_explained_at_its_first_use_and_not_where_it_is_defined():
     text = "Two dwellings. Each Dwelling. The Registry is not a registrar."
-    notes = GLOSSARY.notes(text, "Housing Code", "h5")
+    notes = GLOSSARIES.notes(housing(text, "5"))
     assert [text[start:end] for (start, end), *_ in notes] == ["dwellings", "Registry"]
-    assert notes[1].value.sentence.endswith("unless Article 9 says otherwise")
-    assert GLOSSARY.notes(text, "Housing Code", "h2") == []
-    assert GLOSSARY.notes(text, "Work Code", "w1") == []
-    french = definitions_in("« bail » : contrat de louage ;", "fr", "f1")
-    assert [each.term for each in french] == ["bail"]
+    assert notes[1].value.text.endswith("unless Article 9 says otherwise")
+    assert GLOSSARIES.notes(housing(text, "2")) == []
+    assert GLOSSARIES.notes(replace(housing(text, "5"), law="Work Code")) == []
 
 
 ARTICLE = {"id": "h12", "law": "Housing Code", "number": "12", "language": "en"}
@@ -94,7 +103,7 @@ def steps(text: str, question: str, *places: int) -> list[Step]:
     """What the provisions of a text at these places name."""
     deciding = [provisions_of(text)[place] for place in places]
     terms = frozenset(analyzer("en")(question))
-    return steps_in({**ARTICLE, "content": text}, deciding, terms, GLOSSARY)
+    return steps_in({**ARTICLE, "content": text}, deciding, terms, GLOSSARIES)
 
 
 def test_deadlines_bodies_and_forms_are_those_of_the_deciding_paragraphs():
@@ -133,9 +142,9 @@ def test_a_deadline_stands_with_the_sentence_that_changes_it():
 def test_law_in_a_language_without_patterns_names_no_step():
     text = "(1) Der Mieter widerspricht innerhalb von 14 Tagen."
     article = {**ARTICLE, "language": "de", "content": text}
-    assert steps_in(article, provisions_of(text), frozenset({"mieter"}), GLOSSARY) == []
+    assert steps_in(article, provisions_of(text), frozenset({"mieter"}), GLOSSARIES) == []
     french = "(1) Le locataire conteste dans un délai de deux mois devant le tribunal."
     article = {**ARTICLE, "language": "fr", "content": french}
     terms = frozenset(analyzer("fr")("le locataire peut-il contester ?"))
-    found = steps_in(article, provisions_of(french), terms, GLOSSARY)
+    found = steps_in(article, provisions_of(french), terms, GLOSSARIES)
     assert [step.kind for step in found] == ["deadline"]

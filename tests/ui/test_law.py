@@ -73,6 +73,54 @@ def test_an_article_leads_to_its_other_wordings(site):
     assert 'class="wordings"' not in client.get(article_link("h3", "en")).text
 
 
+def row_of(page, words):
+    return next(row for row in re.findall("<tr.*?</tr>", page, re.DOTALL) if words in row)
+
+
+def test_an_article_is_compared_with_its_other_wordings(site):
+    older = {"valid_from": "2015-01-01", "valid_to": "2018-12-31"}
+    client = site(
+        [
+            *small_law(),
+            document(1, id="old", text="Rule one <b>.", **older),
+            document(1, id="first", text="Rule zero.", valid_to="2014-12-31"),
+        ]
+    )
+    page = client.get(article_link("h1", "en")).text
+    assert '<details class="changes" id="changes"><summary>What changed' in page
+    row = row_of(page, "<del>")
+    assert '<del><span class="unseen" lang="en">Removed: </span>one &lt;b&gt;</del>' in row
+    assert '<ins><span class="unseen" lang="en">Added: </span>1</ins>' in row
+    head = row_of(page, "<th")
+    assert told(head) == "From 1 January 2015 until 31 December 2018From 1 January 2019"
+    # The first wording is compared with the next, each with any other.
+    first = client.get(article_link("first", "fr")).text
+    assert "Supprimé\u00a0: </span>zero" in first
+    chosen = client.get(article_link("h1", "en", compare="first")).text
+    assert "</span>zero</del>" in chosen and 'id="changes" open' in chosen
+    assert '<option value="first" selected>until 31 December 2014</option>' in chosen
+    unknown = client.get(article_link("h1", "en", compare="none")).text
+    assert "</span>one &lt;b&gt;</del>" in unknown
+    assert 'class="changes"' not in client.get(article_link("h3", "en")).text
+
+
+def test_an_article_without_its_earlier_text_says_so(site):
+    client = site(
+        [
+            *small_law(),
+            document(8, text="A rule.\n(As amended with effect from 1 May 2012.)"),
+            document(9, valid_from="2012-05-01"),
+            document(10, text="[Repealed; replaced by article 4]"),
+        ]
+    )
+    pages = {n: client.get(article_link(f"h{n}", "en")).text for n in (2, 8, 9, 10)}
+    assert "This article was amended." in pages[8]
+    assert "later than others of its law" in pages[9]
+    assert "later than others" not in pages[2]
+    assert "was amended" not in pages[2]
+    assert ("/article?id=h4", "Housing Code, article 4") in links(pages[10])
+
+
 def test_the_place_of_an_article_is_reported_in_lists(site):
     page = site(small_law()).get(article_link("h3", "en")).text
     above, around = section(page, "Part of"), section(page, "Before and after")

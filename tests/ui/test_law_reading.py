@@ -33,7 +33,8 @@ def test_the_law_is_read_once_for_many_readers(make_store, monkeypatch):
         laws = [pool.submit(places.law) for _ in range(16)]
         may.set()
         found = {id(each.result()) for each in laws}
-    assert len(found) == len(reads) == 1
+    # The terms that a law defines are read later, by its name.
+    assert len(found) == reads.count(None) == 1
     assert places.law() is places.law()
 
 

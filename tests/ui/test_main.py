@@ -62,6 +62,14 @@ def test_the_notice_names_invented_law_only_where_it_is():
         assert "Information, not legal advice." in notice(collection, "en")
 
 
+def test_what_was_read_is_shown():
+    checks = {"code.md": "Read 2 articles of 1 law\n  Code <b>: numbers 1 to 2"}
+    told = about(Collection(2, ("Code",), checks=checks), [], "de")
+    assert "Was gelesen wurde" in told
+    assert "Code &lt;b&gt;: numbers 1 to 2</li>" in told
+    assert "Was gelesen wurde" not in about(Collection(2, ("Code",)), [], "de")
+
+
 def test_what_is_searched_and_where_a_question_goes_is_stated():
     laws = tuple(f"Law {number} <b>" for number in range(12))
     told = about(Collection(1200, laws), ["bm25"], "en")

@@ -71,6 +71,18 @@ def test_a_passage_of_another_law_than_the_best_is_not_quoted():
     assert list(dict.fromkeys(re.findall(r"id=(a\d)", quoted(given)))) == ["a0", "a2"]
 
 
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_terms_of_the_passages_are_explained_below_them(doubtful):
+    definition = {"term": "fee", "text": "“fee” means <it>", "id": "a9", "law": "Housing Code"}
+    definition |= {"number": "2", "anchor": "pb", "used_in": "a0"}
+    other = {**definition, "text": "another", "used_in": "a8"}
+    above = quoted(answered([0.9], definitions=[definition, other], doubtful=doubtful))
+    assert ("Terms used here" in above) is not doubtful
+    assert ("“fee” means &lt;it&gt;</span> <a" in above) is not doubtful
+    assert ("id=a9#pb" in above) is not doubtful
+    assert "another" not in above
+
+
 PARAGRAPHS = "(1) The rent is due on Monday.\n(2) The deposit is due in May.\n(3) Dogs may stay."
 
 
@@ -235,6 +247,10 @@ def test_only_the_law_is_marked_with_its_language():
     markup = shown(language="fr-BE")
     assert markup.count('lang="fr-BE"') > 5
     assert '<span class="state in-force">' in markup
+
+
+def test_a_result_shows_whose_law_it_is():
+    assert "Housing Code · us/or/portland" in text_of(shown(jurisdiction="us/or/portland"))
 
 
 def test_ranks_stand_in_the_order_of_the_stages_with_longer_bars_for_better_ranks():

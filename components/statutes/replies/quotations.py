@@ -407,6 +407,22 @@ def check_reply(reply: str, sources: Sequence[Article]) -> CheckedReply:
     return CheckedReply(reply, tuple(statements))
 
 
+def check_quotations(text: str, sources: Sequence[Article]) -> list[CheckedQuotation]:
+    """What a text quotes, each looked up as in `check_reply` in whichever source has it.
+
+    Args:
+        text: That names no sources of its own.
+        sources: The articles that it may quote, each id once.
+    """
+    by_id = {each.id: each for each in sources}
+    found = []
+    for quotation in find_quotations(text):
+        looked_up = [_checked(quotation, [id_], "", by_id) for id_ in by_id]
+        # The best of them: "verified" comes after "not checked" and "not found".
+        found.append(max(looked_up, key=lambda each: each.state))
+    return found
+
+
 def _quotes_mark(quotation: Quotation, end: int, reply: str) -> bool:
     """Whether a mark that ends there is within a quotation that continues after it."""
     within = quotation.closed and quotation.start < end < quotation.end

@@ -33,6 +33,7 @@ from babel.core import get_global
 from components.statutes.sources import markup, reading
 from components.statutes.sources.markup import LANG, LINE_BREAK, Element, Layout, headings_from
 from components.statutes.sources.units import (
+    LATIN_SUFFIX,
     DivisionPath,
     division,
     heading,
@@ -213,7 +214,10 @@ def _labels_of_provisos(units: Sequence[Element], heads: Sequence[_Head]) -> dic
 
 # Articles that are attachments.
 
-_ATTACHED = re.compile(r"[^-].*-\s*art\. [^-]+")
+_ATTACHED = re.compile(
+    rf"(?P<annex>[^-].*?)-\s*art\.? ?(?P<article>\d+(?:[- ]?{LATIN_SUFFIX})?(?:[-. ]\d+)?)",
+    re.IGNORECASE,
+)
 _TREATY = re.compile(r"accordo|convenzione|trattato|protocollo|scambio", re.IGNORECASE)
 _MOST_LINES_ABOVE = 12
 # They are plain text: number, title and paragraphs are lines.
@@ -238,9 +242,9 @@ def _of_attachments(
     articles: Sequence[Element], texts: Sequence[str]
 ) -> Iterator[tuple[reading.Unit, str]]:
     for body, text in zip(articles, texts, strict=True):
-        annex, _, article = body.getparent().get("name").rpartition("-")
-        heading = numbered_heading(article, "it")
-        number = heading.number if heading else article
+        named = _ATTACHED.fullmatch(body.getparent().get("name"))
+        assert named is not None  # as they were chosen
+        annex, number = named["annex"], named["article"]
         lines = text.split("\n")
         # The number stands below the name of the annex, as a line.
         heads = (

@@ -253,7 +253,7 @@ def _print_labels(root: Element) -> None:
             continue
         if len(label):
             label.text = f"({label.text or ''}"
-            _append(label, ")")
+            markup.append(label, ")")
         elif (label.text or "").strip():
             label.text = f"({label.text})"
 
@@ -270,16 +270,9 @@ def _print_quotation_marks(root: Element) -> None:
             if markup.local_name(last[-1]) in _LAYOUT.left_out:
                 break
             last = last[-1]
-        _append(last, "”")
+        markup.append(last, "”")
         behind = quote.getnext()
         if behind is not None and markup.local_name(behind) == "AppendText":
             # A full stop or "and" that belongs to the line on which the quotation ends.
-            _append(last, _LAYOUT.line(behind))
+            markup.append(last, _LAYOUT.line(behind))
             markup.remove(behind)
-
-
-def _append(element: Element, sign: str) -> None:
-    if len(element):
-        element[-1].tail = f"{(element[-1].tail or '').rstrip()}{sign}"
-    else:
-        element.text = f"{(element.text or '').rstrip()}{sign}"

@@ -34,6 +34,7 @@ from pydantic import (
 
 from components.statutes.article import Article, iso_day
 from components.statutes.extras import needs_extra
+from components.statutes.jurisdiction import checked_place
 from components.statutes.question import Question
 from components.statutes.sources.reading import (
     BOM,
@@ -143,6 +144,7 @@ class _ArticleRecord(BaseModel, strict=True):
     source_url: Annotated[_Words, Field(pattern="(?i)^https?://")] | None = None
     law_id: _Words | None = None
     law_names: _Names = ()
+    jurisdiction: Annotated[str, AfterValidator(checked_place)] | None = None
 
     @field_validator("valid_to")
     @classmethod
@@ -164,7 +166,7 @@ class _QuestionRecord(BaseModel, strict=True):
     passages: Annotated[dict[_Name, _Labels], Field(strict=False)] = {}
 
 
-def _checked(
+def checked_record(
     kind: type[BaseModel],
     place: Place,
     fields: Mapping[str, Any],
@@ -357,6 +359,19 @@ def read_table(
     return _records(source, problems, partial(_table, columns))
 
 
+def read_lines(source: Path, problems: list[Problem]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, with their places.
+
+    Args:
+        source: The file.
+        problems: Gets lines that cannot be read.
+
+    Raises:
+        CorpusError: The file cannot be opened.
+    """
+    return _records(source, problems, _json)
+
+
 # The native format: lines of JSON, from a file, a folder that holds one, or an open file.
 
 
@@ -375,7 +390,7 @@ def _native_records(
         others = {name: value for name, value in fields.items() if name not in known}
         for name in sorted(others):
             first.setdefault(name, place)
-        checked = _checked(kind, place, fields, problems)
+        checked = checked_record(kind, place, fields, problems)
         if checked is not None:
             yield place, checked, others
     for name, place in first.items():
@@ -429,7 +444,7 @@ def _bsard_articles(folder: Path, problems: list[Problem]) -> Articles:
         fields: _Fields = {field: row[column] for field, column in columns.items()}
         fields["number"] = printed_number(row["reference"], row["code"])
         fields["headings"] = tuple(filter(None, (row[each].strip() for each in _DIVISIONS)))
-        if checked := _checked(_ArticleRecord, place, fields, problems, columns):
+        if checked := checked_record(_ArticleRecord, place, fields, problems, columns):
             yield place, Article(**checked | {"language": "fr"})
 
 
@@ -448,7 +463,9 @@ def _bsard_questions(folder: Path, problems: list[Problem]) -> Questions:
             fields = {"id": row["id"], "text": row["question"], "relevant": tuple(ids)}
             extra = {name: value for name, value in row.items() if name not in columns}
             names_of_columns = {"text": "question", "relevant": "article_ids"}
-            if checked := _checked(_QuestionRecord, place, fields, problems, names_of_columns):
+            if checked := checked_record(
+                _QuestionRecord, place, fields, problems, names_of_columns
+            ):
                 yield place, Question(**checked | {"split": split, "extra": extra})
 
 
@@ -498,7 +515,7 @@ def _soict_articles(folder: Path, problems: list[Problem]) -> Articles:
         fields: _Fields = {"id": row["cid"], "law": _SOICT_LAW, "number": row["cid"]}
         fields |= {"headings": (), "text": row["text"], "language": "vi"}
         columns = {"id": "cid", "number": "cid"}
-        if checked := _checked(_ArticleRecord, place, fields, problems, columns):
+        if checked := checked_record(_ArticleRecord, place, fields, problems, columns):
             yield place, Article(**checked)
     if first is not None:
         message, repair = f"{empty:,} texts are empty (here first)", "They are left out."
@@ -511,7 +528,7 @@ def _soict_questions(folder: Path, problems: list[Problem]) -> Questions:
     for place, row in read_table(_file_in(folder, ("train.csv",)), needed, problems):
         fields: _Fields = {"id": row["qid"], "text": row["question"], "split": "train"}
         fields["relevant"] = tuple(_ID.findall(row["cid"]))
-        if checked := _checked(_QuestionRecord, place, fields, problems, columns):
+        if checked := checked_record(_QuestionRecord, place, fields, problems, columns):
             yield place, Question(**checked)
 
 

@@ -56,7 +56,7 @@ def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
         "en",
         other_names=(f"{number} CFR", f"{number} C.F.R."),
     )
-    elements = [each for each in root.iter(*_UNITS) if not markup.is_within(each, {*_UNITS})]
+    elements = markup.outermost(root, *_UNITS)
     markup.raise_exponents(root.iter("SU"))
     headings = headings_from(_heading)
     page = f"{_SITE}/title-{number}"

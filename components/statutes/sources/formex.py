@@ -17,7 +17,7 @@ What becomes of the rest:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from components.statutes.languages import words_of
@@ -105,10 +105,17 @@ def _title_in_package(file: Element, path: Path) -> Element | None:
 
 
 def _name(title: Element | None) -> str:
-    """What an act is called: "Regulation (EU) 2016/679 (General Data Protection Regulation)"."""
     if title is None:
         return ""
-    lines = list(map(_LAYOUT.line, title.iterchildren("P"))) or [_LAYOUT.line(title)]
+    return name_of_act(list(map(_LAYOUT.line, title.iterchildren("P"))) or [_LAYOUT.line(title)])
+
+
+def name_of_act(lines: Sequence[str]) -> str:
+    """What an act is called: "Regulation (EU) 2016/679 (General Data Protection Regulation)".
+
+    Args:
+        lines: Of its title.
+    """
     # "(Text with EEA relevance)" is a line of its own.
     whole = " ".join(line for line in lines if not _ASIDE.fullmatch(line))
     cited = _CITED.match(whole)

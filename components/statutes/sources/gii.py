@@ -109,11 +109,13 @@ def _norms(root: Element, key: str, tally: reading.Tally) -> Iterator[tuple[read
             continue
         # Ranges of repealed sections may have no text at all, only their title.
         text = body.get("text", norm if number else None)
-        words = "" if text is None else "".join(text.itertext()).strip().lower()
+        # An official note on a division, which is a footnote, is not text of its own.
+        inner = () if text is None else text.xpath(".//text()[not(ancestor::Footnotes)]")
+        words = "".join(inner).strip().lower()
         if text is None or not (number or words):
             continue
-        if not number and {title.lower(), words} <= _EMPTY:
-            tally.add("left out", "division without words")
+        if not number and words in _EMPTY:
+            tally.add("left out", "division without words", int(title.lower() in _EMPTY))
             continue
         _LAYOUT.count(text, tally)
         headings = _path(divisions, current)

@@ -4,7 +4,8 @@ The format has articles as headings of the fifth or sixth level, as a rule, and 
 headings above them, whose levels are not their depth: the path of an article is rebuilt from the
 words of the divisions (`units.py`). Where no heading names an article, lines do: bold ones
 ("**Artículo 1.- Objeto**") or plain ones ("1 straipsnis. Laivas"). A heading that is a piece of a
-sentence ("artículo 12 de esta ley") stays text. Numbers are read by `units.py`.
+sentence ("artículo 12 de esta ley") stays text, and so does one that breaks the numbers of a law
+whose articles are bold lines. Numbers are read by `units.py`.
 
 Left out, and counted: footnotes, and passages that stand in no article (preambles, annexes). Text
 under a heading of final or transitional provisions is an article. Rows of tables become lines of
@@ -53,10 +54,6 @@ _NOTES = re.compile(r"(?i)(?:fu(?:ss|ß)noten|notes?|footnotes|notas):?")
 _PROVISIONS = re.compile(rf"(?i)\b(?:{words_of('provisions')['*']})\b")
 _PLAIN_PROVISIONS = re.compile(
     r"DISPOSICI(?:[ÓO]N|ONES) (?:TRANSITORIA|FINAL|ADICIONAL|DEROGATORIA)(?:E?S)?"
-)
-_NUMBERED_PROVISION = re.compile(
-    r"(?P<number>(?i:disposici(?:ón|ó)|disposição)[ ](?i:add?icional|transit[oò]ri[ao]|final"
-    r"|derogat[oò]ri[ao])(?:[ ][^\W\d_]+){1,2})(?:\s*$|[.:]|[ ]?[–—-])\s*(?P<title>.*)"
 )
 _MOST_WORDS_OF_PROVISIONS = 10
 _ABOVE_ALL = -1  # rank of provisions that close a law, whatever its divisions are
@@ -269,6 +266,39 @@ class _Reading:
         self._path = units.DivisionPath(
             units.own_order(each for each in divisions if each is not None)
         )
+        self._references = self._wrapped_references(lines)
+
+    def _wrapped_references(self, lines: Sequence[str]) -> set[int]:
+        """Indices of headings that are references in a law whose articles are bold lines.
+
+        Such a heading breaks the numbers of the articles before and after it, which go on from
+        one to the other.
+        """
+        candidates: list[tuple[int, int, bool]] = []  # index, number, whether it is a heading
+        for index, line in enumerate(lines):
+            heading = _HEADING.match(line)
+            if heading is None:
+                found = self._line_of_article(line.strip()) if line.startswith("**") else None
+            else:
+                found = units.numbered_heading(_cleaned(heading[2]), self._language)
+            number = found and _first_integer(found.number)
+            if number is not None and (heading is None or len(heading[1]) >= 5):
+                candidates.append((index, number, heading is not None))
+        n_headings = sum(is_heading for *_, is_heading in candidates)
+        if 2 * n_headings >= len(candidates):
+            return set()
+        following: list[int] = []  # the number of the next bold line, from the end
+        for _, number, is_heading in reversed([(0, 0, False), *candidates]):
+            following.append(number if not is_heading or not following else following[-1])
+        references: set[int] = set()
+        above = 0  # the number of the last article
+        for (index, number, is_heading), below in zip(candidates, following[-2::-1], strict=True):
+            goes_on = above <= below <= above + _FARTHEST_NEXT
+            if is_heading and goes_on and not above <= number <= below:
+                references.add(index)
+            else:
+                above = number
+        return references
 
     def articles(self, numbered: Sequence[tuple[int, str]]) -> _Articles:
         """The articles of the text behind the front matter, given by numbered lines."""
@@ -281,6 +311,9 @@ class _Reading:
             index += 1
             if printed := _HEADING.match(line):
                 text = printed[2]
+                if start in self._references:
+                    self._text(text, number)
+                    continue
                 # A heading goes on in the next line where no empty one sets it off.
                 if len(printed[1]) < 5 and index < len(lines) and lines[index].strip():
                     following = lines[index]
@@ -336,7 +369,7 @@ class _Reading:
         if self._in_notes or not (is_bold or self._by_lines):
             return None
         text = _cleaned(line.replace("**", ""))
-        if provision := _NUMBERED_PROVISION.match(text):
+        if provision := units.NUMBERED_PROVISION.match(text):
             return _Heading("", provision["number"], provision["title"], is_set_off=True)
         found = units.numbered_heading(text, self._language)
         if found is None or text[0].islower():

@@ -64,7 +64,7 @@ def parse(path: Path) -> Element:
     if not content:
         raise reading.refused(path, "is empty", "Copy or download it again.")
     try:
-        root = etree.fromstring(content, parser)
+        root = etree.fromstring(content, parser, base_url=str(path))
     except etree.XMLSyntaxError as error:
         line, column = error.position
         what = (error.msg or "no XML").split(", line ")[0].strip()
@@ -140,6 +140,13 @@ def child(element: Element, name: str) -> Element | None:
 def is_within(element: Element, tags: Iterable[str]) -> bool:
     """Whether an element stands inside one of these tags (full names, as `named` gives them)."""
     return next(element.iterancestors(*tags), None) is not None
+
+
+def outermost(root: Element, *names: str, apart: Sequence[str] = ()) -> list[Element]:
+    """Elements of some local names that stand in none of these, nor in one of `apart`."""
+    tags = frozenset(named(root, names))
+    around = tags | frozenset(named(root, apart))
+    return [each for each in root.iter(*tags) if not is_within(each, around)]
 
 
 def headings_from(
@@ -247,7 +254,12 @@ class Layout:
             everything = str(sheet(root))
         for space in _SPACES:
             everything = everything.replace(space, " ")
-        return [laid_out(text.partition(_UNIT_END)[0]) for text in everything.split(_UNIT)[1:]]
+        texts = everything.split(_UNIT)[1:]
+        # A damaged file: of the outer one the words behind the inner would be lost.
+        if len(texts) != len(units) or not all(_UNIT_END in text for text in texts):
+            message = "holds an article within another, or within what is not text"
+            raise reading.refused(root.base or "the file", message, "Download it again.")
+        return [laid_out(text.partition(_UNIT_END)[0]) for text in texts]
 
     def line(self, element: Element | None) -> str:
         """A number or heading in one line, without what the layout leaves out."""
@@ -318,6 +330,14 @@ def remove(element: Element) -> None:
         else:
             before.tail = (before.tail or "") + element.tail
     parent.remove(element)
+
+
+def append(element: Element, sign: str) -> None:
+    """Print a sign right behind the last word of an element."""
+    if len(element):
+        element[-1].tail = f"{(element[-1].tail or '').rstrip()}{sign}"
+    else:
+        element.text = f"{(element.text or '').rstrip()}{sign}"
 
 
 _EXPONENT = re.compile(r"\s*[+−-]?\d{1,9}\s*")

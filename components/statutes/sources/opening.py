@@ -9,14 +9,32 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 from components.statutes.article import counted
-from components.statutes.sources import akoma_ntoso, clml, ecfr, formex, gii, legalize, legi, uslm
+from components.statutes.sources import (
+    akoma_ntoso,
+    boe,
+    bwb,
+    clml,
+    ecfr,
+    egov,
+    eurlex_html,
+    formex,
+    gii,
+    justice_canada,
+    legalize,
+    legi,
+    lexml,
+    plain,
+    uslm,
+)
 from components.statutes.sources.corpora import (
     BSARD,
     HUB_NAME,
@@ -26,7 +44,9 @@ from components.statutes.sources.corpora import (
     Questions,
     download_bsard,
 )
+from components.statutes.sources.files import DOCUMENT_SUFFIXES, decoded_text, kind_of
 from components.statutes.sources.reading import (
+    LARGEST,
     CorpusError,
     Problem,
     PublishedFormat,
@@ -38,6 +58,7 @@ from components.statutes.sources.reading import (
     read_whole,
     refused,
 )
+from components.statutes.sources.stated import LAW_NOTES
 
 # The Statutes of Aldermere, the invented demo law that comes with Lexarbor.
 DEMO_LAW = "aldermere"
@@ -56,8 +77,17 @@ def questions_path() -> Path:
     return Path(str(files(_BUNDLE) / "questions.jsonl"))
 
 
+STANDARD_INPUT = "-"
+
+
+def guides_path() -> Path:
+    """The demo law's guides."""
+    return Path(str(files(_BUNDLE) / "guides.jsonl"))
+
+
 Source = str | Path | BinaryIO
-"""A file or folder, "aldermere", "maastrichtlawtech/bsard", or an open native file."""
+"""A file or folder, "aldermere", "maastrichtlawtech/bsard", "-" for standard input, or an open
+native file."""
 
 CORPORA = (NATIVE, BSARD, SOICT)
 """Formats of corpora made for retrieval: a file, or a folder of known names."""
@@ -71,9 +101,17 @@ _PUBLISHED = (
     ecfr.FORMAT,
     formex.FORMAT,
     legi.FORMAT,
+    justice_canada.FORMAT,
+    boe.FORMAT,
+    egov.FORMAT,
+    lexml.FORMAT,
+    bwb.FORMAT,
+    eurlex_html.FORMAT,
 )
+# Text is what none of these recognises.
+_TEXTS = (plain.FORMAT, plain.PARAGRAPHS)
 
-FORMATS = tuple(each.name for each in (*CORPORA, *_PUBLISHED))
+FORMATS = tuple(each.name for each in (*CORPORA, *_PUBLISHED, *_TEXTS))
 """What `format` and --format may name."""
 
 _THE_FORMATS = f"The formats are {', '.join(FORMATS)}."
@@ -96,11 +134,13 @@ def open_articles(source: Source, problems: list[Problem], format: str | None = 
         return NATIVE.read_articles(_opened(source), problems)
     if source == DEMO_LAW:
         return NATIVE.read_articles(articles_path(), problems)
+    if source == STANDARD_INPUT:
+        return _standard_input(format, problems)
     path = _located(source)
     for corpus in CORPORA:
         if corpus.name == format or (format is None and path.is_dir() and corpus.matches(path)):
             return corpus.read_articles(path, problems)
-    formats = [each for each in _PUBLISHED if format in (None, each.name)]
+    formats = [each for each in (*_PUBLISHED, *_TEXTS) if format in (None, each.name)]
     if path.is_dir():
         return _folder(path, formats, problems)
     return _file(path, formats, problems, is_named=format is not None)
@@ -159,6 +199,10 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _ARCHIVE = re.compile(
     rb"PK\x03\x04|7z\xbc\xaf\x27\x1c|BZh|\xfd7zXZ\0|\(\xb5/\xfd|Rar!\x1a\x07|.{257}ustar", re.DOTALL
 )
+# Files that are text, but not running text; and in a folder, those that are.
+_NO_RUNNING_TEXT = (".json", ".jsonl", ".csv", ".tsv", ".xml", ".html", ".htm", ".yaml", ".yml")
+_RUNNING_TEXT = (".txt", ".text", ".md", ".markdown", *DOCUMENT_SUFFIXES)
+_ABOUT_A_FOLDER = re.compile(r"(?i)(?:\w+_)?(?:readme|licen[cs]e|copying|changelog|notice)\b")
 # No line of JSON begins like this, and such files hold no JSON.
 _DOCUMENTS, _DOCUMENT_NAMES = (b"<", b"#", b"---", b"%PDF", b"{\\rtf"), (".md", ".xml")
 
@@ -172,9 +216,33 @@ def _recognised(path: Path, formats: Sequence[PublishedFormat]) -> PublishedForm
     if head.startswith(_LFS_POINTER):
         message = "is a Git LFS pointer, not the file itself"
         return of_file(path, message, "Fetch the files with 'git lfs pull'.")
-    if _ARCHIVE.match(head):
+    kind = kind_of(path, head)
+    if kind is None and _ARCHIVE.match(head):
         return of_file(path, "is an archive, not a law", "Unpack it, and name the folder.")
-    return next((each for each in formats if each.matches(head)), None)
+    is_text = _suffix(path) not in _NO_RUNNING_TEXT
+    for each in formats:
+        if each in _TEXTS and (kind or (is_text and each.matches(head))):
+            return each
+        if each not in _TEXTS and each.matches(head):
+            return each
+    return None
+
+
+def _suffix(path: Path) -> str:
+    """The end of a file's name, without that of its packing."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def _standard_input(format: str | None, problems: list[Problem]) -> Articles:
+    """The articles of running text, or of the native format, from standard input."""
+    content = sys.stdin.buffer.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise refused("<stdin>", "holds more than a file may", "Name files.")
+    if not any(each.matches(content[:_HEAD]) for each in _TEXTS):
+        return NATIVE.read_articles(BytesIO(content), problems)
+    text = decoded_text("<stdin>", content, Tally())
+    as_paragraphs = format == plain.PARAGRAPHS.name
+    return plain.read_text(text, "<stdin>", as_paragraphs=as_paragraphs, problems=problems)
 
 
 def _file(
@@ -188,7 +256,7 @@ def _file(
     if isinstance(known, Problem):
         problems.append(known)
         return
-    if is_named:
+    if is_named and formats[0] not in _TEXTS:
         known = formats[0]
     begins = read_whole(path, 64).lstrip(b"\xef\xbb\xbf \t\r\n")
     if known is not None:
@@ -222,9 +290,18 @@ def _folder(folder: Path, formats: Sequence[PublishedFormat], problems: list[Pro
     skipped: list[str] = []
     reported: set[Problem] = set()
     versions: dict[str, set[str]] = {}
+    published = [each for each in formats if each not in _TEXTS]
+    # Next to law in a published format, texts are about it.
+    if any(
+        isinstance(_recognised(path, published), PublishedFormat) for path in _walked(folder, [])
+    ):
+        formats = published
     for path in _walked(folder, problems):
         of_path: list[Problem] = []
         known = _recognised(path, formats)
+        is_about = _suffix(path) not in _RUNNING_TEXT or _ABOUT_A_FOLDER.match(path.name)
+        if known in _TEXTS and is_about:
+            known = None
         if isinstance(known, PublishedFormat):
             is_empty, first = False, True
             for place, article in _law(known, path, of_path):
@@ -280,5 +357,5 @@ def _walked(folder: Path, problems: list[Problem]) -> Iterator[Path]:
                 problems.append(notice(linked, message, "Name the folder itself to read it."))
         for name in sorted(names):
             path = Path(place) / name
-            if not name.startswith(".") and path.is_file():
+            if not name.startswith(".") and name != LAW_NOTES and path.is_file():
                 yield path

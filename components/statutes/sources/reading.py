@@ -219,6 +219,31 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
     return content
 
 
+_DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+
+# As browsers do.
+_READ_AS_WINDOWS_1252 = (b"iso-8859-1", b"latin1", b"latin-1", b"utf-8", b"windows-1252")
+
+
+def decoded(content: bytes) -> tuple[str, str]:
+    """A text and its encoding: what its first bytes mark, UTF-8, what it declares, Windows-1252.
+
+    Raises:
+        UnicodeDecodeError: It is none of them.
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16"), "utf-16"
+    # A page in UTF-8 may declare what its server once used; nothing else looks like UTF-8.
+    with suppress(UnicodeDecodeError):
+        return content.decode("utf-8-sig"), "utf-8"
+    declared = _DECLARED.search(content[:2048]) if content.lstrip().startswith(b"<") else None
+    if declared and declared[1].lower() not in _READ_AS_WINDOWS_1252:
+        with suppress(LookupError, UnicodeDecodeError):
+            encoding = declared[1].decode("ascii").lower()
+            return content.decode(encoding), encoding
+    return content.decode("cp1252"), "cp1252"
+
+
 # The law of a file and its units.
 
 
@@ -426,10 +451,14 @@ class Tally:
 
     Actions in use: "left out" (footnote, annex, signature, recital, table of contents, note),
     "kept as text" (table, quoted article), "repaired" and "unknown" (division).
+
+    Attributes:
+        remarks: Further notices of the file, which are not counts.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[str]] = {}
+        self.remarks: list[Problem] = []
 
     def add(self, action: str, thing: str, count: int = 1) -> None:
         """Count things (in the singular) with which the same was done."""
@@ -442,7 +471,8 @@ class Tally:
             self.add(notice.action, thing, count)
 
     def notices(self, file: str) -> Iterator[Problem]:
-        """One notice per action; none of them is a fault."""
+        """The remarks, and one notice per action; none of them is a fault."""
+        yield from self.remarks
         for action, counts in self._counts.items():
             things = [f"{thing} ({count:,})" for thing, count in counts.items()]
             if len(things) > _MOST_THINGS:
@@ -459,5 +489,6 @@ _REPAIRS = {
     "left out": "They are not part of the articles.",
     "kept as text": "They stand in the articles' text.",
     "repaired": "Check a few of them against the official text.",
+    "read as Windows-1252": "Check a few accented letters; save it as UTF-8 where they are wrong.",
     "unknown": "Their articles stand under the nearest division that is known.",
 }

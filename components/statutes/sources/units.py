@@ -54,7 +54,7 @@ def _any_of(words: Iterable[str]) -> str:
 # The number itself, in all of its parts: nothing of it may be left for the title.
 
 LATIN_SUFFIX = (
-    r"(?:bis|ter|qu[aá]ter|quinqu?ies|sexies|septies|octies|nov?n?ies"
+    r"(?:bis|ter|qu[aá]ter|quinqu?ies|quinque|sexies|septies|octies|nov?n?ies"
     r"|[a-z]{0,8}(?:dec|vic|tric)ies(?:[ -](?:semel|bis|ter|quater))?)"
 )
 """Of inserted articles, without end: "bis", "quaterdecies", "duovicies"."""
@@ -62,7 +62,7 @@ LATIN_SUFFIX = (
 _SUFFIX = rf"""(?:
     \.?[⁰¹²³⁴-⁹]++ | \^\(?\d+\)?                   # § 12¹, 2^1
   | \.?[º°ª] | (?:er|[èe]re|o)(?!\w)               # 2.º, 1er
-  | \.?[ -]?(?i:{LATIN_SUFFIX})(?!\w|[ ](?:§|\d{{3}}|\d+[a-z]))
+  | [.:]?[ -]?(?i:{LATIN_SUFFIX})(?!\w|[ ](?:§|\d{{3}}|\d+[a-z]))
       (?:[ .-]\d{{1,2}}(?!\w|\.\d))?                # 12 bis 1, not §§ 12 bis 120
   | [a-z](?=(?:bis|ter|quater|quinquies|sexies|septies|octies)(?!\w))  # 12abis
   | [ ](?:ทวิ|ตรี|จัตวา|เบญจ|مكررا?|مکرر)(?!\w)
@@ -89,7 +89,7 @@ _SIGNED = (
     rf"{_KOREAN}(?:(?:부터|내지|및|,|[-–~])[ ]?{_KOREAN}(?:까지)?)*"
     rf"|{_CHINESE}(?:(?:から|及び|至|到|、|[-–~])[ ]?{_CHINESE}(?:まで)?)*"
 )
-_AND = (
+RANGE_WORDS = (
     r"(?:a|al|y|e|à|et|und|u\.|bis|and|to|through|og|och|i|do|až|till?|tot[ ]en[ ]met|t/m|[șş]i"
     r"|и|і|по|до|[-–])"
 )
@@ -169,7 +169,7 @@ def _heading_pattern(language: str | None) -> re.Pattern[str]:
         rf"""
         (?P<apart>{_APART}{core})
         | (?P<before>§§?|(?i:{before})s?(?![^\W\d_])\.?)\s*(?:(?i:n)[.º°]+\s*)?
-        (?:(?P<number>{core}(?:,[ ]{core})*(?:[ ]?{_AND}[ ](?:§[ ])?{core})?)
+        (?:(?P<number>{core}(?:,[ ]{core})*(?:[ ]?{RANGE_WORDS}[ ](?:§[ ])?{core})?)
             |(?P<words>{_IN_WORDS}))
         | (?P<signed>{_SIGNED})
         | (?P<last>(?P<first>(?:\d+[ ]?[a-z]?[ ](?:kap\.?|luku)[ ])?{core}(?:\(\d+\))?)
@@ -180,6 +180,12 @@ def _heading_pattern(language: str | None) -> re.Pattern[str]:
         re.VERBOSE,
     )
 
+
+NUMBERED_PROVISION = re.compile(
+    r"(?P<number>(?i:disposici(?:ón|ó)|disposição)[ ](?i:add?icional|transit[oò]ri[ao]|final"
+    r"|derogat[oò]ri[ao])(?:[ ][^\W\d_]+){1,2})(?:\s*$|[.:]|[ ]?[–—-])\s*(?P<title>.*)"
+)
+"""Provisions that close a law have numbers of their own: "Disposición final primera"."""
 
 # The divisions above an article, and the tree rebuilt from their words.
 #

@@ -75,6 +75,19 @@ def test_neighbours_follow_the_articles_found():
     assert [each.id for each in build(found, max_articles=1, max_neighbours=0)[2]] == ["h1"]
 
 
+def test_definitions_stand_between_the_articles_found_and_their_neighbours():
+    defining = {"law": "Housing Code", "number": "2", "id": "h2", "content": "1. Rent. 2. Fee."}
+    rent, fee = ({**defining, "term": each, "text": f"{each} means it"} for each in ("rent", "fee"))
+    first = article(1, definitions=[rent, fee, {**fee, "id": "h9"}], neighbours=[neighbour(9)])
+    _, user, shown = build([first])
+    assert [each.id for each in shown] == ["h1", "h2", "h9"]
+    assert "Housing Code > 2\nrent means it\nfee means it\n---" in user
+    assert "2. Fee" not in user
+    # Quotations are looked up in the whole article.
+    assert shown[1].content == defining["content"]
+    assert (shown[1].meta["relation"], shown[1].meta["related_to"]) == ("definition", "h1")
+
+
 def test_long_articles_are_cut_and_none_is_lost():
     long = [article(1, "a" * 450, shown_chars=3), article(2, "b" * 9_000), article(3)]
     _, user, shown = build(long, max_chars=1_500)

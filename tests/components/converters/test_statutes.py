@@ -20,6 +20,7 @@ FIRST = {
     "language": "en",
     "valid_from": "2001-02-03",
     "source_url": "https://example.org/h1",
+    "jurisdiction": "us/or",
 }
 SECOND = {"id": "h2", "law": "Housing Code", "number": "2", "headings": [], "text": "Rent is due."}
 

@@ -150,6 +150,14 @@ def test_features_equal_slow_loops(drawn: Any) -> None:
         np.testing.assert_allclose(values, list(expected.values()), rtol=1e-5, err_msg=f"{names}")
 
 
+def test_divisions_that_repeat_the_list_by_words_are_not_searched():
+    places = [("Flat", (f"Art {n}",)) for n in range(9)]
+    places += [("Flat", ("Art 9",))] * 2 + [("Deep", ("A",))] * 3 + [("Deep", ("B",))]
+    law = LawArrays((name, headings, 1) for name, headings in places)
+    searched = np.isin(law.division, law.narrow_divisions)
+    assert searched.tolist() == [False] * 9 + [True] * 6
+
+
 @given(PLACES, st.data())
 def test_divisions_are_spread_over_their_articles(places: Any, data: st.DataObject) -> None:
     law = arrays([Article("", name, "", tuple(h), "") for name, h in places])

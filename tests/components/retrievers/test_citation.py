@@ -5,7 +5,7 @@ from haystack import Document
 from haystack.components.retrievers import MultiRetriever
 from haystack.document_stores.types import DuplicatePolicy
 
-from components.retrievers.citation import CitationRetriever
+from components.retrievers.citation import CitationRetriever, with_replacement
 from components.statutes.question import QuestionError
 from components.stores.sqlite import StatuteDocumentStore
 
@@ -172,6 +172,34 @@ def test_a_repealed_article_names_the_one_in_its_place(store):
     hidden = {"field": "meta.number", "operator": "!=", "value": "25-2"}
     (alone,) = retriever.run("art. 25 Road Act", filters=hidden)["left_out"]
     assert "replaced_by" not in alone.meta
+
+
+def test_what_replaces_an_article_is_named_by_its_wording_in_force(store):
+    part = {"law": "Road Act", "headings": ["Part 1"]}
+    old, new = {"valid_to": "2010-12-31"}, {"valid_from": "2011-01-01"}
+    ends, begins = {"valid_to": "2040-12-31"}, {"valid_from": "2041-01-01"}
+    store.write_documents(
+        [
+            Document(id=id_, content=text, meta={**part, "number": number, **days})
+            for id_, number, text, days in (
+                ("7", "7", "(Repealed; replaced by section 12)", old),
+                ("12-old", "12", "x", old),
+                ("12-new", "12", "y", new),
+                ("5", "5", "x", {**new, **ends}),
+                ("5a", "5a", "y", begins),
+            )
+        ]
+    )
+    retriever = CitationRetriever(store)
+    (repealed,) = retriever.run("section 7 Road Act")["left_out"]
+    assert repealed.meta["replaced_by"]["id"] == "12-new"
+    # An article that is in force today, asked for on a day when it is not any more.
+    (ended,) = retriever.run("section 5 Road Act", as_of="2045-01-01")["left_out"]
+    assert ended.meta["replaced_by"]["id"] == "5a"
+    # The next wording of an article does not replace it.
+    read = store.fetch(store.keys_of(["12-old"]))
+    (earlier,) = with_replacement(store, read, retriever.current_index())
+    assert "replaced_by" not in earlier.meta
 
 
 def test_what_exceeds_the_limits_of_one_question_is_named(store):

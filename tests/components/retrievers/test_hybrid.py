@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from components.retrievers.bm25 import StatuteBM25Retriever, keep_lay_words
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
+from components.retrievers.validity import law_of_place
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.fusion import fused_scores
 from components.statutes.lay_words import LayEntry, LayWords
@@ -360,3 +362,69 @@ def test_a_learned_fusion_orders_the_first_of_the_list(store):
     in_doubt = [each.id for each in retriever.run(doubtful)["documents"]]
     retriever._fusion = None
     assert in_doubt == [each.id for each in retriever.run(doubtful)["documents"]]
+
+
+def city_and_state(city_words="curfew", n_state=40):
+    """A state with forty articles on the deposit, a city and another with one each on less."""
+    made = [
+        replace(
+            each,
+            content=f"{each.content} the deposit of a tenant",
+            meta={**each.meta, "jurisdiction": "us/or"},
+        )
+        for each in law(n_state, vectors=False)
+    ]
+    for name in ("portland", "eugene"):
+        meta = {"law": f"Code of {name}", "number": "1", "headings": [], "language": "en"}
+        meta |= {"jurisdiction": f"us/or/{name}", "position": len(made)}
+        text = f"{city_words} and many other things that a tenant does not ask about"
+        made.append(Document(id=name, content=text, meta=meta))
+    return made
+
+
+def placed(found):
+    return [each.id for each in found["documents"]]
+
+
+@pytest.mark.parametrize("depth", [250, 15])
+def test_each_level_of_law_has_one_place_of_ten(make_store, depth):
+    retriever = StatuteHybridRetriever(make_store(city_and_state()), depth=depth)
+    question, place = "the deposit of a tenant", {"jurisdiction": "us/or/portland"}
+    whole, found = retriever.run(question), retriever.run(question, **place)
+    assert "portland" not in placed(whole)
+    assert placed(found) == [*placed(whole)[:9], "portland"]  # the state's best are kept
+    assert placed(retriever.run(question, jurisdiction="us/or")) == placed(whole)
+    last = found["documents"][-1]
+    assert last.meta["ranks"]["us/or/portland"] == 1
+    assert ("bm25" in last.meta["ranks"]) is (depth == 250)
+    scores = [each.score for each in found["documents"]]
+    assert scores == sorted(scores, reverse=True)
+    # Fewer than ten places have no room for every level, and twenty have two.
+    assert "portland" not in placed(retriever.run(question, top_k=9, **place))
+    assert placed(retriever.run(question, top_k=20, **place))[-1] == "portland"
+    everything = retriever.run(question, top_k=100, **place)
+    assert len(placed(everything)) == len(set(placed(everything))) <= 41
+    assert "eugene" not in placed(everything)
+
+
+def test_a_level_that_is_found_anyway_changes_nothing(make_store):
+    store = make_store(city_and_state("the deposit of a tenant, the deposit"))
+    retriever = StatuteHybridRetriever(store)
+    filters = law_of_place("us/or/portland")
+    expected = retriever.run("deposit of a tenant", filters=filters)
+    found = retriever.run("deposit of a tenant", jurisdiction="us/or/portland")
+    assert "portland" in placed(found)
+    assert found["documents"] == expected["documents"]
+
+
+def test_a_cited_article_neither_takes_a_level_its_place_nor_comes_twice(make_store):
+    retriever = StatuteHybridRetriever(make_store(city_and_state()))
+    place = {"jurisdiction": "us/or/portland"}
+    of_state = retriever.run("art. 7 Housing Code: the deposit of a tenant", **place)
+    assert placed(of_state)[0] == "a6"
+    assert placed(of_state)[9:] == ["portland"]
+    # Its only article is pinned: the level has a place, and no other is searched for it.
+    of_city = retriever.run("art. 1 Code of portland: the deposit of a tenant", top_k=20, **place)
+    assert placed(of_city)[0] == "portland"
+    assert len(placed(of_city)) == len(set(placed(of_city))) == 20
+    assert "us/or/portland" not in of_city["documents"][0].meta["ranks"]

@@ -18,6 +18,7 @@ from components.retrievers.validity import (
     earlier_text,
     in_force_on,
     is_earlier,
+    law_of_place,
     not_in_force_on,
     state_on,
 )
@@ -287,6 +288,8 @@ def test_a_wording_is_earlier_by_its_first_day_then_by_its_last(one, other, earl
         ("(Paragraph 2 inserted with effect from 1 May 2019.)", "not held"),
         ("(Ajouté par la loi du 3 mars 2018)", "none"),
         ("(Modifié par la loi du 3 mars 2018)", "not held"),
+        ("[1973 c.559 Section 8; 1995 c.559 Section 12]", "not held"),
+        ("[1973 c.559 Section 8]", "unknown"),
         ("A word (inserted by the parties) counts.", "unknown"),
         ("", "unknown"),
     ],
@@ -350,3 +353,38 @@ def test_threads_with_many_filters_get_their_own_articles(filled):
     expected = [found(position) for position in range(50)]
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(found, range(400))) == expected * 8
+
+
+def test_an_article_that_began_later_than_others_of_its_law_is_known():
+    days = {"1": "2010-01-01", "2": "2012-01-01", "3": None, "4": "not a day"}
+    other = {"law": "Sea Act", "number": "1", "valid_from": "2015-01-01"}
+    metas = {n: {"law": "Road Act", "number": n, "valid_from": day} for n, day in days.items()}
+    validity = Validity([(1, "s1", other), *((int(n) + 1, n, meta) for n, meta in metas.items())])
+    assert [n for n, meta in metas.items() if validity.began_later(meta)] == ["2"]
+    assert not validity.began_later(other)
+    assert not validity.began_later({"law": "New Act", "valid_from": "2020-01-01"})
+
+
+PLACES = {"c": "us/or/portland", "e": "us/or/eugene", "s": "us/or", "f": "us", "x": "ca", "n": None}
+
+
+@pytest.mark.parametrize(
+    ("place", "applies"),
+    [("us/or/portland", "cfns"), ("us/or/eugene", "efns"), ("us/or", "fns"), ("us/wa", "fn")],
+)
+def test_the_law_of_a_place_is_that_of_the_places_above_it_too(make_store, place, applies):
+    documents = law([(id_, id_, {"jurisdiction": each}) for id_, each in PLACES.items()])
+    del documents[-1].meta["jurisdiction"]
+    store = make_store(documents)
+    assert "".join(sorted(ids(store.filter_documents(law_of_place(place))))) == applies
+    found = StatuteBM25Retriever(store).run("notice", filters=law_of_place(place))["documents"]
+    assert "".join(sorted(ids(found))) == applies
+    tenth = {"field": "meta.number", "operator": "!=", "value": "s"}
+    assert set(ids(store.filter_documents(law_of_place(place, tenth)))) == {*applies} - {"s"}
+    assert StatuteBM25Retriever(store).places() == {*PLACES.values()} - {None}
+
+
+@pytest.mark.parametrize("place", ["US/OR", "us//or", "/us", 7])
+def test_what_is_not_a_place_is_refused(place):
+    with pytest.raises(FilterError, match="us/or/portland"):
+        law_of_place(place)

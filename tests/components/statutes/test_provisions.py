@@ -10,6 +10,7 @@ from components.statutes.provisions import (
     MOST_WORDS,
     anchor_of,
     paragraphs_of,
+    piece_end,
     provisions_of,
     word_count,
 )
@@ -125,3 +126,39 @@ def test_every_label_of_the_demo_names_a_paragraph():
         for article, labels in question.passages.items():
             known = {name for each in provisions_of(texts[article]) for name in each.labels}
             assert known.issuperset(labels), question.id
+
+
+def pieces(text, most):
+    place = 0
+    while place < len(text):
+        end = piece_end(text, place, most)
+        yield text[place:end]
+        place = end
+
+
+PARAGRAPHS = [f"({n}) " + " ".join([f"word{n}"] * (n * 37 % 300 + 1)) + "." for n in range(1, 60)]
+
+
+@pytest.mark.parametrize("most", [5_000, 12_000])
+def test_a_long_article_is_read_in_pieces_of_whole_paragraphs(most):
+    text = "\n".join(PARAGRAPHS)
+    parts = list(pieces(text, most))
+    assert "".join(parts) == text
+    assert len(parts) > 3
+    assert all(len(part) <= most and part.startswith("(") for part in parts)
+    assert [line for part in parts for line in part.splitlines()] == PARAGRAPHS
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["word " * 10_000, "法" * 30_000, "(1) A.\n" + "x" * 20_000, "\n" * 15_000 + "A rule.", ""],
+    ids=["one paragraph", "no blanks", "no words", "a gap", "nothing"],
+)
+def test_the_pieces_of_any_article_are_the_whole(text):
+    parts = list(pieces(text, 12_000))
+    assert "".join(parts) == text
+    provisions = {each.span.start for each in provisions_of(text)}
+    place = 0
+    for part in parts[:-1]:
+        place += len(part)
+        assert place in provisions

@@ -187,6 +187,16 @@ def test_the_day_of_a_corpus_is_kept_until_there_is_another_corpus(store, monkey
     assert publisher.recorded_days() == ("2026-04-01", "2026-05-01")
 
 
+def test_the_check_of_each_source_is_kept(store):
+    publisher = store.publisher
+    assert publisher.recorded_checks() == {}
+    for source in ("a.md", "b.md", "a.md"):
+        publisher.record_check(source, f"Read {source}", alone=False)
+    assert publisher.recorded_checks() == {"b.md": "Read b.md", "a.md": "Read a.md"}
+    publisher.record_check("c.md", "Read c.md", alone=True)
+    assert list(publisher.recorded_checks()) == ["c.md"]
+
+
 # The journal: vectors of texts, by encoder
 
 

@@ -131,10 +131,10 @@ BAD = {
     "zip": (zipped(LAW), "archive"),
     "tar": (in_tar(LAW), "archive"),
     "too-large": (LAW, "MB"),
-    "html": (b"<!DOCTYPE html><html><body>Article 1</body></html>", "in none of the formats"),
+    "html": (b"<!DOCTYPE html><html><body>Boats</body></html>", "no articles"),
     "readme": (b"# Boats\n\nWhat this folder holds.\n", "in none of the formats"),
     "plain-text": (b"Boats\n=====\n\nWhat this folder holds.\n", "in none of the formats"),
-    "pdf": (b"%PDF-1.7\n", "in none of the formats"),
+    "pdf": (b"%PDF-1.7\n", "damaged PDF"),
 }
 
 

@@ -11,7 +11,10 @@ import pytest
 from components.statutes import CorpusError, StatuteCorpus
 
 FORMATS = Path(__file__).resolve().parents[5] / "shared" / "data" / "formats"
-FOLDERS = ("akn", "legalize", "clml", "gii", "uslm", "ecfr", "formex", "legi")
+FOLDERS = (
+    *("akn", "legalize", "clml", "gii", "uslm", "ecfr", "formex", "legi"),
+    *("boe_es", "egov_jp", "lexml_br", "bwb_nl", "eurlex_html"),
+)
 
 # What the readers give beyond the units that the manifest counts, by the start of its number: it
 # is law that is cited and searched, and the manifest counts it apart or names it in a note.
@@ -24,6 +27,8 @@ BEYOND = {
         "Art ",
     ),  # annexes, ranges of repealed sections, Mantelgesetze
     "formex": ("Annex",),  # an annex is one record; articles quoted in it are its text
+    "egov_jp": ("附則", "別表"),  # supplementary provisions, annexes
+    "eurlex_html": ("Annex",),
 }
 # Where reader and manifest differ, or agree on less than the law: file -> (articles, reason).
 EXCEPTIONS = {
@@ -31,6 +36,8 @@ EXCEPTIONS = {
         171,
         "made from a PDF: 28 of the Constitution's articles stand inside paragraphs of others",
     ),
+    "boe_es/constitucion-sample.xml": (13, "three of ten articles have two wordings"),
+    "eurlex_html/31958R0001_old.html": (8, "a page without ids is read as text"),
     "legi/sql_seeds/articles.csv": (
         0,
         "rows of a database without names of columns, not a form of publication",
