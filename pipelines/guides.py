@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from itertools import product, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from components.stores.sqlite import StatuteDocumentStore
 
 _PRECISION = 0.95
-_MARGINS = tuple(each / 50 for each in range(16))  # 0 to .3
-_FIRST = (1, 2, 3, 5)
+_MARGINS = tuple(each / 50 for each in range(31))  # 0 to .6
 _LISTED = 20  # articles
 # Of fewer guides shown, .95 is the same as none wrong.
 _FEWEST = 20
@@ -158,22 +157,20 @@ def _report(result: Mapping[str, Any], *, answered: bool) -> str:
 
 
 class Candidate(NamedTuple):
-    """The guide nearest to a question, of those that stand on the first articles found.
+    """The guide that fits a question best.
 
     Attributes:
         similarity, margin: as of `GuideMatch`.
-        first: how many articles count.
         is_right: whether it is a guide for the question.
     """
 
     similarity: float
     margin: float
-    first: int
     is_right: bool
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from components.retrievers.guides import save_threshold
+    from components.retrievers.guides import save_threshold, scores_of
     from components.statutes.article import normalised
     from components.statutes.corpus import read_questions
     from components.statutes.guides import read_labels
@@ -193,11 +190,11 @@ def _calibrate(options: argparse.Namespace) -> int:
     candidates = []
     asked = {texts[id_]: right for id_, right in labels.items() if id_ not in left_out}
     for text, right in tqdm(asked.items(), desc="Asking", disable=None):
-        found = [each["id"] for each in ask(pipeline, text)["documents"]]
-        for first in _FIRST:
-            if match := component.match(text, found[:first]):
-                is_right = match.kept.guide.id in right
-                candidates.append(Candidate(match.similarity, match.margin, first, is_right))
+        documents = ask(pipeline, text)["documents"]
+        match = component.match(text, scores_of((each["id"], each["score"]) for each in documents))
+        if match and not match.is_excluded:
+            is_right = match.kept.guide.id in right
+            candidates.append(Candidate(match.similarity, match.margin, is_right))
     answerable = sum(map(bool, asked.values()))
     threshold = best_threshold(candidates, answerable, len(asked), Path(options.labels).name)
     with_guide = f"{len(asked):,} questions, {answerable:,} with a guide"
@@ -213,8 +210,8 @@ def _calibrate(options: argparse.Namespace) -> int:
     report = (
         f"{with_guide}: {threshold.shown:,} get one, "
         f"precision {threshold.precision:.3f}, coverage {threshold.coverage:.3f}\n"
-        f"similarity {threshold.similarity:.3f}, margin {threshold.margin:.2f}, among the "
-        f"first {threshold.first}, written into {store.path}"
+        f"similarity {threshold.similarity:.3f}, margin {threshold.margin:.2f}, written into "
+        f"{store.path}"
     )
     show(result if options.json else report)
     return DONE
@@ -241,8 +238,8 @@ def best_threshold(
 
     best: tuple[tuple[float, ...], GuideThreshold] | None = None
     ordered = sorted(candidates, reverse=True)
-    for margin, first in product(_MARGINS, _FIRST):
-        near = [each for each in ordered if each.margin >= margin and each.first == first]
+    for margin in _MARGINS:
+        near = [each for each in ordered if each.margin >= margin]
         right = 0
         for shown, (each, below) in enumerate(zip_longest(near, near[1:]), start=1):
             right += each.is_right
@@ -250,12 +247,12 @@ def best_threshold(
             is_tie = below is not None and below.similarity == each.similarity
             if is_tie or precision < _PRECISION:
                 continue
-            rank = (right, precision, -first, margin)
+            rank = (right, precision, margin)
             if best is None or rank > best[0]:
                 halfway = (each.similarity + (below or each).similarity) / 2
                 measured = (precision, right / max(answerable, 1), shown, asked, name)
                 today = date.today().isoformat()
-                best = (rank, GuideThreshold(halfway, margin, first, *measured, today))
+                best = (rank, GuideThreshold(halfway, margin, *measured, today))
     return best[1] if best else None
 
 

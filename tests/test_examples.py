@@ -58,7 +58,7 @@ def test_the_readmes_ten_lines_print_what_it_shows(
 
 def test_a_text_file_goes_to_an_answer(ran: Callable[..., str]) -> None:
     printed = ran("text_file")
-    assert "2 sections in 1 division; numbers Section 1 to Section 2" in printed
+    assert "2 articles; numbered Section 1 to Section 2" in printed
     assert "Barge Licences Act (invented) > PART I. Licences > Section 2" in printed
 
 

@@ -17,6 +17,9 @@ from urllib.parse import parse_qs, urlencode
 import gradio as gr
 from gradio.components import Component
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from components.retrievers.validity import ANY, not_in_force_on
 from components.statutes.citations.laws import LawNames
@@ -31,11 +34,11 @@ from ui.article import (
     export,
     file_suffix,
     plain_law,
-    short_law,
 )
-from ui.frame import Collection, beyond, full_title, notice, render
+from ui.frame import Collection, beyond, document, full_title, notice, render
 from ui.guard import log_failure
-from ui.language import TEXTS, Language, counted, day
+from ui.guide import GuideShelf
+from ui.language import LANGUAGES, TEXTS, Language, address, counted, day
 from ui.results import MessageError
 
 Which = Literal["in force", "all", "not in force"]
@@ -53,9 +56,8 @@ _LONGEST_NAME = 200  # characters that are looked at
 # In a link to a search for the words as they were typed.
 _SPELLING, _AS_TYPED = "spelling", "typed"
 
-# Laws that the page names, and that it lists where it says what the collection has.
+# Laws that the page names.
 _NAMED_LAWS = 3
-_LISTED_LAWS = 8
 
 _logger = logging.getLogger(__name__)
 
@@ -72,6 +74,7 @@ class Narrowing:
         day: None for today.
         as_typed: whether the words are searched alone as they are written, not in the law's
             spelling, nor with its words for what people say.
+        guide: id of the situation that the reader chose; "" for none.
     """
 
     laws: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ class Narrowing:
     day: date | None = None
     named: str = ""
     as_typed: bool = False
+    guide: str = ""
 
     def __bool__(self) -> bool:
         """Whether the reader narrowed it: to laws, or to other articles than today's or all."""
@@ -168,6 +172,8 @@ class Desk:
         searched: describes what is searched now.
         language: of the interface.
         glossaries: gives the words that the laws define.
+        guides: what to do; None without any.
+        is_plain: whether it answers for the page that works without a script.
     """
 
     def __init__(
@@ -176,12 +182,17 @@ class Desk:
         searched: Callable[[], Collection],
         language: Language,
         glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
+        guides: GuideShelf | None = None,
+        *,
+        is_plain: bool = False,
     ) -> None:
         self._ask = ask
         # Whether laws are chosen from a list, or by words of a name.
         self._by_list = searched().lists_laws
         self._collection = searched
         self._glossaries = glossaries
+        self._guides = guides
+        self._is_plain = is_plain
         self._language: Language = language
         self._texts = TEXTS[language].ask
 
@@ -193,11 +204,13 @@ class Desk:
         on: object = None,
         *,
         as_typed: bool = False,
+        guide: str = "",
     ) -> Iterator[Shown]:
         """What is found for a question, as its answer grows, or a message in its place."""
         try:
             asked = results.asked_question(question, self._texts.empty, self._language)
-            narrowing = replace(self._narrowing(laws, which, on), as_typed=as_typed)
+            narrowing = self._narrowing(laws, which, on)
+            narrowing = replace(narrowing, as_typed=as_typed, guide=guide[:_LONGEST_NAME])
             yield from self._found(asked, narrowing)
         except MessageError as error:
             yield Shown(results.status([error.args[0]]))
@@ -256,8 +269,11 @@ class Desk:
         if choice := results.which_law(answer, language, on):
             announced = counted(len(answer["documents"]), self._texts.announced, language)
             return Shown(results.status(results.not_given(answer, language), announced), choice)
+        guide = self._guide(answer, narrowing)
+        if guide is not None:
+            answer = {**answer, "doubtful": False}
         return Shown(
-            results.found(answer, language),
+            results.found(answer, language, self._collection().laws),
             results.results(
                 answer,
                 language,
@@ -265,21 +281,50 @@ class Desk:
                 on,
                 self._limit(narrowing),
                 glossaries=self._glossaries(),
-                as_typed=_link(asked, replace(narrowing, as_typed=True)),
+                as_typed=self._link(asked, replace(narrowing, as_typed=True)),
+                guide=guide,
+                situations=[] if guide else self._situations(answer, narrowing),
+                is_plain=self._is_plain,
             ),
             self._taken(asked, narrowing, answer),
             results.being_written(answer, language),
         )
 
+    def _guide(self, answer: Mapping[str, Any], narrowing: Narrowing) -> dict[str, Any] | None:
+        """The guide that the reader chose, or else the one that was found."""
+        found = narrowing.guide or (answer.get("guide") or {}).get("id")
+        if self._guides is None or not found:
+            return None
+        return self._guides.shown(found, self._language)
+
+    def _situations(
+        self, answer: Mapping[str, Any], narrowing: Narrowing
+    ) -> list[tuple[str, str, str]]:
+        """Title, its language and link of each situation that the question may be about."""
+        choices = []
+        for id_ in answer.get("situations", ()) if self._guides else ():
+            assert self._guides is not None
+            if kept := self._guides.kept(id_, self._language):
+                link = self._link(answer["question"], replace(narrowing, guide=id_))
+                choices.append((kept.guide.title, kept.guide.language, link))
+        return choices
+
+    def _link(self, question: str, narrowing: Narrowing) -> str:
+        """The address of a search."""
+        start = f"{address('/search', self._language)}?" if self._is_plain else ""
+        start = start or f"{address('/', self._language)}#"
+        return start + _link(question, narrowing)
+
     def arrive(self, link: object) -> Arrival:
         """The search of a link, given its fragment, which may be anything."""
         given = parse_qs(link) if isinstance(link, str) else {}
-        defaults = {"q": "", "which": DEFAULT, "day": ""}
-        question, which, on = (given.get(name, [each])[0] for name, each in defaults.items())
+        defaults = {"q": "", "which": DEFAULT, "day": "", "guide": ""}
+        values = (given.get(name, [each])[0] for name, each in defaults.items())
+        question, which, on, guide = values
         listed = given.get("law", [])
         laws: list[str] | str = listed if self._by_list else " ".join(listed)
         as_typed = given.get(_SPELLING) == [_AS_TYPED]
-        shown = self.search(question, laws, which, on, as_typed=as_typed)
+        shown = self.search(question, laws, which, on, as_typed=as_typed, guide=guide)
         # The fields take only what they offer; the message explains the rest.
         if isinstance(laws, list):
             laws = [law for law in self._collection().laws if law in listed]
@@ -292,16 +337,15 @@ class Desk:
         texts, language = self._texts, self._language
         messages = results.not_given(answer, language)
         best = answer.get("answer", {}).get("closest")
+        laws = results.listed_laws(self._collection().laws, language)
         if best and not best["enough"]:
-            return Shown(results.status([*messages, texts.doubtful], kind="doubt"))
+            title, explanation = texts.doubtful
+            doubtful = (title, explanation.format(laws=laws))
+            return Shown(results.status([*messages, doubtful], kind="doubt"))
         if messages:
             return Shown(results.status(messages, kind="nothing"))
         title, explanation = texts.nothing
-        laws = self._collection().laws
-        has = "; ".join(map(short_law, laws))
-        if len(laws) > _LISTED_LAWS:
-            has = counted(len(laws), TEXTS[language].about.laws, language)
-        explanation = explanation.format(laws=has)
+        explanation = explanation.format(laws=laws)
         if narrowing:
             explanation = f"{explanation} {texts.nothing_narrowed}"
         return Shown(results.status([(title, explanation)], kind="nothing"))
@@ -350,6 +394,8 @@ def _link(question: str, narrowing: Narrowing) -> str:
         link.append(("day", narrowing.day.isoformat()))
     if narrowing.as_typed:
         link.append((_SPELLING, _AS_TYPED))
+    if narrowing.guide:
+        link.append(("guide", narrowing.guide))
     return urlencode(link)
 
 
@@ -439,6 +485,7 @@ def build_page(
     language: Language = "en",
     sent_to: Set[Recipient] = frozenset(),
     glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
+    guides: GuideShelf | None = None,
 ) -> Following:
     """The view over one collection of law.
 
@@ -450,10 +497,11 @@ def build_page(
         language: of the interface.
         sent_to: who else gets a question; the page says so.
         glossaries: gives the words that the laws define.
+        guides: what to do; None without any.
     """
     texts = TEXTS[language].ask
     page = Following(full_title(), searched)
-    desk = Desk(ask, searched, language, glossaries)
+    desk = Desk(ask, searched, language, glossaries, guides)
     with page, gr.Column(elem_id="reading"):
         page.follow(html("", "notice"), "value", partial(notice, language=language))
         with gr.Column(elem_id="asking"):
@@ -565,3 +613,44 @@ def _searching(
 def _unseen_box(name: str) -> gr.Textbox:
     """A hidden field that the page's script reads or writes."""
     return gr.Textbox(visible="hidden", elem_id=name, show_label=False)
+
+
+# The page for those without JavaScript.
+
+
+def search_routes(
+    ask: Ask,
+    searched: Callable[[], Collection],
+    glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
+    guides: GuideShelf | None = None,
+) -> list[Route]:
+    """The routes of the search that needs no JavaScript; arguments as of `build_page`."""
+    routes = []
+    for language in LANGUAGES:
+        desk = Desk(ask, searched, language, glossaries, guides, is_plain=True)
+        view = partial(_plain_search, desk, searched, language)
+        routes.append(Route(address("/search", language), view, methods=["GET"]))
+    return routes
+
+
+def _plain_search(
+    desk: Desk, searched: Callable[[], Collection], language: Language, request: Request
+) -> Response:
+    """What the view "Ask" shows for a search, as one document."""
+    query = request.url.query
+    laws, which, on, searches = desk.arrive(query)
+    *_, shown = searches if query else [Shown("")]
+    main = render(
+        "search.html",
+        language,
+        question=request.query_params.get("q", ""),
+        laws=laws,
+        which=which,
+        day=on,
+        shown=shown,
+        collection=searched(),
+        notice=notice(searched(), language),
+    )
+    title = TEXTS[language].ask.results if shown.results else ""
+    page = document("ask", language, title, main, f"/search?{query}" if query else "/search")
+    return HTMLResponse(page, headers={"Cache-Control": "no-store"})

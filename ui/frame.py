@@ -121,7 +121,10 @@ View = Literal["ask", "law", "compare"]
 # Each view and its address in English.
 VIEWS: dict[View, str] = {"ask": "/", "law": "/law", "compare": "/compare"}
 
-_SHEETS = ("frame", "masthead", "documents", "page", "results", "answer", "law", "compare", "print")
+_SHEETS = (
+    *("frame", "masthead", "documents", "page", "results", "answer", "guide", "law", "compare"),
+    "print",
+)
 STYLES = tuple(f"{name}.css" for name in _SHEETS)
 # In this order: the second uses what the first declares.
 SCRIPTS = ("page.js", "asked.js")
@@ -223,7 +226,12 @@ def full_title(title: str = "") -> str:
 
 
 def frame(
-    view: View | None, language: Language, title: str, here: str, gradio_path: str = ""
+    view: View | None,
+    language: Language,
+    title: str,
+    here: str,
+    gradio_path: str = "",
+    offered: Language | None = None,
 ) -> dict[str, Markup]:
     """What surrounds a view: "head", what a document's head holds, "top" and "footer".
 
@@ -234,6 +242,7 @@ def frame(
         here: the page's address in English, with its query.
         gradio_path: the document's own path if Gradio draws it, which needs JavaScript, and whose
             base address makes a bare `#main` another page.
+        offered: another language, which the browser asks for.
     """
     guard = TEXTS[language].guard
     values = {
@@ -245,6 +254,7 @@ def frame(
         "addresses": VIEWS,
         # The texts of the queue's refusals, which the script recognizes.
         "refusals": json.dumps([guard.busy, guard.no_question]),
+        "offered": offered and (offered, TEXTS[offered].frame.offer, address(here, offered)),
         "languages": [(each, TEXTS[each].frame.language, address(here, each)) for each in TEXTS],
         "version": version("lexarbor"),
     }

@@ -11,6 +11,7 @@ Names in braces are for `str.format`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from importlib.resources import files
 from types import SimpleNamespace
@@ -36,6 +37,22 @@ def language_of(path: str) -> Language:
     """The language of an address on this server: `/fr` and below is French."""
     first = f"{path}/".split("/")[1]
     return next((each for each in LANGUAGES if each == first), "en")
+
+
+def preferred_language(header: str) -> Language | None:
+    """The first of the interface's languages that a browser asks for; None if it names none.
+
+    Args:
+        header: Accept-Language.
+    """
+    weighted: list[tuple[float, Language]] = []
+    for each in header.split(","):
+        tag, _, weight = each.partition(";")
+        primary = tag.strip().partition("-")[0].lower()
+        with suppress(ValueError):
+            wish = float(weight.strip().removeprefix("q=") or 1)
+            weighted += [(wish, known) for known in LANGUAGES if known == primary and wish > 0]
+    return max(weighted, key=lambda each: each[0])[1] if weighted else None
 
 
 def address(path: str, language: Language) -> str:

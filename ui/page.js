@@ -109,13 +109,73 @@ window.addEventListener("beforeprint", () => {
 
 const pause = (milliseconds) => new Promise((wake) => setTimeout(wake, milliseconds));
 
+/* What to do */
+
+// The last day of a deadline comes into its form; without this script it is a page of its own.
+async function countDays(form) {
+  const told = form.querySelector(".told");
+  told.setAttribute("role", "status");
+  const sent = new URLSearchParams(new FormData(form));
+  const answer = await fetch(`${form.getAttribute("action")}?${sent}`);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const counted = page.querySelectorAll(".last-day > p");
+  told.replaceChildren(...(counted.length ? counted : page.querySelectorAll(".refusal > p")));
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form.deadline");
+  if (!form) return;
+  event.preventDefault();
+  countDays(form).catch(() => form.submit());
+});
+
+// The page is out of sight at once and out of the history, even while the other one still loads.
+document.addEventListener("click", (event) => {
+  const exit = event.target.closest("a.exit");
+  if (!exit) return;
+  event.preventDefault();
+  document.documentElement.hidden = true;
+  location.replace(exit.href);
+});
+
+/* Reading aloud */
+
+function addReadAloud(parts) {
+  if (!window.speechSynthesis) return;
+  for (const part of parts) {
+    const does = (pressed) => {
+      const isReading = pressed.textContent === words.stopReading;
+      speechSynthesis.cancel();
+      if (!isReading) readAloud(part, pressed);
+    };
+    const made = button(words.readAloud, does);
+    made.classList.add("aloud");
+    part.append(made);
+  }
+}
+
+// One utterance a paragraph: some voices stop in long ones, and each has its own language.
+function readAloud(part, pressed) {
+  const texts = [...part.querySelectorAll("h1, h2, h3, p, li:not(:has(p))")]
+    .filter((each) => each.checkVisibility() && each.textContent.trim());
+  pressed.textContent = words.stopReading;
+  for (const each of texts) {
+    const utterance = new SpeechSynthesisUtterance(each.innerText);
+    utterance.lang = each.closest("[lang]").lang;
+    if (each === texts.at(-1)) utterance.onend = () => (pressed.textContent = words.readAloud);
+    utterance.onerror = () => (pressed.textContent = words.readAloud);
+    speechSynthesis.speak(utterance);
+  }
+}
+
+addEventListener("pagehide", () => window.speechSynthesis?.cancel());
+
 /* The law */
 
 // A question stands behind the #, which is never sent to a server.
 function followFinding() {
   const form = document.querySelector("form.find");
   if (!form) return;
-  form.hidden = false;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const search = new URLSearchParams({ q: form.querySelector("input").value.trim() });
@@ -206,6 +266,7 @@ function followResults(results) {
     const name = results.querySelector(".list > h2") ?? heading;
     document.title = heading ? `${name.textContent} · ${title}` : title;
     addCopyButtons(results);
+    addReadAloud(results.querySelectorAll(".answer:not(.situations)"));
     describeTerms(results);
     // When a finished answer appears above the articles, do not move a reader who is among them.
     const goesOn = grew;
@@ -213,7 +274,8 @@ function followResults(results) {
     if (!heading || goesOn) return;
     returnToPlace();
     if (document.activeElement.matches(".example")) heading.focus();
-    bringIntoSight(document.querySelector("#status .message") ?? heading);
+    const first = results.querySelector(".urgent") ?? heading;
+    bringIntoSight(document.querySelector("#status .message") ?? first);
   }).observe(results, { childList: true, subtree: true });
 }
 
@@ -285,9 +347,13 @@ if (document.querySelector("gradio-app")) {
   const named = { attributes: true, attributeFilter: ["name"] };
   new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {
+  // Who has this script asks on the other page.
+  const search = document.querySelector("form.plain-search");
+  if (search) location.replace(`${search.dataset.ask}#${location.search.slice(1)}`);
   followFinding();
   citeParagraph();
   window.addEventListener("hashchange", citeParagraph);
   addCopyButtons(document);
+  addReadAloud(document.querySelectorAll(".reading > article"));
   describeTerms(document);
 }

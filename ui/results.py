@@ -20,7 +20,7 @@ from markupsafe import Markup
 from components.statutes import excerpts, provisions
 from components.statutes.article import Article
 from components.statutes.definitions import Definition
-from components.statutes.languages import known_language
+from components.statutes.languages import folded, known_language
 from components.statutes.lexical import analyzer, corrected
 from components.statutes.provisions import Provision, Span
 from components.statutes.question import QuestionError, clean_question
@@ -45,6 +45,7 @@ from ui.article import (
 )
 from ui.frame import TEMPLATES, filled, render, shortened
 from ui.language import (
+    LANGUAGES,
     TEXTS,
     Language,
     article_link,
@@ -217,8 +218,14 @@ def status(messages: Sequence[Message], announcement: str = "", kind: str = "not
     return render("status.html", None, token=secrets.token_hex(4), **values)
 
 
-def found(answer: Mapping[str, Any], language: Language) -> Markup:
-    """The status line of results: their number, and the reasons to doubt them."""
+def found(answer: Mapping[str, Any], language: Language, laws: Sequence[str] = ()) -> Markup:
+    """The status line of results: their number, and the reasons to doubt them.
+
+    Args:
+        answer: what was found.
+        language: of the interface.
+        laws: names of those searched.
+    """
     texts = TEXTS[language].ask
     messages = not_given(answer, language)
     kind = "note"
@@ -228,10 +235,53 @@ def found(answer: Mapping[str, Any], language: Language) -> Markup:
         names = ", ".join(known.get(tag, tag) for tag in languages if tag)
         messages.append(tuple(text.format(languages=names) for text in texts.foreign))
     elif answer.get("doubtful"):
-        messages.append(texts.doubtful)
+        messages.append(_refusal(answer, language, laws))
         kind = "doubt"
     announced = counted(len(answer["documents"]), texts.announced, language)
     return status(messages, announced, kind)
+
+
+# Laws that the page lists where it says what the collection has.
+_LISTED_LAWS = 8
+
+
+def listed_laws(laws: Sequence[str], language: Language) -> str:
+    """The names of some laws, or their number if they are many."""
+    if len(laws) > _LISTED_LAWS:
+        return counted(len(laws), TEXTS[language].about.laws, language)
+    return "; ".join(map(short_law, laws))
+
+
+def _refusal(answer: Mapping[str, Any], language: Language, laws: Sequence[str]) -> Message:
+    """That the law may not answer: the field that is missing, where words name one, and what is."""
+    texts = TEXTS[language].ask
+    title, explanation = texts.doubtful
+    if field := missing_field(answer["question"], answer["documents"], language):
+        number_of_laws = counted(len(laws), TEXTS[language].about.laws, language)
+        title = texts.no_field.format(field=field, laws=number_of_laws)
+    return title, explanation.format(laws=listed_laws(laws, language))
+
+
+def missing_field(question: str, documents: Sequence[Mapping[str, Any]], language: Language) -> str:
+    """The field of law that words of a question name, if none of the articles found has them.
+
+    If the law had these words, an article with them would have been found.
+    """
+    asked = _plain_words(question)
+    found = " ".join(_plain_words(str(each["content"])) for each in documents)
+    tags = {known_language(each.get("language")) for each in documents}
+    for spoken in dict.fromkeys([language, *(each for each in LANGUAGES if each in tags)]):
+        for field, (_, phrases) in vars(TEXTS[spoken].fields).items():
+            for phrase in map(_plain_words, phrases.split(", ")):
+                if phrase in asked and phrase not in found:
+                    return str(getattr(TEXTS[language].fields, field)[0])
+    return ""
+
+
+def _plain_words(text: str) -> str:
+    """The words of a text with a space on both sides of each, in small letters without accents."""
+    words = re.findall(r"[^\W_]+", folded(text.casefold()))
+    return f" {' '.join(words)} "
 
 
 def not_given(answer: Mapping[str, Any], language: Language) -> list[Message]:
@@ -324,8 +374,13 @@ def results(
     *,
     glossaries: Glossaries = NO_GLOSSARIES,
     as_typed: str = "",
+    guide: Mapping[str, Any] | None = None,
+    situations: Sequence[tuple[str, str, str]] = (),
+    is_plain: bool = False,
 ) -> Markup:
-    """What the law says, what to do next, and every article found, best first.
+    """The guide, what the law says, what to do next, and every article found, best first.
+
+    Where the law may not answer, the articles are folded.
 
     Args:
         answer: what was found, as `pipelines.asking.ask` gives it.
@@ -334,7 +389,10 @@ def results(
         on: the day that was chosen: links lead to the articles as they were then.
         limit: what that day leaves open.
         glossaries: the words that the laws define.
-        as_typed: the fragment of a link to the search without corrections and expansions.
+        as_typed: a link to the search without corrections and expansions.
+        guide: what to do, as `ui.guide.GuideShelf` shows it.
+        situations: title, its language and link of each that the question may be about.
+        is_plain: whether the page works without a script.
     """
     question, documents = answer["question"], answer["documents"]
     corrections = answer.get("corrections", {})
@@ -355,6 +413,9 @@ def results(
         "results.html",
         language,
         answer=answer,
+        guide=guide,
+        situations=situations,
+        is_plain=is_plain,
         asked=shortened(question, QUESTION_SHOWN),
         not_binding=not all(each.binds for each in read),
         as_typed=as_typed,
@@ -367,7 +428,8 @@ def results(
         definitions=[each for each in defined if each["used_in"] in places],
         notices=[_notice(each, TEXTS[language].answer, language) for each in written["notices"]],
         # What to do next by law that may not be about the question would mislead.
-        steps=[] if is_unsure or answer.get("doubtful") else _steps(read, quoted, glossaries),
+        # A guide says it better.
+        steps=_steps(read, quoted, glossaries) if is_trusted and guide is None else [],
         stages=list(vars(TEXTS[language].stages)),
         is_open=cited_only,
         articles=[

@@ -21,6 +21,7 @@ import torch
 from fastapi import FastAPI
 from haystack import Pipeline
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse
 from starlette.routing import Route
@@ -34,6 +35,7 @@ from components.rankers.cross_encoder import StatuteRanker
 from components.rankers.gate import AnswerThreshold
 from components.retrievers.citation import CitationRetriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
+from components.retrievers.guides import StatuteGuideRetriever
 from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.resident import readable, state_of
 from components.statutes.lexical import corrected
@@ -43,7 +45,7 @@ from pipelines.asking import ask, found_article, stream
 from pipelines.checking import LoadingError
 from pipelines.loading import DEMO_MODEL, bundled_model, load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
-from ui.ask import AT_ONCE, Following, Narrowing, Recipient, build_page
+from ui.ask import AT_ONCE, Following, Narrowing, Recipient, build_page, search_routes
 from ui.compare import Compared, build_compare
 from ui.frame import (
     SCRIPTS,
@@ -52,7 +54,8 @@ from ui.frame import (
     frame,
 )
 from ui.guard import NONCE, Guard, limit_sessions
-from ui.language import LANGUAGES, TEXTS, address, language_of
+from ui.guide import GuideShelf, guide_routes
+from ui.language import LANGUAGES, TEXTS, Language, address, language_of, preferred_language
 from ui.law import Places, begin, law_routes
 
 logger = logging.getLogger(__name__)
@@ -111,6 +114,7 @@ class Serving:
         stages: names of the stages that find articles, as `pipelines.stages` has them.
         store: what the pipeline searches.
         sent_to: who else gets a question.
+        guides: what to do; None where the pipeline finds no guides.
 
     Raises:
         LoadingError: the pipeline is refused, or store and model do not fit.
@@ -150,6 +154,9 @@ class Serving:
         hybrid = self._part(StatuteHybridRetriever)
         self._retriever = hybrid or self._part(StatuteEmbeddingRetriever)
         self._threshold = self._calibrated()
+        guides = self._part(StatuteGuideRetriever)
+        kept_in = guides and guides.document_store
+        self.guides = GuideShelf(guides, kept_in) if guides and kept_in else None
 
     def _part(self, kind: type[_Part]) -> _Part | None:
         return next((part for part in parts_of(self.pipeline) if isinstance(part, kind)), None)
@@ -217,7 +224,8 @@ class Serving:
         with. `doubtful` stands where a threshold was calibrated for the store
         (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
         or that of the answered questions, is below it; a question that names an article is not
-        doubted.
+        doubted. `situations` are the ids of the guides that a question about today may be about,
+        where none is certain and the law is not doubted.
         """
         documents = answer["documents"]
         question = corrected(answer["question"], answer.get("corrections", {}))
@@ -240,6 +248,11 @@ class Serving:
         if vector is not None and documents and not named and self._threshold is not None:
             score = self._nearness(question, vector)
             answer["doubtful"] = score < self._threshold.threshold
+        is_of_today = answer.get("as_of") == date.today().isoformat()
+        is_open = not named and answer.get("guide") is None and not answer.get("doubtful")
+        if self.guides and is_of_today and is_open:
+            found = ((each["id"], each["score"]) for each in documents)
+            answer["situations"] = self.guides.situations(answer["question"], found)
         for each in documents if GRAPH in self.stages else ():
             ranks = each["ranks"].items()
             each["ranks"] = {GRAPH if stage == DENSE else stage: rank for stage, rank in ranks}
@@ -411,16 +424,18 @@ class Shell:
 
         await self._app(inner, receive, keep)
         body = b"".join(message.get("body", b"") for message in sent)
-        complete = _complete(body.decode(), path, scope[NONCE])
+        preferred = preferred_language(Headers(scope=scope).get("accept-language", ""))
+        complete = _complete(body.decode(), path, scope[NONCE], preferred)
         response = HTMLResponse(complete, headers={"Cache-Control": "no-store"})
         await response(scope, receive, send)
 
 
-def _complete(document: str, path: str, nonce: str) -> str:
+def _complete(document: str, path: str, nonce: str, preferred: Language | None) -> str:
     language = language_of(path)
     view = next(view for view, each in VIEWS.items() if address(each, language) == path)
     title = "" if view == "ask" else str(getattr(TEXTS[language].frame, view))
-    around = frame(view, language, title, VIEWS[view], path)
+    offered = preferred if preferred != language else None
+    around = frame(view, language, title, VIEWS[view], path, offered)
     document = _LANG.sub(rf'<html\1 lang="{language}"', _FOREIGN.sub("", document), count=1)
     for part, place in {"head": "</head>", "top": "<gradio-app", "footer": "</body>"}.items():
         document = document.replace(place, f"{around[part]}{place}", 1)
@@ -448,7 +463,16 @@ def build_site(
     pages: dict[str, gr.Blocks] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
-            serving.answers, searched, serving.stages, language, serving.sent_to, places.glossaries
+            serving.answers,
+            searched,
+            serving.stages,
+            language,
+            serving.sent_to,
+            places.glossaries,
+            serving.guides,
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
-    return build_server(pages, law_routes(places), passwords, names)
+    routes = law_routes(places)
+    routes += search_routes(serving.answers, searched, places.glossaries, serving.guides)
+    routes += guide_routes(serving.guides) if serving.guides else []
+    return build_server(pages, routes, passwords, names)

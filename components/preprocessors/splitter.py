@@ -9,6 +9,7 @@ from haystack import Document, component
 from components.converters.articles import LAW_ARTICLES, as_document
 from components.parameters import StatuteComponent
 from components.statutes.article import Article
+from components.statutes.sources.check import ReadingCheck
 from components.statutes.sources.plain import read_text
 from components.statutes.sources.reading import CorpusError, Problem
 
@@ -70,7 +71,9 @@ class StatuteSplitter(StatuteComponent):
         """
         articles: dict[str, tuple[Article, dict[str, Any]]] = {}
         problems: list[Problem] = []
+        report: list[str] = []
         for document in documents:
+            check = ReadingCheck()
             meta = dict(document.meta)
             of_law = {name: meta.pop(name, None) for name in _OF_THE_LAW}
             name = str(meta.get("file_path") or of_law["law"] or document.id)
@@ -83,12 +86,13 @@ class StatuteSplitter(StatuteComponent):
                 as_paragraphs=self.as_paragraphs,
                 problems=problems,
             )
-            for place, article in read:
+            for place, article in check.watch(read, problems):
                 if article.id in articles:
                     message = f"{article.id!r} is already the id of another document's article"
                     repair = "Give each document a file_path, or a law, of its own."
                     raise CorpusError([place.problem(message, repair, "id")])
                 articles[article.id] = (article, meta)
+            report += map(str, check.laws)
         if faults := [problem for problem in problems if not problem.notice]:
             raise CorpusError(faults)
         sizes = Counter(article.law for article, _ in articles.values())
@@ -96,4 +100,4 @@ class StatuteSplitter(StatuteComponent):
             as_document(article, position, {**deepcopy(meta), LAW_ARTICLES: sizes[article.law]})
             for position, (article, meta) in enumerate(articles.values())
         ]
-        return {"documents": cut, "report": [str(problem) for problem in problems]}
+        return {"documents": cut, "report": report + [str(problem) for problem in problems]}

@@ -24,7 +24,7 @@ def test_the_pipeline_fills_a_store_from_text_files(tmp_path, tiny_model):
     pipeline = load_pipeline("index_text", store=tmp_path / "law.db", model=tiny_model)
     result = pipeline.run({"converter": {"sources": [str(path)]}})
     assert result["writer"]["documents_written"] == 2
-    assert "2 sections" in result["splitter"]["report"][0]
+    assert "2 articles" in result["splitter"]["report"][0]
     # The same file from someone else may not read files.
     copied = tmp_path / "index_text.yaml"
     copied.write_text((FOLDER / "index_text.yaml").read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def test_the_command_indexes_text_and_any_text_by_paragraphs(tmp_path, capsys):
     path.write_text(TEXT)
     arguments = ["--corpus", str(path), "--store", str(store), "--model", "none"]
     assert index_main(arguments) == 0
-    assert "2 sections" in capsys.readouterr().err
+    assert "2 articles" in capsys.readouterr().err
     found = ask(load_pipeline("lexical", store=store), "Who keeps the oars dry?")
     assert found["documents"][0]["number"] == "Section 2"
     assert index_main([*arguments, "--as-paragraphs", "--replace"]) == 0

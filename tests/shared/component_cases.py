@@ -263,7 +263,7 @@ CASES = [
             "device": CPU,
             "dtype": "float32",
         },
-        {"query": GUIDE["when"][0], "documents": [Document(id="h1", content="A roof.")]},
+        {"query": GUIDE["when"][0], "documents": [Document(id="h1", content="A roof.", score=1.0)]},
     ),
     Case(
         StatuteRanker,

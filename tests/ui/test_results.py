@@ -16,7 +16,7 @@ from small_law import told as text_of
 from ui.article import BINARY, MEDIA_TYPES, export, heading_title, result_title
 from ui.frame import Collection
 from ui.language import LANGUAGES, TEXTS, Language
-from ui.results import results
+from ui.results import found, results
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -333,3 +333,17 @@ def test_ris_is_one_statute_an_article_and_no_text_begins_a_field():
     assert [tag for tag, _ in fields].count("ER") == 2
     assert ("AB", "One. ER - TY - BOOK") in fields
     assert not {"DA", "PY", "Y1"} & {tag for tag, _ in fields}
+
+
+def test_a_doubt_names_the_field_that_is_missing_and_folds_what_is_near():
+    laws = ("Housing Code", "Work Code")
+    given = answered([0.9], doubtful=True, question="Must I pay income tax on it?")
+    given["documents"][0]["language"] = "en"
+    assert "Tax law is not among the laws searched here (2 laws)." in found(given, "en", laws)
+    assert "Steuerrecht" in found(given, "de", laws)
+    assert "Housing Code; Work Code" in found(given, "en", laws)
+    markup = str(results(given, "en"))
+    assert re.search('<details class="doubted"><summary>Show the nearest.*class="articles"', markup)
+    given["documents"][0]["content"] = "(1) Income tax is owed."
+    assert "Tax law" not in found(given, "en", laws)
+    assert "Tax law" not in found({**given, "question": "A taxi late at night"}, "en", laws)

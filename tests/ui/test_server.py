@@ -68,6 +68,18 @@ def test_each_view_answers_at_its_address_in_its_language_with_its_own_queue(
     assert done["output"]["data"] == [f"answered at {path}"]
 
 
+@pytest.mark.parametrize(
+    ("asked_for", "path", "offered"), [("fr, en", "/", "/fr"), ("fr", "/fr", ""), ("nl", "/", "")]
+)
+def test_a_browser_is_offered_its_language_and_a_search_without_a_script(
+    client: TestClient, asked_for: str, path: str, offered: str
+):
+    page = client.get(path, headers={"accept-language": asked_for}).text
+    links = re.findall(r'<p class="offered"><a href="([^"]+)" lang="fr" hreflang="fr">', page)
+    assert links == ([offered] if offered else [])
+    assert f'<noscript><form class="plain-search" action="{path.rstrip("/")}/search"' in page
+
+
 def routes_of(app: Any) -> Iterator[tuple[str, str]]:
     """Method and path of all that a Gradio application has."""
     for route in app.routes:

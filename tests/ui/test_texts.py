@@ -22,6 +22,7 @@ from ui.language import (
     decimal,
     language_of,
     number,
+    preferred_language,
 )
 
 
@@ -43,6 +44,21 @@ def test_a_page_leads_to_itself_in_every_language():
         ("/it/law?of=Codice", "it", "Italiano"),
     ]
     assert switch.count("aria-current") == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("fr-CH, fr;q=0.9, en;q=0.8", "fr"),
+        ("en;q=0.8,DE", "de"),
+        ("nl, en;q=0.5", "en"),
+        ("en;q=0", None),
+        ("zh;q=x, *, ;;, fr;q=x", None),
+        ("", None),
+    ],
+)
+def test_a_browser_names_its_language(header, language):
+    assert preferred_language(header) == language
 
 
 def test_other_addresses_are_english():
@@ -151,7 +167,7 @@ def test_no_italian_article_stands_before_a_day():
 def test_every_text_is_used():
     sources = [*LOCALE.parent.glob("*.py"), *LOCALE.parent.glob("templates/*.html")]
     used = set(re.findall(r"\w+", " ".join(each.read_text("utf-8") for each in sources)))
-    by_code = {"answer", "languages", "movements", "picture", "pipelines", "stages"}
+    by_code = {"answer", "fields", "languages", "movements", "picture", "pipelines", "stages"}
     for entry in catalogue("en"):
         section, key, *_ = str(entry.context).split(".")
         assert section in by_code or key in by_code or key in used, entry.context

@@ -100,7 +100,7 @@ _form = cache(_FORMS.compiled)
 LISTED_PARAGRAPH = "paragraph"
 """Division of numbers printed as list items, "25)": reached by "paragraph 25" alone."""
 
-_CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "○": 0, "两": 2}
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _ROMAN_ARTICLE = re.compile(rf"(?:[Aa]rt(?:icle|\.)?\s+|ART(?:ICLE|\.)?\s+)?({ROMAN_NUMERAL})\.?")
@@ -201,7 +201,7 @@ def canonical_core(number: str) -> str:
     if chinese := _form("chinese_article").fullmatch(number.strip()):
         return _chinese_core(*chinese.groups())
     if re.fullmatch(ROMAN_NUMERAL, number):
-        return str(_roman_integer(number))
+        return str(roman_integer(number))
     text = _plain(number).strip(" .")
     if re.fullmatch(FIRST, text):
         return "1"
@@ -284,7 +284,8 @@ def chinese_integer(numeral: str) -> int:
     return total + digit
 
 
-def _roman_integer(numeral: str) -> int:
+def roman_integer(numeral: str) -> int:
+    """The value of a Roman numeral in capitals."""
     values = [*(_ROMAN_DIGITS[letter] for letter in numeral), 0]
     return sum(value if value >= following else -value for value, following in pairwise(values))
 

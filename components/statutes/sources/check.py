@@ -20,7 +20,13 @@ from typing import Any, NamedTuple
 
 from components.statutes.article import Article, articles_of_laws, counted
 from components.statutes.citations.patterns import parse_number, printed_range
-from components.statutes.sources.reading import CorpusError, Place, Problem, read_whole
+from components.statutes.sources.reading import (
+    CorpusError,
+    Place,
+    Problem,
+    decoded,
+    read_whole,
+)
 from components.statutes.sources.units import unit_pattern
 
 # Laws reported one by one (of more, the totals and the worst), the worst ones, places in a line,
@@ -121,8 +127,9 @@ def _size_of_file(file: str) -> int | None:
         content = read_whole(path)
     except CorpusError:
         return None
-    words = content if is_text else re.sub(rb"<[^>]*>", b" ", content)
-    return _size_of(words.decode("utf-8", "ignore"))
+    if is_text:
+        return _size_of(decoded(content)[0])
+    return _size_of(re.sub(rb"<[^>]*>", b" ", content).decode("utf-8", "ignore"))
 
 
 # One law.

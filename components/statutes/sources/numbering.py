@@ -21,6 +21,7 @@ from functools import cache
 from itertools import pairwise
 
 from components.statutes.article import is_repeal_note
+from components.statutes.citations.patterns import chinese_integer, roman_integer
 from components.statutes.sources import units
 from components.statutes.sources.layout import Line
 
@@ -32,9 +33,7 @@ _FIRST = re.compile(r"[^\W\d_]+|\S")
 _JOINED = re.compile(r"[,)]|\s*(?:\([^()]{1,5}\)\s*)*(?:[,;]|(?:and|or|et|und|y|e|to|bis|à)\s)")
 _RANGE = re.compile(r",|\s(?:und|bis|and|to|et|à|y|a|e)\s(?=\d)")
 _ROMAN = re.compile(r"(?=[IVXLC])(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})|C{1,3}(?:XC|XL|L?X{0,4})\w*")
-_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
-_CJK_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "○": 0}
-_CJK_TENS = {"十": 10, "百": 100, "千": 1000}
+_CJK_NUMERAL = r"\d+|[零〇○一二三四五六七八九十百千]+"
 _SUFFIXES = (
     *("bis", "ter", "quater", "quinquies", "sexies", "septies", "octies", "nonies", "decies"),
     *("undecies", "duodecies", "terdecies", "quaterdecies", "quindecies", "sexdecies"),
@@ -59,6 +58,17 @@ _ORDINALS = {
         )
     )
     for word in words.split()
+}
+_CARDINALS = {
+    word: value
+    for words, values in (
+        ("uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece", range(1, 14)),
+        ("catorce quince dieciséis diecisiete dieciocho diecinueve veinte", range(14, 21)),
+        ("veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis", range(21, 27)),
+        ("veintisiete veintiocho veintinueve treinta", range(27, 31)),
+        ("cuarenta cincuenta sesenta", range(40, 70, 10)),
+    )
+    for word, value in zip(words.split(), values, strict=True)
 }
 
 Key = tuple[tuple[int, int], ...]
@@ -89,7 +99,6 @@ class Candidate:
         weight: How much it looks like an article's heading; 0 or less for a reference.
         size: Characters up to the next candidate of its style.
         is_repeat: Whether it is a further wording of a number.
-        is_out_of_order: Whether its number stands behind a higher one.
     """
 
     index: int
@@ -100,7 +109,6 @@ class Candidate:
     weight: float = 0.0
     size: int = 0
     is_repeat: bool = False
-    is_out_of_order: bool = False
 
 
 @dataclass(slots=True)
@@ -124,14 +132,16 @@ def key_of(number: str) -> Key:
     number = _RANGE.split(number, maxsplit=1)[0]
     parts = re.findall(r"\d+|[^\W\d_ºª]+", number)
     if parts and parts[0][0] in "第제":
-        parts = [_cjk(part) for part in re.findall(rf"\d+|[{''.join(_CJK_DIGITS)}十百千]+", number)]
+        parts = [str(chinese_integer(each)) for each in re.findall(_CJK_NUMERAL, number)]
     found: list[tuple[int, int]] = []
+    if parts and parts[0].casefold() in _CARDINALS:  # "treinta y uno"
+        return ((1, sum(_CARDINALS.get(part.casefold(), 0) for part in parts)),)
     for place, part in enumerate(parts):
         small = part.casefold()
         if part.isdecimal():
             found.append((1, int(part)))
         elif place == 0 and _ROMAN.fullmatch(part):
-            found.append((1, _roman(part)))
+            found.append((1, roman_integer(part)))
         elif place == 0 and small in _ORDINALS:
             found.append((1, _ORDINALS[small]))
         elif small in _SUFFIXES:
@@ -139,26 +149,6 @@ def key_of(number: str) -> Key:
         elif small not in _NO_SUFFIX:
             found.append((2, ord(small[0]) % 90 if len(small) == 1 else 90))
     return tuple(found)
-
-
-def _roman(numeral: str) -> int:
-    values = [_ROMAN_DIGITS.get(letter, 0) for letter in numeral]
-    pairs = zip(values, [*values[1:], 0], strict=True)
-    return sum(-value if value < following else value for value, following in pairs)
-
-
-def _cjk(numeral: str) -> str:
-    if numeral.isdecimal() and numeral.isascii():
-        return numeral
-    if not any(sign in _CJK_TENS for sign in numeral):
-        return "".join(str(_CJK_DIGITS[sign]) for sign in numeral)
-    value, digit = 0, 0
-    for sign in numeral:
-        if sign in _CJK_TENS:
-            value, digit = value + max(digit, 1) * _CJK_TENS[sign], 0
-        else:
-            digit = _CJK_DIGITS[sign]
-    return str(value + digit)
 
 
 @cache
@@ -423,10 +413,8 @@ def _with_repeats(chain: list[Candidate], likely: Sequence[Candidate]) -> list[C
             found.append(each)
             keys.add(each.key)
     found.sort(key=lambda each: each.index)
-    regular = {each.key for each in chain}
     for above, each in pairwise(found):
         each.is_repeat = each.key == above.key
-        each.is_out_of_order = each.key not in regular
     return found
 
 

@@ -15,10 +15,8 @@ provides:") stays in the text, and one before a second wording begins that wordi
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 from components.statutes.article import Article, counted, is_repeal_note
@@ -26,7 +24,13 @@ from components.statutes.languages import SAMPLE_CHARS, detected_language, words
 from components.statutes.sources import reading, units
 from components.statutes.sources.files import text_of
 from components.statutes.sources.layout import Line, Paragraph, Wrapping, read_lines
-from components.statutes.sources.numbering import Candidate, candidate, catchline, find_articles
+from components.statutes.sources.numbering import (
+    Candidate,
+    candidate,
+    catchline,
+    find_articles,
+    key_of,
+)
 
 # What begins a file that is not running text.
 _NOT_TEXT = re.compile(rb'[\[{]\s*["{\[\]}]|<[?!\w]|%PDF|\{\\rtf|---')
@@ -37,7 +41,8 @@ _LONGEST_ALONE = 120
 _LONGEST_AMENDMENT = 600
 _MOST_BELOW_DIVISION = 2  # paragraphs of text between a division's line and its first article
 _MOST_WORDS_OF_LABEL = 3  # "Erster Teil", "CHAPTER II"
-_LONGEST_NAME = 200
+_LONGEST_NAME = 400
+_FEWEST_MARKED = 3  # headings
 _LINES_OF_NAME = 12
 _FEWEST_COVERED = 0.4  # of the words
 _SHOWN = 12
@@ -51,7 +56,7 @@ _HISTORY = re.compile(
     r"|c\.|l\.|p\.l\.|s\.l\.|(?:17|18|19|20)\d\d)\b"
 )
 _AMENDED = re.compile(
-    rf"\((?i:amended|added|replaced|renumbered|enacted|(?:chapter|section) amended|"
+    rf"\((?i:amended|added|approved by|replaced|renumbered|enacted|(?:chapter|section) amended|"
     rf"{words_of('inserted')['*']})\b[^()]*\d[^()]*(?:\([^()]*\)[^()]*)*\)"
 )
 _ANNEX = re.compile(
@@ -61,8 +66,11 @@ _ANNEX = re.compile(
 _BRACKETED = re.compile(r"[(（][^()（）\[\]]{3,90}[^()（）.;,][)）]")
 _NO_NAME = re.compile(r"[(\[]|[\w ]{1,30}:")  # "Year Edition: 2025"
 _NUMBERED = re.compile(r"\d|\b[IVXLC]+(?:er|re|ère)?\b")
+_ITEM_NUMBER = re.compile(r"(?P<number>\d{1,3}|[a-zA-Z])(?P<sign>[.)]) ")
 # Headings that are counted without a word for their kind, from the top.
-_COUNTED = tuple(map(re.compile, (r"[A-Z]\. ", r"[IVX]+\. ", r"\d+[a-z]?\. ", r"[a-z]{1,2}\) ")))
+_COUNTED = tuple(
+    map(re.compile, (r"[A-Z]\. ", r"[IVX]+(?:bis|ter)?\. ", r"\d+[a-z]?\. ", r"[a-z]{1,2}[.)] "))
+)
 
 
 def _matches(head: bytes) -> bool:
@@ -122,8 +130,6 @@ class _Read:
     numbers: list[str] = field(default_factory=list)
     divisions: set[tuple[str, ...]] = field(default_factory=set)
     gone: list[str] = field(default_factory=list)
-    twice: list[Line] = field(default_factory=list)
-    out_of_order: list[tuple[str, Line]] = field(default_factory=list)
     words: int = 0
     apart: int = 0
 
@@ -149,12 +155,12 @@ class _Text:
         self._wrapping = Wrapping(self._lines, tally)
         self._law_given, self._source_url = law, source_url
         middle = len(text) // 2  # the beginning may be a table of contents
-        sample = text[middle : middle + SAMPLE_CHARS]
-        if len(sample) < SAMPLE_CHARS // 2:
-            sample = text[:SAMPLE_CHARS]
+        sample = text[middle if middle > SAMPLE_CHARS else 0 :][:SAMPLE_CHARS]
         self._tag = language or detected_language(sample)
         self._language = (self._tag or "").replace("_", "-").split("-")[0].lower() or None
         self._read = _Read()
+        self._is_flat = False  # all headings that the source marks have one level
+        self._is_marked = False  # so that plain lines are none
 
     def _law(self, name: str | None) -> reading.Law:
         stem = re.sub(r"(?i)(?:\.(?:txt|text|md|markdown|gz|pdf|docx|html?))+$", "", self._file)
@@ -197,10 +203,27 @@ class _Text:
         front = self._kept(0, starts[0].index)
         opening = self._wrapping.paragraphs(front)
         name = self._name(opening[:_LINES_OF_NAME])
-        opening = [each for each in opening if each.text != name or self._is_one_of_several(name)]
-        regions = [self._region(each, following) for each, following in self._pairs(starts)]
-        units_found = list(self._articles(starts, regions, opening))
-        self._report(starts)
+        taken = {each.index for each in starts}
+        marked = [
+            line
+            for index, line in enumerate(lines)
+            if (line.level or line.is_bold) and index not in taken and line.text != name
+        ]
+        levels = [line.level for line in marked if line.level]
+        self._is_flat = len(set(levels)) == 1
+        is_title = any(line.level == 1 and line.text == name for line in front)
+        is_law = is_title and 1 not in levels
+        opening = [
+            each
+            for each in opening
+            if each.text != name or not (is_law or not self._is_one_of_several(name))
+        ]
+        ends = [*(each.index for each in starts[1:]), len(lines)]
+        regions = list(map(self._region, starts, ends))
+        units_found = list(self._articles(starts, regions, opening, len(marked)))
+        if not self._read.numbers:
+            raise self._refusal({self._style: (len(starts), len(starts))})
+        self._report()
         share = self._read.words / max(self._total - self._read.apart, 1)
         if share < (_FEWEST_COVERED if len(self._read.numbers) > 1 else 2 * _FEWEST_COVERED):
             message = (
@@ -212,17 +235,13 @@ class _Text:
 
     def _refusal(self, tried: dict[str, tuple[int, int]]) -> reading.CorpusError:
         looked = "lines that begin with Article, Section, § or 第 and a number, or with a number"
-        most = max(tried.items(), key=lambda item: item[1][0], default=None)
+        style, (lines, ran) = max(tried.items(), key=lambda item: item[1][0], default=("", (0, 0)))
+        found = (candidate(n, line.text, self._language) for n, line in enumerate(self._lines))
+        first = next((each.index for each in found if each and each.style == style), None)
         seen = "none"
-        if most is not None and most[1][0]:
-            lines, ran = most[1]
-            first = next(
-                line
-                for index, line in enumerate(self._lines)
-                if (each := candidate(index, line.text, self._language)) is not None
-                and each.style == most[0]
-            )
-            seen = f"{counted(lines, 'line')} such as {first.text[:40]!r} ({first.place})"
+        if first is not None:
+            line = self._lines[first]
+            seen = f"{counted(lines, 'line')} such as {line.text[:40]!r} ({line.place})"
             seen += f", of which only {ran} run on" if ran < lines else ", not as headings"
         message = f"holds no articles that are found: looked for {looked}; found {seen}"
         return reading.refused(self._file, message, _REPAIR)
@@ -251,19 +270,13 @@ class _Text:
                 articles.append(made)
         return sorted(articles, key=lambda each: each.index)
 
-    def _pairs(self, starts: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
-        ends = [*(each.index for each in starts[1:]), len(self._lines)]
-        return zip(starts, ends, strict=True)
-
     def _kept(self, start: int, end: int) -> list[Line]:
         """The lines that are not contents, nor headings between the entries of contents."""
-        if start == 0 and self._contents:
-            entries = [index for index in self._contents if index < end]
-            if entries:
-                first, last = min(entries), max(entries)
-                kept = [*range(first), *range(last + 1, end)]
-                return [self._lines[index] for index in kept]
-        return [self._lines[i] for i in range(start, end) if i not in self._contents]
+        entries = [index for index in self._contents if index < end]
+        left_out = self._contents
+        if start == 0 and entries:
+            left_out = self._contents | {*range(min(entries), max(entries))}
+        return [self._lines[index] for index in range(start, end) if index not in left_out]
 
     def _region(self, start: Candidate, end: int) -> list[Paragraph]:
         """The paragraphs of an article, the rest of its own line first."""
@@ -281,15 +294,20 @@ class _Text:
         """The division that a line names with its kind and number."""
         if len(text) > _LONGEST_HEADING or text[-1:] in ",;" or text[:1].islower():
             return None
+        if "|" in text:  # a row of a table
+            return None
         found = units.numbered_division(text, self._tag)
-        if found is None or found.title[:1].islower() or found.rank is None:
+        if found is None or found.rank is None:
+            return None
+        if found.title[:1].islower() and not found.label.isupper():
             return None
         number = found.label.partition(" ")[2]
         is_counted = _NUMBERED.search(found.label) or number.lower() in units.ORDINALS
         # "Erster Teil" has its number first; "Part of the premises" has none.
         is_titled = text[len(found.label) :].lstrip()[:1] in tuple(".:–—-")
         is_first = self._language in ("de", "nl", "sv", "da")
-        if number and not (is_counted or is_titled or is_first):
+        is_whole = found.rank == 0 and text == found.label  # "Partie législative"
+        if number and not (is_counted or is_titled or is_first or is_whole):
             return None
         title = found.title.lstrip("-–—:. ")
         return units.Division(found.label, title, found.rank)
@@ -308,40 +326,37 @@ class _Text:
             is_last: Whether nothing but headings stands between it and the next article.
         """
         line, text = paragraph
-        if text[0] == "|":  # a row of a table
+        if "|" in text or not re.search(r"[^\W_]", text):  # a row of a table, a line of signs
             return None
-        found = self._division(text)
-        if line.level:
-            known = units.division(text, self._tag, line.level)
-            return (
-                known
-                if found is None
-                else units.Division(found.label, found.title, found.rank, line.level)
-            )
+        found, level = self._division(text), None if self._is_flat else line.level or None
         if found is not None:
-            return found
+            return units.Division(found.label, found.title, found.rank, level and 10 * level)
+        kinds = (kind for kind, form in enumerate(_COUNTED, 1) if form.match(text))
+        # "C." and "D." are letters, where "I.", "V." and "X." are numerals.
+        kind = 2 if text[:2] in ("I.", "V.", "X.") else next(kinds, 0)
+        if line.level:
+            return units.Division(text, level=10 * level + kind if level else _ALONE + kind)
         if not is_last or len(text) > _LONGEST_HEADING:
             return None
         if annex := self._annex(text):
             return units.Division(annex["label"], annex["title"], rank=-1)
-        other = candidate(0, text, self._language)
-        is_other = other is not None and other.style not in (self._style, "0", "0.")
-        is_other = is_other and _NUMBERED.search(other.number if other else "") is not None
-        is_short = text[-1] not in ".;]" or (text[-1] == "." and len(text) <= _LONGEST_ALONE // 2)
-        if other is not None and is_other and other.weight >= 0 and is_short:
-            return units.Division("" if other.rest else text, other.rest and text, _LOWEST)
-        if is_repeal_note(text):
+        if is_repeal_note(text) or (self._is_marked and not line.is_bold):
             return None
+        other = candidate(0, text, self._language)
+        if other is not None and other.style not in (self._style, "0", "0.") and other.weight >= 0:
+            is_short = text[-1] not in ".;]" or len(text) <= _LONGEST_ALONE // 2
+            if is_short and text[-1] not in ";]" and _NUMBERED.search(other.number):
+                return units.Division("" if other.rest else text, other.rest and text, _LOWEST)
         if _BRACKETED.fullmatch(text):
             return None if _is_amendment(text) else units.Division(text, level=_IN_BRACKETS)
         if text.isupper() and len(re.findall(r"[^\W\d_]", text)) > 3 and text[-1] not in ".,;:":
             return units.Division(text, level=_CAPITALS)
-        is_alone = line.is_apart and len(text) <= _LONGEST_ALONE and text[-1] not in ".,;:]。；："
-        is_begun = not text[0].islower() or _COUNTED[-1].match(text) is not None
-        if (is_alone or line.is_bold) and is_begun and text[0] not in "([\"“'|•–—-":
-            kinds = (kind for kind, form in enumerate(_COUNTED, 1) if form.match(text))
-            # "C." and "D." are letters, where "I.", "V." and "X." are numerals.
-            kind = 2 if text[:2] in ("I.", "V.", "X.") else next(kinds, 0)
+        # Chinese, Japanese and Korean name each division by its kind.
+        is_alone = line.is_apart and self._language not in ("zh", "ja", "ko")
+        is_alone = is_alone and len(text) <= _LONGEST_ALONE
+        is_alone = is_alone and text[-1] not in '.,;:!?]»”"。；：'
+        is_begun = text[0].isalnum() and (not text[0].islower() or kind == len(_COUNTED))
+        if (is_alone or line.is_bold) and is_begun:
             return units.Division(text, level=_ALONE + kind)
         return None
 
@@ -370,9 +385,23 @@ class _Text:
         heading = self._heading(region[index])
         if heading is None or (heading.level or 0) < _ALONE or not index:
             return False
+        if self._is_next_item(region, index):
+            return True
         if self._heading(region[index - 1]) is not None:
             return False
         return not region[index - 1].text.endswith((".", ")", "]", "”", '"', "。", ";", "…"))
+
+    @staticmethod
+    def _is_next_item(region: list[Paragraph], index: int) -> bool:
+        """Whether a line goes on with a list of the text above."""
+        own, above = (
+            [found for each in part if (found := _ITEM_NUMBER.match(each.text))]
+            for part in (region[index : index + 1], region[:index])
+        )
+        if not own or not above or own[0]["sign"] != above[-1]["sign"]:
+            return False
+        before, after = key_of(above[-1]["number"]), key_of(own[0]["number"])
+        return bool(before and after) and after[0][1] - before[0][1] == 1
 
     def _is_set_off(self, region: list[Paragraph], index: int, cut: int) -> bool:
         line = region[index].line
@@ -385,15 +414,22 @@ class _Text:
     # Articles.
 
     def _articles(
-        self, starts: list[Candidate], regions: list[list[Paragraph]], opening: list[Paragraph]
+        self,
+        starts: list[Candidate],
+        regions: list[list[Paragraph]],
+        opening: list[Paragraph],
+        n_marked: int,
     ) -> Iterator[tuple[reading.Unit, str]]:
-        parts = list(map(self._split, starts, regions))
+        for is_sure in (False, True):
+            parts = list(map(self._split, starts, regions))
+            above = [opening, *(part[1] for part in parts[:-1])]
+            headed = sum(self._is_rubric(each) for each in above)
+            has_rubrics = len(starts) > 3 and headed >= 0.6 * len(starts)
+            if is_sure or has_rubrics or n_marked < _FEWEST_MARKED:
+                break
+            self._is_marked = True
         own = [part[0] for part in parts]
-        above = [opening, *(part[1] for part in parts)]
-        last = above.pop()
-        own[-1] += last
-        headed = sum(self._is_rubric(each) for each in above)
-        has_rubrics = len(starts) > 3 and headed >= 0.6 * len(starts)
+        own[-1] += parts[-1][1]
         has_catchlines = self._have_catchlines(starts, own)
         path = units.DivisionPath(
             units.own_order(
@@ -425,10 +461,6 @@ class _Text:
             headings = path.headings()
             self._read.numbers.append(start.number)
             self._read.divisions.update(headings[: n + 1] for n in range(len(headings)))
-            if start.is_repeat:
-                self._read.twice.append(line)
-            elif start.is_out_of_order:
-                self._read.out_of_order.append((start.number, line))
             text = "\n".join(texts)
             self._read.words += len(text.split()) + len(title.split()) + 2
             unit = reading.Unit(start.number, start.number, line.number, title, headings)
@@ -439,7 +471,7 @@ class _Text:
         if not before:
             return False
         heading = self._heading(before[-1])
-        return heading is not None and (heading.level or 0) >= _ALONE
+        return heading is not None and heading.level in (_IN_BRACKETS, _ALONE)
 
     def _have_catchlines(self, starts: list[Candidate], own: list[list[Paragraph]]) -> bool:
         """Whether most articles with words on their line begin with a title there."""
@@ -453,20 +485,11 @@ class _Text:
     def _enter(self, path: units.DivisionPath, before: list[Paragraph]) -> None:
         """Go into the divisions whose headings stand above an article."""
         for index, paragraph in enumerate(before):
-            heading, innermost = self._heading(paragraph), path.innermost
+            heading = self._heading(paragraph)
             if self._is_title(before, index):
                 path.name(paragraph.text)
             elif heading is None:
                 self._tally.add("left out", "paragraph outside the articles")
-            elif (
-                index
-                and heading.level == _CAPITALS
-                and not paragraph.line.is_apart
-                and innermost is not None
-                and innermost.level == _CAPITALS
-            ):
-                path.leave()  # capitals in two lines are one heading
-                path.enter(units.Division(f"{innermost.label} {heading.label}", level=_CAPITALS))
             else:
                 path.enter(heading)
 
@@ -495,22 +518,18 @@ class _Text:
 
     def _annexes(self, paragraphs: list[Paragraph]) -> Iterator[tuple[reading.Unit, str]]:
         """Each annex as one article, by its name."""
-        open_: reading.Unit | None = None
-        texts: list[str] = []
+        found: list[tuple[reading.Unit, list[str]]] = []
         for each in paragraphs:
-            found = self._annex(each.text) if each.line.is_apart or each.line.level else None
-            if found is not None:
-                if open_ is not None:
-                    yield open_, "\n".join(texts)
-                label = found["label"].strip()
+            named = self._annex(each.text) if each.line.is_apart or each.line.level else None
+            if named is not None:
+                label = named["label"].strip()
                 label = label.capitalize() if label.isupper() and label.isascii() else label
-                open_ = reading.Unit(label, label, each.line.number, found["title"])
-                texts = []
+                found.append((reading.Unit(label, label, each.line.number, named["title"]), []))
             else:
-                texts.append(each.text)
+                found[-1][1].append(each.text)
             self._read.words += len(each.text.split())
-        if open_ is not None:
-            yield open_, "\n".join(texts)
+        for unit, texts in found:
+            yield unit, "\n".join(texts)
 
     def _without_notes(
         self, paragraphs: list[Paragraph], *, keep_last: bool
@@ -522,7 +541,6 @@ class _Text:
         texts = [each.text for each in paragraphs]
         kept: list[str] = []
         ended = False  # the history has been passed: what follows are notes
-        quotes = False  # a note that quotes a law is open
         note = ""
         tail = len(texts)
         while tail and _NOTE.match(texts[tail - 1]):
@@ -531,17 +549,14 @@ class _Text:
             if _is_amendment(text):
                 self._leave_out("history of a section", text)
                 continue
-            is_note = _NOTE.match(text) is not None and (ended or index >= tail)
-            if is_note:
-                quotes = text.endswith(":")
+            if _NOTE.match(text) and (ended or index >= tail):
                 if keep_last and index == len(texts) - 1:
                     note = text
-                elif not quotes:
-                    self._leave_out("note behind a section", text)
-                    continue
-                else:
+                elif text.endswith(":"):
                     self._tally.add("kept as text", "note that quotes a law")
                     kept.append(text)
+                else:
+                    self._leave_out("note behind a section", text)
                 continue
             bare, has_history = _without_history(text)
             if has_history:
@@ -570,70 +585,18 @@ class _Text:
         others = (line.text for line in self._lines if kind and line.text.startswith(kind))
         return any(each != name and self._division(each) for each in others)
 
-    def _report(self, starts: Sequence[Candidate]) -> None:
-        """Say what was read, so that a person can judge it."""
+    def _report(self) -> None:
+        """Say what the check after reading cannot see."""
         read = self._read
-        if not read.numbers:
-            raise self._refusal({self._style: (len(starts), len(starts))})
-        kind = "section" if self._style[:1] in ("0", "s") else "article"
-        parts = [
-            f"{counted(len(read.numbers), kind)} in {counted(len(read.divisions), 'division')}"
-        ]
-        parts.append(f"numbers {read.numbers[0]} to {read.numbers[-1]}")
-        if read.gone:
-            parts.append(f"{len(read.gone):,} repealed or renumbered")
-        parts.append(f"gaps: {self._gaps(starts)}")
-        if read.twice:
-            parts.append(f"{counted(len(read.twice), 'number')} twice ({_places(read.twice)})")
-        if read.out_of_order:
-            named = ", ".join(f"{number} ({line.place})" for number, line in read.out_of_order)
-            parts.append(f"out of order: {named}")
-        share, apart = (min(each / self._total, 1.0) for each in (read.words, read.apart))
-        parts.append(f"{share:.0%} of the words are in them, {apart:.0%} are kept apart")
-        message = "; ".join(parts)
-        repair = "Compare it with the text, and convert it to correct it by hand."
-        self._tally.remarks.append(reading.notice(self._file, message, repair))
+        parts = [counted(len(read.divisions), "division")] if read.divisions else []
         if read.gone:
             names = ", ".join(read.gone[:_SHOWN])
             more = f" and {len(read.gone) - _SHOWN:,} more" if len(read.gone) > _SHOWN else ""
-            message = f"repealed or renumbered, and left out: {names}{more}"
-            repair = "Nothing but their history stands in the text."
-            self._tally.remarks.append(reading.notice(self._file, message, repair))
-
-    def _gaps(self, starts: Sequence[Candidate]) -> str:
-        """Numbers that are missing, by the contents or where every number is used."""
-        have = {each.key for each in starts}
-        listed = [
-            each
-            for index in sorted(self._contents)
-            if (each := candidate(index, self._lines[index].text, self._language))
-            and each.style == self._style
-        ]
-        missing = [each.number for each in listed if each.key not in have]
-        whole = [
-            each.key[0][1] for each in starts if len(each.key) == 1 and each.style != "provision"
-        ]
-        steps = Counter(b - a for a, b in pairwise(whole))
-        if steps and steps[1] >= 0.8 * sum(steps.values()):
-            numbers = set(whole)
-            for each in starts:  # "§§ 70 bis 72" stands for all of them
-                named = [int(n) for n in re.findall(r"(?<![\w.])\d+", each.number)]
-                numbers.update(range(named[0], named[-1] + 1) if named else ())
-            for above, below in pairwise(sorted(numbers)):
-                if below - above > 1:
-                    last = f" to {below - 1}" if below - above > 2 else ""
-                    missing.append(f"{above + 1}{last}")
-        if not missing:
-            return "none"
-        more = f" and {len(missing) - _SHOWN:,} more" if len(missing) > _SHOWN else ""
-        return ", ".join(missing[:_SHOWN]) + more
-
-
-def _places(lines: Sequence[Line]) -> str:
-    """Where lines stand: "lines 812, 3,377"."""
-    if len(lines) == 1 or lines[0].page:
-        return "; ".join(line.place for line in lines[:_SHOWN])
-    return "lines " + ", ".join(f"{line.number:,}" for line in lines[:_SHOWN])
+            parts.append(f"repealed or renumbered, and left out: {names}{more}")
+            self._tally.add("left out", "repealed or renumbered article", len(read.gone))
+        if parts:
+            repair = "Compare it with the text, and convert it to correct it by hand."
+            self._tally.remarks.append(reading.notice(self._file, "; ".join(parts), repair))
 
 
 _REPAIR = (

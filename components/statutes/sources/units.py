@@ -201,7 +201,7 @@ _WORD_FIRST = frozenset({"da", "de", "nl", "no", "sv"})  # "Erster Teil", "Annen
 
 _BIS = "bis|ter|quater|quinquies|sexies|septies|octies|nonies|decies|BIS|TER|QUATER"
 _NUMERAL = (
-    r"(?:\d+(?:[.\-–]\d+)*[a-zA-Z]?|I(?:er|re|ère)|[IVXLCDM]+)(?:\.?\s?[º°ª])?"
+    r"(?:\d+(?:[.\-–]\d+)*[⁰¹²³⁴-⁹]*[a-zA-Z]?|I(?:er|re|ère)|[IVXLCDM]+)(?:\.?\s?[º°ª])?"
     rf"(?:[\s-](?:{_BIS}))?(?![\w'’-])"
 )
 _NUMBER = re.compile(_NUMERAL)

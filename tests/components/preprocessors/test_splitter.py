@@ -42,7 +42,7 @@ def test_a_text_becomes_articles_with_their_places_and_a_report():
     assert second.meta["position"] == 1
     assert third.id == "other:Section 1"
     assert given.meta["edition"] is not first.meta["edition"]
-    assert "2 sections in 1 division" in result["report"][0]
+    assert "2 articles; numbered Section 1 to Section 2; no missing numbers" in result["report"][0]
 
 
 def test_what_a_document_says_of_its_law_goes_before_the_parameters():

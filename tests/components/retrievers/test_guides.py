@@ -65,7 +65,7 @@ def keep(store, guides):
 
 
 def found(store, question, *ids):
-    documents = [Document(id=id_, content="x") for id_ in ids]
+    documents = [Document(id=id_, content="x", score=1.0) for id_ in ids]
     return StatuteGuideRetriever(store).run(question, documents)["guide"]
 
 
@@ -87,25 +87,24 @@ def test_a_guide_is_given_with_its_law(law):
         ("The landlord asks for a higher deposit", ["h1"], 0.1, 0.1),  # against it
         (DEPOSIT, ["h2"], 0.5, 0.1),
         (DEPOSIT, [], 0.1, 0.1),
-        (DEPOSIT, ["h9", "h1"], 0.1, 0.1),
         (DEPOSIT, ["h1"], 1.1, 0.1),
-        (DEPOSIT, ["h1"], 0.1, 1.1),
+        (f"{DEPOSIT} now", ["h1"], 0.1, 2.1),
     ],
 )
 def test_there_is_none_where_it_might_be_wrong(law, question, ids, similarity, margin):
-    save_threshold(law, "", GuideThreshold(similarity, margin, 1))
+    save_threshold(law, "", GuideThreshold(similarity, margin))
     assert found(law, question, *ids) is None
 
 
 def test_an_unknown_word_makes_a_question_less_similar(law):
     def match(question):
-        return StatuteGuideRetriever(law).match(question, ["h1"]).similarity
+        return StatuteGuideRetriever(law).match(question, {"h1": 1.0}).similarity
 
     assert match(DEPOSIT) > match(f"{DEPOSIT} spaceship")
 
 
 def test_there_is_none_for_another_day_and_without_a_store(law):
-    documents = [Document(id="h1", content="x")]
+    documents = [Document(id="h1", content="x", score=1.0)]
     retriever = StatuteGuideRetriever(law)
     assert retriever.run(DEPOSIT, documents, as_of="2020-02-02")["guide"] is None
     assert retriever.run(DEPOSIT, documents, as_of=date.today().isoformat())["guide"]
@@ -131,27 +130,30 @@ def test_translations_are_not_against_each_other_but_siblings_are():
     angles = np.array([0.0, 1.2, 0.0, 0.6])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     index = GuideIndex(Guides(kept=kept), vectors, {})
-    match = index.match("?", vectors[0], ["h1"])
+    match = index.match("?", vectors[0], {"h1": 1.0})
     assert (match.kept.guide.id, match.kept.guide.language) == ("deposit", "en")
-    assert match.similarity == match.margin == pytest.approx(1.0, abs=1e-5)
-    beside = index.match("?", vectors[0], ["h1", "h2"])
+    assert match.similarity == pytest.approx(1.0, abs=1e-5)
+    assert match.margin == pytest.approx(2.0, abs=1e-5)
+    assert match.alike == (match.kept,)
+    beside = index.match("?", vectors[0], {"h1": 0.5, "h2": 0.5})
     assert beside.kept == match.kept
     assert 0 < beside.margin < beside.similarity
-    assert index.match("?", vectors[0], ["h2"]).kept.guide.id == "repairs"
+    assert [each.guide.id for each in beside.alike] == ["deposit", "repairs"]
+    assert index.match("?", vectors[0], {"h2": 1.0}).kept.guide.id == "repairs"
     # A question of `unless` is nearer, or no guide stands on what was found.
-    assert index.match("?", vectors[1], ["h1"]) is None
-    assert index.match("?", vectors[0], ["h9"]) is None
+    assert index.match("?", vectors[1], {"h1": 1.0}).is_excluded
+    assert index.match("?", vectors[0], {"h9": 1.0}) is None
 
 
 def test_the_calibrated_threshold_is_used_and_survives_new_guides(law):
     retriever = StatuteGuideRetriever(law)
-    documents = [Document(id="h1", content="x")]
+    documents = [Document(id="h1", content="x", score=1.0)]
     assert retriever.run(DEPOSIT, documents)["guide"]
-    save_threshold(law, "", GuideThreshold(1.5, 0.0, 1, 0.96, 0.5, 40, 100, "dev", "2026-11-01"))
+    save_threshold(law, "", GuideThreshold(1.5, 0.0, 0.96, 0.5, 40, 100, "dev", "2026-11-01"))
     assert retriever.run(DEPOSIT, documents)["guide"] is None
     keep(law, GUIDES[:1])
     assert retriever.run(DEPOSIT, documents)["guide"] is None
-    assert retriever.threshold().first == 1
+    assert retriever.threshold().asked == 100
     assert len(kept_guides(law).kept) == 1
 
 
@@ -169,5 +171,7 @@ def test_ten_thousand_guides_are_searched(law):
     ]
     keep(law, many)
     retriever = StatuteGuideRetriever(law)
-    shown = retriever.run("word4321 word4322 case", [Document(id="h1", content="x")])["guide"]
+    shown = retriever.run("word4321 word4322 case", [Document(id="h1", content="x", score=1.0)])[
+        "guide"
+    ]
     assert shown["id"] == "g4321"
