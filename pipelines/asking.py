@@ -115,7 +115,7 @@ def guide_lines(guide: Mapping[str, Any]) -> str:
     for number, step in enumerate(guide["steps"], start=1):
         lines += ["", f"{number}. {step['text']}"]
         article = step["article"]
-        paragraphs = "".join(f"({each})" for each in step["passages"])
+        paragraphs = ", ".join(f"({each})" for each in step["passages"])
         place = f"{article.get('law', article['id'])}, {article.get('number', '')}{paragraphs}"
         lines.append(f"[{place.rstrip(', ')}]")
         if deadline := step.get("deadline"):
@@ -135,7 +135,7 @@ def _deadline_line(deadline: Mapping[str, Any]) -> str:
     working = "working " if deadline["unit"] == "working" else ""
     length = f"{count} {working}{unit if count > 1 else unit[:-1]}"
     rule = deadline["rule"]
-    counted = f", counted as {rule['law']}, {rule['number']} says" if rule else ""
+    counted = f", counted under {rule['law']}, {rule['number']}" if rule else ""
     return f"Deadline: {length} from {deadline['from']}{counted}."
 
 
@@ -174,8 +174,8 @@ class Answer(TypedDict):
     - `definitions`: of terms that the first articles use and their law defines, as
       `components.retrievers.definitions.definitions_with` describes them; of a pipeline over
       Lexarbor's own store.
-    - `guide`: of a pipeline with a `StatuteGuideRetriever`: what to do, as its `shown_guide`
-      describes it, or None.
+    - `guide`: of a pipeline with a `StatuteGuideRetriever`: what to do, as
+      `components.retrievers.guides.shown_guide` describes it, or None.
     - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
 
@@ -601,7 +601,7 @@ def _inputs(
 
 
 def _check_place(pipeline: Pipeline, place: str) -> None:
-    """Refuse a place whose law none of the articles is.
+    """Refuse a place that no article is law of.
 
     Raises:
         FilterError: none is; names the places that there are.

@@ -96,7 +96,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         dest="format",
         const="paragraphs",
-        help="read any text by its paragraphs, numbered as they come",
+        help="read any text by its paragraphs, numbered in order",
     )
 
 
@@ -104,9 +104,9 @@ def add_stated(parser: argparse.ArgumentParser) -> None:
     """The flags that say of a corpus what its files do not."""
     add = parser.add_argument
     add("--law", type=named, metavar="NAME", help="the law's name, in place of the file's own")
-    add("--language", type=named, metavar="TAG", help="the language it is written in, such as en")
-    add("--source-url", "--source_url", type=named, metavar="URL", help="its official text")
-    add("--jurisdiction", type=named, metavar="PLACE", help="whose law it is, such as us/or")
+    add("--language", type=named, metavar="TAG", help="the law's language, such as en")
+    add("--source-url", "--source_url", type=named, metavar="URL", help="its official page")
+    add("--jurisdiction", type=_place, metavar="PLACE", help="the place whose law it is: us/or")
 
 
 def stated(options: argparse.Namespace) -> dict[str, str]:
@@ -118,7 +118,7 @@ def stated(options: argparse.Namespace) -> dict[str, str]:
 
 def add_strict(parser: argparse.ArgumentParser) -> None:
     """The flag that refuses law in which something looks wrong."""
-    help_ = "write nothing if the check after reading finds that something looks wrong"
+    help_ = "write nothing if anything looks wrong in the check after reading"
     parser.add_argument("--strict", action="store_true", help=help_)
 
 
@@ -132,8 +132,10 @@ def new_file(name: str) -> Path:
     """The file that --output names.
 
     Raises:
-        LoadingError: it exists, or its folder does not.
+        LoadingError: it exists, or its folder does not; or it is "-".
     """
+    if name == "-":
+        raise LoadingError("--output: standard output is not written to. Name a file.")
     output = Path(name).expanduser()
     if output.exists():
         raise LoadingError(f"--output: {output} already exists. Name another file.")
@@ -266,6 +268,16 @@ def named(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("is empty; name one, or leave the option out")
     return text
+
+
+def _place(text: str) -> str:
+    """A place whose law is meant, for argparse."""
+    from components.statutes.jurisdiction import checked_place
+
+    try:
+        return checked_place(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def positive(text: str) -> int:

@@ -74,8 +74,8 @@ def changes(
         to: day of the second; None for the newest.
 
     Returns:
-        `note`: why there is nothing to compare, or what else there is to know, where there is.
-        `law` and `number`, where the article is held, and `replaced_by` of a repealed one.
+        `note`: why there is nothing to compare, or what else there is to know, if anything.
+        `law` and `number`, if the article is held, and `replaced_by` of a repealed one.
         `before`, `after` and `rows`, where two wordings are compared; see `compared`.
 
     Raises:
@@ -165,11 +165,14 @@ _NOTES: dict[WhyAlone, str] = {
     "amended": "{title} was amended; its earlier text is not held.",
     "inserted": "{title} was inserted; the store holds this one wording.",
     "later": (
-        "{title} is in force since {day}, later than other articles of its law: it was amended or "
-        "inserted. An earlier text is not held."
+        "{title} has been in force since {day}, later than other articles of its law: it was "
+        "amended or inserted. An earlier text is not held."
     ),
-    "one": "{title} has only one wording in the store.",
-    "repealed": "{title} is not law any more; only a note of that is held, not its text.",
+    "one": (
+        "{title} has only one wording in the store. An earlier one is kept where the corpus has it "
+        "as an article of its own, with valid_to."
+    ),
+    "repealed": "{title} is no longer law; only a note of its repeal is held, not its text.",
 }
 
 

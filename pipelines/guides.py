@@ -47,8 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command_line.parser("guides", "Look after the guides of a store.", __doc__)
     add = parser.add_argument
     command_line.add_store(parser)
-    add("--calibrate", metavar="PATH", help="questions, or 'aldermere', that choose the threshold")
-    add("--labels", metavar="FILE", help="which of them to ask, and the guide that is right")
+    add("--calibrate", metavar="PATH", help="questions that choose the threshold, or 'aldermere'")
+    add("--labels", metavar="FILE", help="which of them to ask, and the right guide for each")
     add("--from", dest="table", metavar="CSV", help="the spreadsheet to make a file of guides from")
     add("--output", type=command_line.named, metavar="FILE", help="the file to make")
     add("--json", action="store_true", help="print the result as JSON")
@@ -147,7 +147,7 @@ def _report(result: Mapping[str, Any], *, answered: bool) -> str:
         lines.append("  ... (--json lists all)")
     if not answered:
         lines[-1] = (
-            "Which articles are asked for is unknown: the store has no answered questions "
+            "It is unknown which articles people ask for: the store has no answered questions "
             "(python -m pipelines.index --answered)."
         )
     return "\n".join(lines)
@@ -201,7 +201,7 @@ def _calibrate(options: argparse.Namespace) -> int:
     if threshold is None or threshold.shown < _FEWEST:
         say(
             f"{with_guide}: {threshold.shown if threshold else 0:,} can get one with a precision "
-            f"of {_PRECISION}; it takes {_FEWEST} to measure that. No threshold is written. "
+            f"of {_PRECISION}; at least {_FEWEST} must, to measure that. No threshold is written. "
             "Label more questions."
         )
         return FAILED

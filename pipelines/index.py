@@ -83,8 +83,8 @@ def main(arguments: list[str] | None = None) -> int:
     add(
         "--guides",
         metavar="PATH",
-        help="what to do, step by step, as a legal-aid team writes it; docs/guides.md. An empty "
-        "file removes them",
+        help="guides: what to do, step by step, as a legal-aid team writes it; docs/guides.md. An "
+        "empty file removes them",
     )
     add(
         "--alias",

@@ -962,7 +962,7 @@ def _keep_guides(
     if guides != before or encoded_by(store) != (digest if guides.kept and digest else ""):
         keep_guides(store, guides, model())
     if guides.kept:
-        shown = f"; under {stale:,} of them the law has changed" if stale else ""
+        shown = f"; the law has changed under {stale:,}" if stale else ""
         say(f"{counted(len(guides.kept), 'guide')} kept{shown}")
     elif read is not None:
         say("The file of guides is empty: the store has none now.")
@@ -1014,7 +1014,7 @@ def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
             meant = [law] if law in named else meant
             if law and len(meant) != 1:
                 raise LoadingError(
-                    f"--alias {alias}={law}: {store_path} has {len(meant)} laws of that name. Give "
+                    f"alias {alias!r}: {store_path} has {len(meant)} laws named {law!r}. Give "
                     f"the title of one, such as {'; '.join((meant or list(named))[:_NAMED])}."
                 )
             if law:

@@ -41,7 +41,7 @@ _WORDS = "words"
 
 @dataclass(frozen=True)
 class GuideThreshold:
-    """From when on a question counts as one of a guide's, and how that was measured.
+    """How similar a question must be to a guide's own, and how that was measured.
 
     Attributes:
         similarity: of the nearest of the guide's questions, at least.
@@ -515,11 +515,11 @@ def shown_guide(match: GuideMatch, article_of: ArticleOf, today: date) -> dict[s
     """A guide as plain values, as it is shown.
 
     Returns:
-        The fields of `Guide` but its questions. `answer` is None where `changed` is not: `on`, the
-        day since which the law under the guide is another, and the `articles`. A step's `article`
-        is its id, law and number (these two only where the store has it), and its `deadline` has
-        `rule`, the article that says how time is computed, or None. `question` is the guide's
-        nearest, `similarity` that of the two questions.
+        The fields of `Guide` but its questions. If the law under the guide has changed, `answer`
+        is None and `changed` has the day, `on`, and the `articles`; otherwise `changed` is None. A
+        step's `article` has its id, law and number (these two only if the store has it), and its
+        `deadline` has `rule`, the article that says how time is computed, or None. `question` is
+        the guide's nearest, `similarity` that of the two questions.
     """
     kept = match.kept.compared(article_of, today)
     shown = kept.guide.to_json(exclude={"when", "unless"})

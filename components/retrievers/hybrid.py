@@ -311,8 +311,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             correct: whether words are searched in the law's spelling; if not, as they are written.
             searches: other texts to search besides the question, whose citations are not followed.
             expand: whether the store's lay words are searched in the law's words too.
-            jurisdiction: a place, such as "us/or/portland", to whose law, that of the places above
-                it and that of no place the search is narrowed.
+            jurisdiction: a place, such as "us/or/portland". The search is narrowed to its law, that
+                of the places above it, and articles without a jurisdiction.
 
         Returns:
             `documents`: each article once, without embedding, by fused score; equal scores in the

@@ -54,8 +54,8 @@ class LawIndex:
         arrays: where they stand.
         mask: the rows of allowed keys, as `row_mask`.
         divisions: an index over the divisions of `arrays`.
-        narrow_divisions: those to search, by allowed keys: not too large, not those that
-            repeat the list by words, and with one of them.
+        narrow_divisions: those to search, by allowed keys: with an allowed article, not too
+            large, and no repeat of the list by words.
         spelling: the words of the articles.
     """
 

@@ -249,8 +249,8 @@ class StatuteCorpus(_Entries[Article]):
             format: One of `opening.FORMATS`; None to recognise it.
             laws: Gives the laws their names; None if no other laws matter.
             strict: Also refuse what looks wrong in the check after reading.
-            stated: What the files do not say, of all of them: law, language, source_url. It comes
-                before what a law.yaml next to them says.
+            stated: What the files do not say, for all of them: law, language, source_url,
+                jurisdiction. It takes precedence over a law.yaml next to them.
 
         Raises:
             CorpusError: Anything is wrong (naming file, line, field and repair), or there is no

@@ -120,7 +120,7 @@ class LastDay(NamedTuple):
 
     Attributes:
         day: on which one can still act.
-        is_about: whether no article of the law was there to count by.
+        is_about: whether the day is only approximate, since there was no rule to count by.
         rule: counted by; None where there is none.
     """
 

@@ -4,7 +4,7 @@ A file holds one guide a line, as JSON (docs/guides.md). A line of the form {"ti
 says how the law computes time (`components.statutes.deadlines.TimeRule`).
 
 A guide is checked against the law that it stands on: its articles are there and in force, they have
-the paragraphs that it names, and what it quotes is in them word by word. The digests of its
+the paragraphs that it names, and what it quotes is in them word for word. The digests of its
 articles' texts are kept with it, so that a later change of the law shows.
 """
 
@@ -150,6 +150,9 @@ ArticleOf = Callable[[str], Article | None]
 """Gives the article of an id that a law has."""
 
 
+_WORKBOOKS = (".xlsx", ".xls", ".ods")
+
+
 def read_guides(path: str | Path, article_of: ArticleOf, today: date) -> GuideFile:
     """Read guides and check them against the law.
 
@@ -161,6 +164,9 @@ def read_guides(path: str | Path, article_of: ArticleOf, today: date) -> GuideFi
     Raises:
         CorpusError: anything is wrong; names every fault, with file and line.
     """
+    if Path(path).suffix.lower() in (".csv", *_WORKBOOKS):
+        repair = "Make the file of it: python -m pipelines.guides --from sheet.csv --output FILE"
+        raise refused(path, "is a spreadsheet, not a file of guides", repair)
     problems: list[Problem] = []
     guides: list[tuple[Place, Guide]] = []
     rules: list[TimeRule] = []
@@ -233,7 +239,7 @@ def _faults_in_law(
         for quotation in check_quotations(text, [each for each in map(article_of, ids) if each]):
             if quotation.state != "verified" and quotation.why != TOO_SHORT:
                 message = (
-                    f"quotes {quotation.text!r}, which is not in {', '.join(ids)} word by word"
+                    f"quotes {quotation.text!r}, which is not in {', '.join(ids)} word for word"
                 )
                 repair = "Quote the law as it stands, or leave the quotation marks out."
                 yield place.problem(message, repair, where)
@@ -283,7 +289,7 @@ class KeptGuide(_Record):
     Attributes:
         guide: as it was read.
         digests: of the texts of its articles at its review, by id.
-        changed: of the articles whose text is another one now, or that are no longer in force, the
+        changed: of the articles whose text has changed, or that are no longer in force, the
             day of the change, ISO; by id.
     """
 
@@ -315,7 +321,7 @@ class KeptGuide(_Record):
         return cls(guide=guide, digests=digests, changed=changed)
 
     def compared(self, article_of: ArticleOf, today: date) -> KeptGuide:
-        """The guide with what has changed in its law until today.
+        """The guide with what has changed in its law by today.
 
         A text that came into force after the review is a change too. The day of a change is the
         first day of the new text or the last of the old one where the law tells it, else the day on
@@ -412,6 +418,8 @@ def guides_from_table(path: str | Path) -> list[Guide]:
     Raises:
         CorpusError: anything is wrong; names every fault, with file and line.
     """
+    if Path(path).suffix.lower() in _WORKBOOKS:
+        raise refused(path, "is not CSV", "Save the sheet as CSV in UTF-8 with commas.")
     problems: list[Problem] = []
     guides: dict[tuple[str, str], tuple[Place, dict[str, Any]]] = {}
     id_ = language = ""
@@ -426,7 +434,7 @@ def guides_from_table(path: str | Path) -> list[Guide]:
             _add_row(guides.setdefault((id_, language), (place, fields))[1], place, cells, problems)
     for name in header:
         if name and name not in (*_COLUMNS, *_OPTIONAL):
-            repair = f"The others are {', '.join(_OPTIONAL)}. Remove it, or correct its name."
+            repair = f"Remove it, or correct its name. Optional columns: {', '.join(_OPTIONAL)}."
             problems.append(Place(str(path), 1).problem("is not a column of guides", repair, name))
     checked = [checked_record(Guide, *each, problems) for each in guides.values()]
     _refuse(problems)

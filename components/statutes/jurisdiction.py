@@ -20,7 +20,7 @@ def checked_place(place: str) -> str:
     """
     is_path = isinstance(place, str) and all(map(_PLACE.fullmatch, place.split("/")))
     if not is_path or place != place.lower() or len(place) > _MOST_CHARS:
-        raise ValueError(f"{place!r:.80} is not a place in small letters, such as us/or/portland")
+        raise ValueError(f"{place!r:.80} is not a place in lower case, such as us/or/portland")
     return place
 
 

@@ -299,9 +299,9 @@ class Article(_ResponseModel):
     next_offset: int | None = None
     """Where the next piece begins, of an article that is read in pieces; absent in the last."""
     definitions: list[dict[str, Any]] | None = None
-    """Of terms that it uses and its law defines, at most five, the shortest scope first:
-    term, text (its definition), id, law, number and anchor of what defines it, scope where that is
-    not the whole law, and used_in, the id of the article."""
+    """Of terms that it uses and its law defines, at most five: term, text (its definition), id,
+    law, number and anchor of what defines it, scope if that is not the whole law, and used_in, the
+    id of the article."""
 
 
 class FoundArticle(Article):
@@ -361,9 +361,9 @@ class RunAnswer(_QuestionResponse):
     """Of terms that the first articles use and their law defines, at most five; as in an
     article."""
     guide: dict[str, Any] | None = None
-    """What to do, where one of the store's guides fits: title, answer (null where `changed` says
-    since when the law under it is another), steps with their articles and deadlines, contacts,
-    urgent, reviewed."""
+    """What to do, if one of the store's guides fits: title, answer (null if the law under it has
+    changed; `changed` says since when), steps with their articles and deadlines, contacts, urgent,
+    reviewed."""
     answer: dict[str, Any] | None = None
     """Of a pipeline that answers: the text and its checked citations."""
 
@@ -426,8 +426,7 @@ class Changes(_ResponseModel):
     after: dict[str, str] | None = None
     """The later one."""
     rows: list[list[dict[str, str]]] | None = None
-    """Lines that stand next to each other, as segments: `kind` (same, deleted, inserted), `text`.
-    """
+    """Lines side by side, as segments: `kind` (same, deleted, inserted) and `text`."""
     replaced_by: dict[str, str] | None = None
     """Of a repealed article, the one in its place: id, law, number."""
     note: str | None = None

@@ -61,7 +61,7 @@ _REPORTED = (
 _On = Annotated[str | None, Field(description="Day of the law as YYYY-MM-DD; today if left out.")]
 _Jurisdiction = Annotated[
     str | None,
-    Field(description="A place of list_laws, us/or/portland: its law and that of us/or and us."),
+    Field(description="A place from list_laws; us/or/portland also searches us/or and us."),
 ]
 _Law = Annotated[str | None, Field(description="A law by its name or a short one: Housing Code.")]
 
@@ -167,7 +167,7 @@ class _Tools:
     ) -> dict[str, Any]:
         """Find the articles of law that answer a question, best first, with a passage of each.
 
-        Where a legal-aid team's guide fits, it comes too: what to do, step by step.
+        If a legal-aid team's guide fits, it is included: what to do, step by step.
         """
         filters = None
         if law is not None:
@@ -204,8 +204,8 @@ class _Tools:
     ) -> dict[str, Any]:
         """Read one article: its place, its neighbours, what it cites and what cites it.
 
-        A long one comes in pieces: while there is a next_offset, read on there. With since there
-        are the changed lines in place of the text, as [-deleted-] and {+inserted+} words.
+        A long one comes in pieces: while there is a next_offset, read on there. With since, the
+        changed lines replace the text, as [-deleted-] and {+inserted+} words.
         """
         day = _day(on)
         if id is not None:
@@ -277,7 +277,7 @@ class _Tools:
         return {"citations": citations, "counts": audited["counts"]}
 
     def list_laws(self) -> dict[str, Any]:
-        """List the laws of the collection, with how many articles each has."""
+        """List the laws of the collection: how many articles each has, and whose law it is."""
         return {"laws": [_some(each, tuple(each)) for each in self.law.laws()]}
 
 

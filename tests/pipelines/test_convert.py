@@ -74,6 +74,7 @@ def test_a_fault_leaves_no_file_and_skip_bad_counts_it(laws, tmp_path, capsys):
         (("--corpus", "nowhere"), 2),
         (("--output", "no/folder.jsonl"), 2),
         (("--output", "laws/barques.md"), 2),
+        (("--output", "-"), 2),
     ],
 )
 def test_what_is_named_is_taken_or_refused(laws, monkeypatch, changed, code):

@@ -330,7 +330,7 @@ def _table(columns: Sequence[str], name: str, lines: Iterable[bytes]) -> _Parsed
             for column in (*columns, *filter(None, header)):
                 if header.count(column) != 1 and fault is None:
                     message = f"stands {header.count(column)} times in the header"
-                    repair = "Take the file as it was published, with commas between columns."
+                    repair = "Correct the header. Commas stand between its columns."
                     fault = place.problem(message, repair, column)
             if fault is not None:
                 raise CorpusError([fault])

@@ -32,6 +32,7 @@ LARGEST_DOCUMENT = 50 * 10**6
 Kind = Literal["html", "docx", "pdf"]
 
 _OLD_WORD = b"\xd0\xcf\x11\xe0"
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"  # first in the archive
 _HTML = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
 )
@@ -43,6 +44,7 @@ _KINDS: dict[str, Kind] = {
     ".pdf": "pdf",
     ".doc": "docx",
     ".rtf": "docx",
+    ".odt": "docx",
 }
 DOCUMENT_SUFFIXES = tuple(_KINDS)
 
@@ -76,8 +78,8 @@ def text_of(path: Path, tally: Tally) -> str:
         raise refused(path, message, "Split it into files of one law each.")
     if not content.strip():
         raise refused(path, "is empty", "Download or save the file again.")
-    if content.startswith((_OLD_WORD, rb"{\rtf")):
-        message = "is in an old form of Word, which is not read"
+    if content.startswith((_OLD_WORD, rb"{\rtf")) or _OPEN_DOCUMENT in content[:256]:
+        message = "is in an old format of Word, or one of LibreOffice, which is not read"
         raise refused(path, message, "Save it as .docx: soffice --convert-to docx FILE")
     if kind == "pdf":
         return pdf_text(path, content)

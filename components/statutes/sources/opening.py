@@ -237,7 +237,7 @@ def _standard_input(format: str | None, problems: list[Problem]) -> Articles:
     """The articles of running text, or of the native format, from standard input."""
     content = sys.stdin.buffer.read(LARGEST + 1)
     if len(content) > LARGEST:
-        raise refused("<stdin>", "holds more than a file may", "Name files.")
+        raise refused("<stdin>", f"holds more than {LARGEST // 10**6} MB", "Give it as a file.")
     if not any(each.matches(content[:_HEAD]) for each in _TEXTS):
         return NATIVE.read_articles(BytesIO(content), problems)
     text = decoded_text("<stdin>", content, Tally())

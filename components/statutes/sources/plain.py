@@ -151,7 +151,7 @@ class _Text:
         self._total = sum(len(line.text.split()) for line in self._lines)
         if not self._lines:
             message = "holds no text; looked for the articles of a law"
-            raise reading.refused(file, message, "A scan has to be put through an OCR tool first.")
+            raise reading.refused(file, message, "Run a scan through an OCR tool first.")
         self._wrapping = Wrapping(self._lines, tally)
         self._law_given, self._source_url = law, source_url
         middle = len(text) // 2  # the beginning may be a table of contents
@@ -243,7 +243,7 @@ class _Text:
             line = self._lines[first]
             seen = f"{counted(lines, 'line')} such as {line.text[:40]!r} ({line.place})"
             seen += f", of which only {ran} run on" if ran < lines else ", not as headings"
-        message = f"holds no articles that are found: looked for {looked}; found {seen}"
+        message = f"holds no articles that could be found: looked for {looked}; found {seen}"
         return reading.refused(self._file, message, _REPAIR)
 
     def _is_below_division(self, index: int) -> bool:
@@ -600,8 +600,8 @@ class _Text:
 
 
 _REPAIR = (
-    "If it is law, put '## ' before the heading of each article; --as-paragraphs indexes any text "
-    "by paragraphs."
+    "If it is law, put '## ' before the heading of each article; --as-paragraphs reads any text by "
+    "its paragraphs."
 )
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from components.statutes.article import Article
+from components.statutes.jurisdiction import checked_place
 from components.statutes.sources.reading import Place, refused
 
 FIELDS = ("law", "language", "source_url", "jurisdiction")
@@ -46,11 +47,14 @@ def law_notes(folder: Path) -> LawNotes:
     """The law.yaml of a folder; empty where there is none.
 
     Raises:
-        CorpusError: It cannot be read, or names a field or file that there is not.
+        CorpusError: It cannot be read, names an unknown field or a file that does not exist, or its
+            name ends in .yml.
     """
     path = folder / LAW_NOTES
     notes = LawNotes({}, {}, {})
     if not path.is_file():
+        if (other := path.with_suffix(".yml")).is_file():
+            raise refused(other, "is not read under this name", f"Rename it {LAW_NOTES}.")
         return notes
     try:
         root = yaml.compose(path.read_text("utf-8-sig"), Loader=yaml.SafeLoader)
@@ -81,7 +85,7 @@ def _pairs(path: Path, node: yaml.Node | None) -> Iterator[tuple[str, int, yaml.
     for key, value in node.value:
         line = key.start_mark.line + 1
         if key.value in seen:
-            raise refused(path, "stands here twice", "Keep one.", line=line, field=str(key.value))
+            raise refused(path, "is given twice", "Keep one.", line=line, field=str(key.value))
         seen.add(key.value)
         yield str(key.value), line, value
 
@@ -89,7 +93,13 @@ def _pairs(path: Path, node: yaml.Node | None) -> Iterator[tuple[str, int, yaml.
 def _text(path: Path, field: str, line: int, node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
         raise refused(path, "is not a text", f"Write '{field}: value'.", line=line, field=field)
-    return str(node.value).strip()
+    text = str(node.value).strip()
+    if field == "jurisdiction":
+        try:
+            checked_place(text)
+        except ValueError as error:
+            raise refused(path, str(error), "Correct it.", line=line, field=field) from error
+    return text
 
 
 def _texts(path: Path, node: yaml.Node, known: Iterable[str] = ()) -> dict[str, str]:
@@ -103,7 +113,7 @@ def _texts(path: Path, node: yaml.Node, known: Iterable[str] = ()) -> dict[str, 
 
 
 def stated_of(file: str, stated: Mapping[str, str]) -> dict[str, str]:
-    """The fields that a person states of a file; `stated`, of the command line, come first.
+    """The fields that a person states of a file; `stated`, from the command line, takes precedence.
 
     Raises:
         CorpusError: The law.yaml of its folder is faulty.
@@ -118,7 +128,7 @@ def stated_of(file: str, stated: Mapping[str, str]) -> dict[str, str]:
 def with_stated(
     placed: Iterable[tuple[Place, Article]], stated: Mapping[str, str]
 ) -> Iterator[tuple[Place, Article]]:
-    """The articles with what is stated of their files; one with a page of its own keeps it.
+    """The articles with what is stated of their files; an article keeps a `source_url` of its own.
 
     Raises:
         CorpusError: A law.yaml is faulty, or a file to which one name is given holds several laws.

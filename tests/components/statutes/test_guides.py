@@ -246,3 +246,14 @@ def test_a_wrong_spreadsheet_is_refused(table, text, line, field):
         table(text)
     problem = caught.value.problems[0]
     assert (problem.line, problem.field) == (line, field)
+
+
+def test_a_spreadsheet_in_the_wrong_place_is_led_to_the_right_one(tmp_path):
+    for name, read, words in (
+        ("sheet.csv", lambda path: read_guides(path, {}.get, date(2026, 11, 1)), "--from"),
+        ("sheet.XLSX", guides_from_table, "CSV in UTF-8"),
+    ):
+        (tmp_path / name).write_text(HEADER, encoding="utf-8")
+        with pytest.raises(CorpusError, match=words) as caught:
+            read(tmp_path / name)
+        assert len(caught.value.problems) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -282,6 +283,14 @@ def pdf_of(tmp_path: Path, **options: Any) -> bytes:
     return bytes(paper.output())
 
 
+def open_document(folder: Path) -> bytes:
+    """The first bytes of what LibreOffice saves."""
+    path = folder / "saved.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+    return path.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "repair"),
     [
@@ -293,6 +302,7 @@ def pdf_of(tmp_path: Path, **options: Any) -> bytes:
         ("zip.docx", b"PK\x03\x04 and no more", "Open it in Word"),
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "soffice"),
         ("old.docx", rb"{\rtf1 Section 1}", "soffice"),
+        ("act.odt", open_document, "soffice"),
         ("login.html", b"<html><form>Name <input><input type=password></form>", "Log in"),
         ("empty.html", b"<html><script>render()</script>", "Check"),
         ("bytes.html", b"<html>\x81\x8d", "UTF-8"),

@@ -21,6 +21,7 @@ ACTS = {
     "de": ("gii/ifsg_BJNR104510000.xml.gz", "§"),
     "es": ("legalize/es/BOE-A-2015-10565.md", "Artículo"),
     "et": ("legalize/ee/184411.md.gz", "§"),
+    "fr": ("legi/json/LEGITEXT000031366350.json.gz", "Article"),
     "no": ("legalize/no/LOV-2007-06-29-73.md", "§"),
 }
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
@@ -36,7 +37,7 @@ def lines_of(articles: Sequence[Article], word: str) -> Iterator[Line]:
             if article.headings[:depth] != before[:depth]:
                 yield "heading", depth + 1, heading
         before = article.headings
-        is_bare = article.number[0].isdigit()
+        is_bare = re.match(r"[A-Z]?\*?\d", article.number)  # 12a, L100-1, R*132-4
         yield "number", 0, f"{word} {article.number}" if is_bare else article.number
         yield from (("text", 0, line) for line in article.text.split("\n"))
 
@@ -97,7 +98,10 @@ SHARES = [(write_html, 0.99), (write_docx, 0.99), (write_pdf, 0.97)]
 CASES = [
     # Writing a long act as a PDF takes seconds.
     pytest.param(language, write, share, marks=[pytest.mark.slow] * (slow and write is write_pdf))
-    for language, slow in (("en", False), ("de", True), ("es", True), ("et", False), ("no", False))
+    for language, slow in (
+        *(("en", False), ("de", True), ("es", True)),
+        *(("et", False), ("fr", True), ("no", False)),
+    )
     for write, share in SHARES
     # Open: "3. peatükk. KARISTUSTE LIIGID JA MÄÄRAD" loses its second line in the PDF.
     if (language, write) != ("et", write_pdf)

@@ -72,6 +72,8 @@ def test_a_law_yaml_says_it_of_all_files_and_of_one(tmp_path: Path) -> None:
         ("law: Act\nlaw: Act", 2, "law"),
         ("law: [Act]", 1, "law"),
         ("law:", 1, "law"),
+        ("law: Act\njurisdiction: US/OR", 2, "jurisdiction"),
+        ("ferries.md:\n  jurisdiction: Oregon, US", 2, "jurisdiction"),
         ("- law", 1, None),
         ("", 1, None),
         ("law: 'Act", None, None),
@@ -86,6 +88,22 @@ def test_a_faulty_law_yaml_is_refused_with_its_line(
         facts(written(tmp_path / "articles.jsonl", "Act"))
     (problem,) = raised.value.problems
     assert (problem.file, problem.line, problem.field) == (str(tmp_path / "law.yaml"), line, field)
+
+
+def test_a_law_yml_is_not_overlooked(tmp_path: Path) -> None:
+    (tmp_path / "law.yml").write_text("language: en\n", encoding="utf-8")
+    path = written(tmp_path / "articles.jsonl", "Act")
+    with pytest.raises(CorpusError, match=r"law\.yml.*Rename it law\.yaml"):
+        facts(path)
+    (tmp_path / "law.yaml").write_text("language: fr\n", encoding="utf-8")
+    assert facts(path) == [("Act", "fr", None)]
+
+
+def test_a_place_that_no_question_can_name_is_wrong_use(tmp_path: Path, capsys: Any) -> None:
+    path, output = written(tmp_path / "a.jsonl", "Ferries Act"), tmp_path / "b.jsonl"
+    with pytest.raises(SystemExit, match="2"):
+        convert(["--corpus", str(path), "--output", str(output), "--jurisdiction", "US/OR"])
+    assert "us/or/portland" in capsys.readouterr().err and not output.exists()
 
 
 def test_one_name_is_not_given_to_several_laws(tmp_path: Path, capsys: Any) -> None:
