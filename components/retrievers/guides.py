@@ -517,15 +517,18 @@ def shown_guide(match: GuideMatch, article_of: ArticleOf, today: date) -> dict[s
     Returns:
         The fields of `Guide` but its questions. If the law under the guide has changed, `answer`
         is None and `changed` has the day, `on`, and the `articles`; otherwise `changed` is None. A
-        step's `article` has its id, law and number (these two only if the store has it), and its
-        `deadline` has `rule`, the article that says how time is computed, or None. `question` is
-        the guide's nearest, `similarity` that of the two questions.
+        step's `article` has its id, law and number (these two only if the store has it). Its
+        `deadline` is absent if its article changed, and has `rule`, the article that says how time
+        is computed, or None. `question` is the guide's nearest, `similarity` that of the two
+        questions.
     """
     kept = match.kept.compared(article_of, today)
     shown = kept.guide.to_json(exclude={"when", "unless"})
     for step in shown["steps"]:
-        article = article_of(step["article"])
-        step["article"] = _described(step["article"], article)
+        id_, article = step["article"], article_of(step["article"])
+        step["article"] = _described(id_, article)
+        if id_ in kept.changed:  # the law may give another number of days now
+            step.pop("deadline", None)
         if "deadline" in step:
             rule = match.guides.rule_for(article.law) if article else None
             step["deadline"]["rule"] = rule and {

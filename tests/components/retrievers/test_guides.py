@@ -120,6 +120,7 @@ def test_a_change_of_the_law_takes_the_answer_away_at_once(law):
     shown = found(law, DEPOSIT, "h1")
     assert shown["answer"] is None
     assert shown["changed"] == {"on": date.today().isoformat(), "articles": ["h1"]}
+    assert "deadline" not in shown["steps"][0]
     law.delete_documents(["h1"])
     assert found(law, DEPOSIT, "h1")["steps"][0]["article"] == {"id": "h1"}
 
