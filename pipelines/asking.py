@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import textwrap
 import time
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
@@ -115,7 +116,9 @@ def guide_lines(guide: Mapping[str, Any]) -> str:
     for number, step in enumerate(guide["steps"], start=1):
         lines += ["", f"{number}. {step['text']}"]
         article = step["article"]
-        paragraphs = ", ".join(f"({each})" for each in step["passages"])
+        # "3(a)" stands as (3)(a); "#2" counts paragraphs that have no number.
+        numbered = (each for each in step["passages"] if not each.startswith("#"))
+        paragraphs = ", ".join(re.sub(r"^[^()]+", r"(\g<0>)", each) for each in numbered)
         place = f"{article.get('law', article['id'])}, {article.get('number', '')}{paragraphs}"
         lines.append(f"[{place.rstrip(', ')}]")
         if deadline := step.get("deadline"):

@@ -9,7 +9,7 @@ import pytest
 
 from components.retrievers.guides import kept_guides
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.asking import ask
+from pipelines.asking import ask, guide_lines
 from pipelines.guides import Candidate, best_threshold
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
@@ -184,3 +184,11 @@ def test_a_spreadsheet_becomes_the_file(command, tmp_path):
     assert json.loads(output.read_text())["steps"][0]["article"] == "a1"
     assert command("guides", "--from", sheet, "--output", output)[0] == 2
     assert command("guides", "--from", sheet)[0] == 2
+
+
+def test_paragraphs_stand_as_the_law_writes_them():
+    step = {"text": "Go.", "article": {"id": "a", "law": "Act", "number": "8"}}
+    step["passages"] = ["1", "3(a)", "#2"]
+    guide = {"title": "T", "answer": "A.", "changed": None, "steps": [step], "contacts": []}
+    lines = guide_lines({**guide, "reviewed": {"date": "2026-11-01", "by": "a team"}})
+    assert "[Act, 8(1), (3)(a)]" in lines

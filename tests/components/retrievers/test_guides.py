@@ -125,6 +125,22 @@ def test_a_change_of_the_law_takes_the_answer_away_at_once(law):
     assert found(law, DEPOSIT, "h1")["steps"][0]["article"] == {"id": "h1"}
 
 
+def test_a_guide_s_own_question_is_certain_whatever_the_margin(law):
+    save_threshold(law, "", GuideThreshold(0.5, 2.5))
+    assert found(law, f"{DEPOSIT}!", "h1")
+    assert found(law, f"{DEPOSIT} now", "h1") is None
+
+
+def test_what_hardly_fits_is_not_offered():
+    vectors = np.eye(4, dtype=np.float32)
+    index = GuideIndex(
+        Guides(kept=[KeptGuide(guide=each, digests={}) for each in GUIDES]), vectors, {}
+    )
+    # Its article is a hundredth of what was found, and no question is like it.
+    match = index.match("?", vectors[1], {"h2": 0.01, "h9": 0.99})
+    assert (match.kept.guide.id, match.alike) == ("repairs", ())
+
+
 def test_translations_are_not_against_each_other_but_siblings_are():
     kept = [KeptGuide(guide=each, digests={}) for each in GUIDES]
     # The French question has the vector of the English one, as of a multilingual model.
