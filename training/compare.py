@@ -390,6 +390,11 @@ class Run:
     @cached_property
     def split(self) -> tuple[TrainingData, Sequence[int]]:
         """What it learns from, and the places of what it measures among train, dev and test."""
+        data, rows = self._divided
+        return data.holding_out(self.settings.to_dict().get("hold_out", 0.0)), rows
+
+    @property
+    def _divided(self) -> tuple[TrainingData, Sequence[int]]:
         given, questions = self.dataset.given, self.dataset.questions
         if self.measured_on == "test":
             return given, range(len(questions), len(questions) + len(self.dataset.test))

@@ -95,9 +95,6 @@ class TrainingData:
             train, dev = held_out(train, dev_share)
             aside = f"{len(dev)} of train are set aside for it" if dev else "the last epoch is used"
             say(f"No question is of the split dev: {aside}")
-        train, kept_apart = held_out(train, hold_out) if hold_out else (train, [])
-        if hold_out:
-            say(f"{len(kept_apart):,} questions of train are held out: the manifest names them")
         try:
             run_sha256 = run_file and file_digest(Path(run_file))
         except OSError as error:
@@ -105,13 +102,21 @@ class TrainingData:
                 f"run_file: {run_file} cannot be read ({error.strerror})."
             ) from error
         asked = list(dict.fromkeys(each.text for each in known if each.split == "train"))
-        data = cls(law, train, dev, known.sha256, run_sha256, kept_apart, asked)
+        data = cls(law, train, dev, known.sha256, run_sha256, asked=asked).holding_out(hold_out)
         # Training does not use test, but the model will be measured on it.
         learnt = [*by_split["train"], *(by_split["dev"] if final else [])]
         check_apart(learnt, by_split["test"], "test")
         if twice := _in_both(dev, by_split["test"]):
             say(f"{len(twice)} questions of test are also in dev: {', '.join(twice[:_NAMED])}")
         return data
+
+    def holding_out(self, share: float) -> TrainingData:
+        """The same, without a share of the training questions (`hold_out`)."""
+        if not share:
+            return self
+        train, aside = held_out(self.train, share)
+        say(f"{len(aside):,} questions of train are held out: the manifest names them")
+        return replace(self, train=train, aside=aside)
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:

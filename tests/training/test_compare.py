@@ -181,6 +181,17 @@ def test_the_folds_of_a_seed_measure_every_question_once(runs, aldermere):
     assert len({run.about["split_sha256"] for run in made}) == 5
 
 
+def test_an_arm_may_hold_out_training_questions(runs, aldermere):
+    (whole,) = runs(data=("aldermere",), arms={"a": {}}, only=("a",), baselines=(), seeds=(0,))
+    (held,) = runs(
+        data=("aldermere",), arms={"a": {"hold_out": 0.3}}, only=("a",), baselines=(), seeds=(0,)
+    )
+    data, _ = held.split
+    assert len(data.train) + len(data.aside) == len(whole.split[0].train)
+    assert len(data.aside) == pytest.approx(0.3 * len(whole.split[0].train), rel=0.02)
+    assert whole.key != held.key
+
+
 @given(
     st.lists(st.sampled_from([f"Who pays {n}?" for n in range(12)]), min_size=12, max_size=40),
     st.integers(2, 4),
