@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,24 +22,28 @@ from training.cusines import main
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("steps_of_one_run.py")
+# What both runs of the command have in common; without dropout, which processes draw apart.
+FLAGS = {
+    "negatives_per_question": 3,
+    "epochs": 2,
+    "batch_size": 8,
+    "learning_rate": 1e-3,
+    "temperature": 0.05,
+    "dtype": "float32",
+    "device": "cpu",
+    "dropout": 0.0,
+    "gradient_caching": True,
+}
 
 
-@pytest.fixture(scope="module")
-def flags(any_flags: Callable[..., list[str]]) -> Callable[[Path, str], list[str]]:
-    """The command line of a run; without dropout, which processes draw apart."""
-
-    def of(folder: Path, output: str) -> list[str]:
-        files = {name: folder / "law" / f"{name}.jsonl" for name in ("articles", "questions")}
-        return any_flags(
-            corpus=files["articles"],
-            questions=files["questions"],
-            model=folder / "bert",
-            output=folder / output,
-            dropout=0.0,
-            gradient_caching=True,
-        )
-
-    return of
+def flags(folder: Path, output: str) -> list[str]:
+    places = {
+        "corpus": folder / "law" / "articles.jsonl",
+        "questions": folder / "law" / "questions.jsonl",
+        "model": folder / "bert",
+        "output": folder / output,
+    }
+    return [part for n, v in {**FLAGS, **places}.items() for part in (f"--{n}", str(v))]
 
 
 def in_two_processes(*arguments: list[str]) -> tuple[list[int], list[str]]:
@@ -75,12 +78,7 @@ def in_two_processes(*arguments: list[str]) -> tuple[list[int], list[str]]:
 
 
 @pytest.fixture(scope="module")
-def folder(
-    tmp_path_factory: pytest.TempPathFactory,
-    small_law: Path,
-    tiny_bert: Path,
-    flags: Callable[[Path, str], list[str]],
-) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, small_law: Path, tiny_bert: Path) -> Path:
     """The inputs, and what two processes made of them."""
     folder = tmp_path_factory.mktemp("two")
     shutil.copytree(small_law, folder / "law")
@@ -142,7 +140,7 @@ def test_when_one_process_runs_out_of_memory_both_begin_the_batch_again(of_one, 
     assert max(budgets[0], budgets[2]) < budgets[1] == 60
 
 
-def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, flags):
+def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two):
     assert [facts["exit code"] for facts, _ in of_two] == [0, 0]
     assert main(flags(folder, "of-one")) == 0
     records = [
