@@ -52,6 +52,7 @@ from pipelines.loading import (
     choose_graph,
     choose_model,
     load_pipeline,
+    store_with_articles,
 )
 from pipelines.weights import (
     has_learned_fusion,
@@ -923,11 +924,9 @@ def add_lay_words(store_path: str | Path, path: str | Path) -> str:
     Raises:
         LoadingError: there is no such store.
         CorpusError: the list cannot be read; names every fault.
-        StoreError: the store cannot be read or written.
+        StoreError: the store holds no article, or cannot be read or written.
     """
-    if not Path(store_path).is_file():
-        raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
-    with closing(StatuteDocumentStore(str(store_path))) as store:
+    with store_with_articles(store_path) as store:
         languages = StatuteBM25Retriever(store).current_index().languages
         return _keep_lay_words(store, read_lay_words(path, languages))
 
@@ -979,12 +978,10 @@ def add_guides(store_path: str | Path, path: str | Path, say: Say) -> None:
     Raises:
         LoadingError: there is no such store.
         CorpusError: the guides cannot be read; names every fault.
-        StoreError: the store cannot be read or written.
+        StoreError: the store holds no article, or cannot be read or written.
         ModelError: its model cannot be loaded.
     """
-    if not Path(store_path).is_file():
-        raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
-    with closing(StatuteDocumentStore(str(store_path))) as store:
+    with store_with_articles(store_path) as store:
         read = read_guides(path, articles_in(store), date.today())
         guide: Any = load_pipeline("hybrid", store_path).get_component("guide")
         model = None if guide.model is None else guide.loaded()
@@ -1000,11 +997,9 @@ def name_laws(store_path: str | Path, aliases: Mapping[str, str]) -> str:
 
     Raises:
         LoadingError: there is no such store, or not exactly one law of a name.
-        StoreError: the store cannot be read or written.
+        StoreError: the store holds no article, or cannot be read or written.
     """
-    if not Path(store_path).is_file():
-        raise LoadingError(f"--store {store_path}: there is no such file. Index the law first.")
-    with closing(StatuteDocumentStore(str(store_path))) as store:
+    with store_with_articles(store_path) as store:
         named = names_of_laws(store.laws())
         names = LawNames(named, named)
         recorded = store.publisher.aliases()

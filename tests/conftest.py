@@ -87,6 +87,16 @@ def postgres() -> Iterator[Any]:
     server.close()
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Any]:
+    """A store of the test's own, empty."""
+    from components.stores.sqlite import StatuteDocumentStore
+
+    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+    yield store
+    store.close()
+
+
 @pytest.fixture(scope="session")
 def minilm() -> str:
     """Path of all-MiniLM-L6-v2 (384 dimensions), from the `demo` extra."""

@@ -752,14 +752,14 @@ def _ranked(models: Path, run: Run, work: Path, deadline: float | None) -> _Made
         compute_as_begun(work)
         open_work_folder(work, ranker.fixed_by(settings, data))
     prepared = ranker.prepare(settings, data, work)
-    stage, model, scorer = prepared.setup.stage, prepared.setup.biencoder, prepared.ranker
+    stage, model, scorer = prepared.stage, prepared.biencoder, prepared.ranker
     asked = stage.dev
     if run.measured_on == "test":
         vectors = model.encode_queries([each.text for each in run.measured]).numpy()
         index = DenseIndex(stage.articles, str(model.device.type), stage.similarity)
         found = index.search(vectors, settings.candidates)[1]
         asked = candidates.Candidates(run.measured, vectors, found)
-    lists = ranker.candidate_lists(data, asked, settings.candidates, prepared.setup.passages)
+    lists = ranker.candidate_lists(data, asked, settings.candidates, prepared.passages)
     dtype = resolve_dtype(settings.dtype, resolve_device(settings.device))
     own = {"dtype": str(dtype).removeprefix("torch."), "steps": 0, "epoch": 0, "epochs": []}
     if trained:

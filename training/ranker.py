@@ -398,35 +398,22 @@ _SCORED = 2_000
 
 
 @dataclass(frozen=True)
-class FirstStageSetup:
-    """What runs that differ only in their negatives and seed have in common.
+class Prepared:
+    """Everything that a run works with.
 
     Attributes:
         biencoder: The first stage.
         stage: What it finds.
         passages: Chooses what is read of an article.
-        dev: Lists to re-rank; None where no question is of dev.
-    """
-
-    biencoder: BiEncoder
-    stage: FirstStage
-    passages: Passages
-    dev: DevLists | None
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Everything that a run works with.
-
-    Attributes:
-        setup: The first stage, what it finds, and what is read.
         ranker: The ranker in training.
         examples: Columns `question`, `passages`, `label`.
         measuring: The evaluator.
         mined: How many examples and negatives there are, and how many questions got too few.
     """
 
-    setup: FirstStageSetup
+    biencoder: BiEncoder
+    stage: FirstStage
+    passages: Passages
     ranker: CrossEncoderRanker
     examples: Dataset
     measuring: RankerMeasuring
@@ -468,8 +455,31 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     network = open_network(settings.model, settings.device)
     stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
     passages = passages_read(data, biencoder, ranker)
-    dev = candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None
-    return prepare_on(FirstStageSetup(biencoder, stage, passages, dev), settings, data, ranker)
+    gold = Gold.of(list(data.corpus), data.train)
+    strategy, n, found = settings.strategy, settings.negatives, stage.train.found
+    negatives = mine_negatives(gold, found, strategy=strategy, n=n, seed=settings.seed)
+    if not len(negatives.articles):
+        raise SettingsError("candidates: no question has a negative among them. Find more.")
+    dataset = make_examples(gold, negatives, data.train, passages)
+    n_negatives = len(negatives.articles)
+    n_positives = len(dataset) - n_negatives
+    mined = {
+        "examples": len(dataset),
+        "negatives": n_negatives,
+        "questions_with_fewer": len(negatives.short),
+    }
+    say(f"{len(data.train):,} questions: {mined}")
+    seen = np.unique(np.linspace(0, n_negatives - 1, _SCORED).astype(np.int64))
+    scored = dataset.select(n_positives + seen)
+    measuring = RankerMeasuring(
+        ranker.logits,
+        dev=candidate_lists(data, stage.dev, settings.re_ranked, passages) if data.dev else None,
+        negatives=ArticlePairs.of(list(scored["question"]), list(scored["passages"])),
+        cosines=stage.cosines(negatives.questions[seen], negatives.articles[seen]).tolist(),
+        select_by=settings.select_by,
+        start_ranks=not head_parameters(ranker.encoder, starting_folder(settings.start)),
+    )
+    return Prepared(biencoder, stage, passages, ranker, dataset, measuring, mined)
 
 
 def open_ranker(
@@ -493,51 +503,6 @@ def open_ranker(
         dtype=settings.dtype,
         name=settings.start,
     )
-
-
-def prepare_on(
-    setup: FirstStageSetup,
-    settings: RankerTrainingSettings,
-    data: TrainingData,
-    ranker: CrossEncoderRanker,
-) -> Prepared:
-    """Mine negatives from the candidates; prepare examples and measurements.
-
-    Args:
-        setup: Made with these settings, except `strategy`, `negatives` and `seed`.
-        settings: Of the run.
-        data: Law and questions.
-        ranker: The ranker that training starts from.
-
-    Raises:
-        SettingsError: No question has a negative.
-    """
-    stage = setup.stage
-    gold = Gold.of(list(data.corpus), data.train)
-    strategy, n, found = settings.strategy, settings.negatives, stage.train.found
-    negatives = mine_negatives(gold, found, strategy=strategy, n=n, seed=settings.seed)
-    if not len(negatives.articles):
-        raise SettingsError("candidates: no question has a negative among them. Find more.")
-    dataset = make_examples(gold, negatives, data.train, setup.passages)
-    n_negatives = len(negatives.articles)
-    n_positives = len(dataset) - n_negatives
-    mined = {
-        "examples": len(dataset),
-        "negatives": n_negatives,
-        "questions_with_fewer": len(negatives.short),
-    }
-    say(f"{len(data.train):,} questions: {mined}")
-    seen = np.unique(np.linspace(0, n_negatives - 1, _SCORED).astype(np.int64))
-    scored = dataset.select(n_positives + seen)
-    measuring = RankerMeasuring(
-        ranker.logits,
-        dev=setup.dev,
-        negatives=ArticlePairs.of(list(scored["question"]), list(scored["passages"])),
-        cosines=stage.cosines(negatives.questions[seen], negatives.articles[seen]).tolist(),
-        select_by=settings.select_by,
-        start_ranks=not head_parameters(ranker.encoder, starting_folder(settings.start)),
-    )
-    return Prepared(setup, ranker, dataset, measuring, mined)
 
 
 def passages_read(data: TrainingData, biencoder: BiEncoder, ranker: CrossEncoderRanker) -> Passages:
@@ -675,7 +640,7 @@ def train_ranker(
         save_strategy="steps",
         save_steps=settings.checkpoint_every,
         save_total_limit=2,
-        metric_for_best_model="chosen_by" if prepared.setup.dev else None,
+        metric_for_best_model="chosen_by" if prepared.measuring.dev else None,
         greater_is_better=True,
         dataloader_pin_memory=device.type == "cuda",
         disable_tqdm=True,
@@ -748,10 +713,10 @@ def publish(
     device = resolve_device(settings.device).type
     metrics: dict[str, Any] = {"environment": environment(device), **prepared.mined}
     best = best_record(records, settings.select_by)
-    biencoder, use = prepared.setup.biencoder, prepared.ranker.settings
+    biencoder, use = prepared.biencoder, prepared.ranker.settings
     ranker = open_ranker(settings, biencoder, weights_of(best or records[-1], work))
     if best is not None:
-        weight, fitted = _fitted(settings, data, prepared.setup, ranker)
+        weight, fitted = _fitted(settings, data, prepared, ranker)
         use = dataclasses.replace(use, fusion_weight=weight)
         metrics |= {"epoch": best["epoch"], "dev": best["dev"], **fitted}
         if not best["step"]:
@@ -772,7 +737,7 @@ def publish(
 def _fitted(
     settings: RankerTrainingSettings,
     data: TrainingData,
-    setup: FirstStageSetup,
+    prepared: Prepared,
     ranker: CrossEncoderRanker,
 ) -> tuple[float, dict[str, Any]]:
     """The weight of the first stage's order that fits dev, and the results of choosing it.
@@ -783,12 +748,12 @@ def _fitted(
     # A fusion was learnt from the vectors without the graph.
     fusion = None
     if open_network(settings.model, settings.device) is None:
-        lists_there = (BM25, DIVISION, DENSE)
-        fusion = learned_fusion_of(settings.model, lists=lists_there, model=setup.biencoder.digest)
-    found = pipeline_candidates(setup.stage, data, setup.biencoder, fusion)
+        lists_there, digest = (BM25, DIVISION, DENSE), prepared.biencoder.digest
+        fusion = learned_fusion_of(settings.model, lists=lists_there, model=digest)
+    found = pipeline_candidates(prepared.stage, data, prepared.biencoder, fusion)
     # This takes as long as measuring all candidates on dev, so announce it.
     say(f"Fitting how the ranker is used: re-ranking {found.found.size:,} candidates of dev")
-    lists = candidate_lists(data, found, RERANKED, setup.passages)
+    lists = candidate_lists(data, found, RERANKED, prepared.passages)
     logits = lists.logits(ranker.logits)
     metric = settings.select_by
     weight = FusionWeight.choose(lists, logits, metric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,6 @@ from components.statutes.guides import Guide, Guides, KeptGuide
 from components.stores.engines import LAW, as_row
 from components.stores.qdrant import QdrantEngine
 from components.stores.sqlite import StatuteDocumentStore
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
-    """An empty store."""
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    yield store
-    store.close()
 
 
 @pytest.fixture(scope="module")

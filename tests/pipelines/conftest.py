@@ -1,7 +1,9 @@
 """A small law with vectors, and the store that it is indexed into."""
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from tiny_bert import fixed_wordpiece, save_bert
 from components.models.biencoder import BiEncoder
 from components.models.graph import LegislativeGraphEncoder
 from components.statutes.graph import EDGE_KINDS
-from components.stores.sqlite import StatuteDocumentStore
+from pipelines.engines import EngineReport, engine_at, index_into_engine
 from pipelines.indexing import index_corpus
 
 LAWS = ("Housing Code", "Work Code", "Family Code")
@@ -70,11 +72,23 @@ def indexed(folder: Path, model: str) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[StatuteDocumentStore]:
-    """A store of the test's own, empty."""
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
-    yield store
-    store.close()
+def index(
+    address: str, tmp_path: Path, tiny_model: Path, write_corpus: Callable[..., Path]
+) -> Callable[..., EngineReport]:
+    """Indexes articles into the engine at the test's `address`, with the tiny model unless told."""
+
+    def run(articles: Sequence[dict[str, Any]], **options: Any) -> EngineReport:
+        source = write_corpus(tmp_path / f"{time.monotonic_ns()}.jsonl", articles)
+        return index_into_engine(source, address, **{"model": str(tiny_model), **options})
+
+    return run
+
+
+@pytest.fixture
+def look(address: str) -> Iterator[Callable[[], Any]]:
+    """Opens the engine's collection at the test's `address`."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(engine_at(address)))
 
 
 @pytest.fixture(scope="session")

@@ -152,20 +152,6 @@ def dated_store(tmp_path_factory, make_article, write_corpus) -> Path:
     return folder / "law.db"
 
 
-def test_a_day_leaves_out_what_was_not_in_force(dated_store):
-    pipeline = load_pipeline("lexical", store=dated_store)
-    for day, in_force in (
-        (date(2005, 6, 1), {"a24"}),
-        (date(2019, 12, 31), {"a24", "a32"}),
-        (date(2020, 1, 1), {"a16", "a32"}),
-        (date(2031, 1, 1), {"a16"}),
-    ):
-        answer = ask(pipeline, "rent officer", as_of=day)
-        states = {each["id"]: each["state"] for each in answer["documents"]}
-        assert states == {"a8": "unknown", **dict.fromkeys(in_force, "in force")}
-        assert answer["as_of"] == day.isoformat()
-
-
 @pytest.fixture(scope="module")
 def placed_store(tmp_path_factory, make_article, write_corpus) -> Path:
     """Articles of a state, two of its cities, and one that may apply anywhere."""
@@ -226,7 +212,9 @@ def test_the_law_of_today_is_asked_unless_the_question_says_otherwise(dated_stor
         answer = ask(pipeline, "rent officer", as_of=as_of)
         assert found(answer) == found(of_today)
         assert answer["as_of"] == date.today().isoformat()
-    assert found(ask(pipeline, "rent officer", as_of="2005-06-01")) == OF_2005
+    of_2005 = ask(pipeline, "rent officer", as_of="2005-06-01")
+    states = {each["id"]: each["state"] for each in of_2005["documents"]}
+    assert states == {"a8": "unknown", "a24": "in force"}
     everything = ask(pipeline, "rent officer", as_of="any")
     assert found(everything) == EVERYTHING
     assert "as_of" not in everything

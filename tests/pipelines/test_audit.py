@@ -137,15 +137,6 @@ def test_text_is_read_in_the_encodings_that_windows_writes(tmp_path):
         assert read_document(str(path)).text == "Article 14\nof the Code civil."
 
 
-def test_a_missing_or_empty_store_is_an_error(command, tmp_path):
-    path = tmp_path / "mail.txt"
-    path.write_text(TRUE)
-    code, out, err = command("audit", path, "--store", tmp_path / "law.db")
-    assert (code, out) == (2, "")
-    assert "no store" in err
-    assert not (tmp_path / "law.db").exists()
-
-
 def test_a_brief_on_the_laws_of_eight_countries_verifies_nothing_wrong(command, tmp_path):
     """Invented laws, each numbered as its country does (eight_laws.jsonl), and a brief on them.
 

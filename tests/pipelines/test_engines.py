@@ -2,21 +2,19 @@
 
 import asyncio
 import json
-import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from engine_cases import check_it_gets_places
 from haystack import Document
-from haystack.errors import FilterError
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException
+from serving import free_port
 
 from components.models import difference
 from components.models.biencoder import BiEncoder
@@ -27,7 +25,7 @@ from components.stores.qdrant import QdrantEngine
 from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE
-from pipelines.engines import EngineReport, Shard, engine_at, index_into_engine
+from pipelines.engines import Shard, index_into_engine
 from pipelines.index import main as index_main
 from pipelines.loading import LoadingError, load_pipeline
 
@@ -45,24 +43,6 @@ def short_pauses(monkeypatch) -> None:
 def address(tmp_path) -> str:
     """Where the engine keeps its files: within the process, so without a server."""
     return str(tmp_path / "qdrant")
-
-
-@pytest.fixture
-def index(address, tmp_path, tiny_model, write_corpus) -> Callable[..., EngineReport]:
-    """Indexes these articles into the test's engine, with the tiny model unless told."""
-
-    def run(articles: list[dict[str, Any]], **options: Any) -> EngineReport:
-        source = write_corpus(tmp_path / "articles.jsonl", articles)
-        return index_into_engine(source, address, **{"model": str(tiny_model), **options})
-
-    return run
-
-
-@pytest.fixture
-def look(address) -> Iterator[Callable[[], Any]]:
-    """Opens the test's collection."""
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(engine_at(address)))
 
 
 def assert_holds(engine: Engine, articles: list[Article], model: Path) -> None:
@@ -152,18 +132,7 @@ def test_a_collection_made_before_places_is_asked_and_gets_them(index, look, add
     engine.count()  # opens it
     engine._client.delete_payload(engine.name, ["meta.jurisdiction"], models.Filter())
     engine.close()
-    question = "art. 3 Housing Code, on repairs"
-    with closing(load_pipeline("qdrant", store=address)) as pipeline:
-        assert ask(pipeline, question)["documents"]
-        with pytest.raises(FilterError, match="no jurisdiction"):
-            ask(pipeline, question, jurisdiction="us/or")
-    city = {**articles[0], "id": "city", "law": "City Code", "jurisdiction": "us/or/eugene"}
-    state = {**articles[0], "id": "state", "law": "State Code", "jurisdiction": "us/or"}
-    index([*old, city, state])
-    pipeline = load_pipeline("qdrant", store=address)
-    found = ask(pipeline, question, top_k=30, jurisdiction="us/or")["documents"]
-    assert {each["id"] for each in found} == {each["id"] for each in (*old, state)}
-    assert {each.get("jurisdiction") for each in found} == {None, "us/or"}
+    check_it_gets_places("qdrant", address, index, old)
 
 
 def test_laws_of_one_title_are_told_apart(index, look, address, make_article):
@@ -336,11 +305,6 @@ def test_wrong_use_is_refused():
         with pytest.raises(SystemExit) as ended:
             index_main(["--corpus", "aldermere", *line.split()])
         assert ended.value.code == WRONG_USE, line
-
-
-def free_port() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as bound:
-        return int(bound.getsockname()[1])
 
 
 def test_an_engine_that_is_down_at_the_start_is_reported_at_once(corpus, tiny_model):

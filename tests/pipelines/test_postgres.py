@@ -7,14 +7,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from haystack.errors import FilterError
+from engine_cases import check_it_gets_places
 
 from components.retrievers.embedding import record_long_articles
 from components.statutes.corpus import read_questions
@@ -25,7 +25,7 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.ask import main as ask_main
 from pipelines.asking import ask, run
 from pipelines.command_line import DONE
-from pipelines.engines import EngineReport, Shard, engine_at, index_into_engine
+from pipelines.engines import Shard, engine_at, index_into_engine
 from pipelines.home import resolve
 from pipelines.index import main as index_main
 from pipelines.indexing import index_corpus
@@ -50,23 +50,6 @@ def address(postgres, request) -> str:
     """A collection of the test's own."""
     name = request.node.name.removeprefix("test_")[:40].replace("[", "_").replace("]", "")
     return f"{postgres.url()}#{name}"
-
-
-@pytest.fixture
-def index(address, tmp_path, tiny_model, write_corpus) -> Callable[..., EngineReport]:
-    """Indexes articles into the test's collection."""
-
-    def run(articles: list[Article], **options: Any) -> EngineReport:
-        source = write_corpus(tmp_path / f"{time.monotonic_ns()}.jsonl", articles)
-        return index_into_engine(source, address, **{"model": str(tiny_model), **options})
-
-    return run
-
-
-@pytest.fixture
-def look(address) -> Iterator[Callable[[], PostgresEngine]]:
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(engine_at(address)))
 
 
 def test_a_missing_extra_is_named(monkeypatch, corpus, tiny_model, capsys):
@@ -446,17 +429,7 @@ def test_a_collection_made_before_places_is_asked_and_gets_them(postgres, index,
     index(old)
     _, _, name = address.partition("#")
     postgres.run(f'ALTER TABLE "{name}_rows" DROP COLUMN jurisdiction')
-    with closing(load_pipeline("postgres", store=address)) as pipeline:
-        assert ask(pipeline, CITED)["documents"]
-        with pytest.raises(FilterError, match="no jurisdiction"):
-            ask(pipeline, CITED, jurisdiction="us/or")
-    city = {**articles[0], "id": "city", "law": "City Code", "jurisdiction": "us/or/eugene"}
-    state = {**articles[0], "id": "state", "law": "State Code", "jurisdiction": "us/or"}
-    index([*old, city, state])
-    pipeline = load_pipeline("postgres", store=address)
-    found = ask(pipeline, CITED, top_k=30, jurisdiction="us/or")["documents"]
-    assert {each["id"] for each in found} == {each["id"] for each in (*old, state)}
-    assert {each.get("jurisdiction") for each in found} == {None, "us/or"}
+    check_it_gets_places("postgres", address, index, old)
 
 
 def test_tables_that_an_operator_partitioned_by_law_are_used(

@@ -53,21 +53,6 @@ def test_what_is_dumped_names_no_folder_of_this_machine(
     assert ask(again, QUESTION)["documents"]
 
 
-def test_a_files_own_filters_hold_whatever_a_run_asks_for(law_store):
-    own = {"field": "meta.law", "operator": "==", "value": "Work Code"}
-    other = {"field": "meta.law", "operator": "==", "value": "Housing Code"}
-    for name, part in (("lexical", "bm25"), ("hybrid", "retriever")):
-        overrides = {f"{part}.filters": own}
-        if name == "lexical":
-            overrides["citation.filters"] = own
-        pipeline = load_pipeline(name, law_store, overrides=overrides)
-        for filters, laws in ((None, {"Work Code"}), ({}, {"Work Code"}), (other, set())):
-            run = pipeline.run({"query": f"{QUESTION} art. 3 Housing Code", "filters": filters})
-            assert {each.meta["law"] for each in run["result"]["documents"]} == laws
-            found = ask(pipeline, QUESTION, filters=filters)["documents"]
-            assert {each["law"] for each in found} == laws
-
-
 def test_an_index_pipeline_fills_a_store_with_the_model_that_it_has(
     tmp_path, make_article, write_corpus, tiny_model
 ):

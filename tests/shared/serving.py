@@ -12,6 +12,12 @@ from waiting import until
 from pipelines.serving.limits import address, listen
 
 
+def free_port() -> int:
+    """A port of the loopback that nobody listens at."""
+    with listen("127.0.0.1", 0) as bound:
+        return int(bound.getsockname()[1])
+
+
 @contextmanager
 def served(server: uvicorn.Server) -> Iterator[str]:
     """Run a server on a free port of the loopback; gives its address, which ends with a slash."""

@@ -23,7 +23,6 @@ from training import compare
 from training.checkpoint import environment
 from training.command_line import (
     DONE,
-    INTERRUPTED,
     SettingsError,
     TrainingError,
     settings_from,
@@ -45,7 +44,6 @@ from training.compare import (
     runs_of,
 )
 from training.data import folds_of
-from training.loop import TrainingLoop
 
 ROOT = Path(__file__).resolve().parents[2]
 METRICS = (*DENSE_METRICS, FUSED)
@@ -455,43 +453,6 @@ def test_arms_are_run_written_down_tabled_and_drawn(small_law, tiny_bert, tmp_pa
     assert {f"{small_law.name}-arms.png", f"{small_law.name}-arms.svg"} < {
         path.name for path in out.iterdir()
     }
-
-
-@pytest.mark.slow
-def test_a_comparison_taken_up_again_ends_as_one_left_alone(
-    small_law, tiny_bert, tmp_path, monkeypatch, capsys
-):
-    def given(out: Path) -> list[str]:
-        chosen = ["--only", "[bm25_fixed,cusines]", "--folds", "1"]
-        return flags("compare", small_law, tiny_bert, out, *SHORT, *chosen)
-
-    monkeypatch.setattr("training.plots.plot_arms", lambda *_: None)
-    assert compare.main(given(tmp_path / "apart")) == DONE
-    step = TrainingLoop._step
-    steps: list[int] = []
-
-    def interrupted(self: TrainingLoop, number: int, pairs: Any) -> None:
-        if len(steps) == 6:  # the third of the second run
-            raise KeyboardInterrupt
-        steps.append(number)
-        step(self, number, pairs)
-
-    monkeypatch.setattr(TrainingLoop, "_step", interrupted)
-    assert compare.main(given(tmp_path / "out")) == INTERRUPTED
-    assert [each["arm"] for each in lines_in(tmp_path / "out/results.jsonl")] == ["bm25_fixed"]
-    monkeypatch.setattr(TrainingLoop, "_step", step)
-    capsys.readouterr()
-    assert compare.main(given(tmp_path / "out")) == DONE
-    assert "Resuming from step 2 of 4" in capsys.readouterr().err
-    whole, parts = (
-        [
-            {k: v for k, v in each.items() if k not in ("seconds", "environment")}
-            for each in lines_in(tmp_path / name / "results.jsonl")
-        ]
-        for name in ("apart", "out")
-    )
-    assert parts == whole
-    assert not list((tmp_path / "out/work").iterdir())
 
 
 @pytest.fixture(scope="module")

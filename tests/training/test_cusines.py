@@ -52,27 +52,6 @@ def test_the_folder_opens_as_a_bi_encoder_and_in_sentence_transformers(cusines_m
     assert model.passage_tokens == theirs.max_seq_length == 20
 
 
-def test_an_interruption_is_130_and_the_same_command_goes_on(flags, output, monkeypatch, capsys):
-    from training.objective import Optimizer
-
-    step, calls = Optimizer.step, [0]
-
-    def interrupting(self: Optimizer, number: int) -> None:
-        calls[0] += 1
-        if calls[0] == 5:
-            raise KeyboardInterrupt
-        step(self, number)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Optimizer, "step", interrupting)
-        assert main(flags()) == INTERRUPTED
-    assert "resumes from the last checkpoint" in capsys.readouterr().err
-    assert work_of(output).is_dir() and not output.exists()
-    assert main(flags()) == DONE
-    assert "Resuming from step 3" in capsys.readouterr().err
-    assert not work_of(output).exists()
-
-
 @pytest.mark.parametrize(
     "moment",
     [

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 from safetensors.torch import load_file
+from serving import free_port
 
 from components.models.biencoder import BiEncoder
 from training.cusines import main
@@ -44,12 +44,6 @@ def flags(folder: Path, output: str) -> list[str]:
         "output": folder / output,
     }
     return [part for n, v in {**FLAGS, **places}.items() for part in (f"--{n}", str(v))]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def in_two_processes(*arguments: list[str]) -> tuple[list[int], list[str]]:

@@ -16,8 +16,8 @@ from sentence_transformers import (
 from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.sentence_transformer.modules import Pooling
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, TrainerCallback
+from tiny_bert import fixed_wordpiece, save_bert
+from transformers import TrainerCallback
 
 from components.statutes import Article, Question, indexed_text
 from training.negatives.gold import DrawnNegatives
@@ -25,7 +25,7 @@ from training.negatives.sampling import CurriculumNegatives
 from training.negatives.trainer import EpochNegatives
 
 N_ARTICLES = 40
-WORDS = ["[PAD]", "[UNK]", *(f"w{n}" for n in range(60)), *(f"part{n}" for n in range(8))]
+WORDS = [*(f"w{n}" for n in range(60)), *(f"part{n}" for n in range(8))]
 ARTICLES = [
     Article(f"a{n}", "Law", str(n), (f"part{n // 5}",), f"w{n} w{n // 3}")
     for n in range(N_ARTICLES)
@@ -41,22 +41,8 @@ TEXT_AT = {indexed_text(each.headings, each.text): n for n, each in enumerate(AR
 @pytest.fixture
 def model(tmp_path: Path) -> SentenceTransformer:
     """Eight dimensions, one layer, a word a token."""
-    tokenizer = Tokenizer(models.WordLevel({w: n for n, w in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(WORDS),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=8,
-    )
-    BertModel(config).save_pretrained(tmp_path / "bert")
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=8
-    ).save_pretrained(tmp_path / "bert")
-    reader = Transformer(str(tmp_path / "bert"))
+    sizes = {"longest": 8, "hidden": 8, "layers": 1, "heads": 2, "inner": 16}
+    reader = Transformer(str(save_bert(tmp_path / "bert", fixed_wordpiece(WORDS), **sizes)))
     return SentenceTransformer(modules=[reader, Pooling(8, "mean")], device="cpu")
 
 

@@ -1,8 +1,5 @@
 """python -m ui: what it refuses, and what is said next to the results."""
 
-import subprocess
-import sys
-
 import pytest
 from small_law import told as text_of
 
@@ -38,15 +35,6 @@ def test_other_machines_are_let_in_with_a_password_only(host, tmp_path, capsys):
         told = capsys.readouterr().err
         assert "none.db" in told
         assert "twelve letters" not in told
-
-
-def test_help_waits_for_no_model():
-    command = [sys.executable, "-X", "importtime", "-m", "ui", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "--port" in done.stdout
-    assert not {"torch", "gradio", "haystack"} & {
-        line.split("|")[-1].strip() for line in done.stderr.splitlines()
-    }
 
 
 def test_the_notice_names_invented_law_only_where_it_is():

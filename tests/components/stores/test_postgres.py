@@ -1,7 +1,6 @@
 """PostgreSQL: filters, words and vectors mean what they mean elsewhere; refusals are one line."""
 
 import math
-import socket
 from contextlib import closing
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from haystack.utils.filters import document_matches_filter
 from haystack_integrations.components.retrievers.pgvector import PgvectorEmbeddingRetriever
 from haystack_integrations.document_stores.pgvector import PgvectorDocumentStore
 from hypothesis import given, settings
+from serving import free_port
 
 from components.embedders.sparse_document import StatuteSparseDocumentEmbedder
 from components.embedders.sparse_text import StatuteSparseTextEmbedder
@@ -226,11 +226,6 @@ def test_vectors_are_known_by_their_text_before_the_law_is_there(opened):
     assert opened("staged").vectors(digests) == {ids[0]: [0.5] * DIM}
     engine.finish_law("Housing Code", {"digest": "d", "articles": 2}, [])
     assert {each.id for each in engine.fetch(ids)} == set(ids)
-
-
-def free_port():
-    with closing(socket.create_server(("127.0.0.1", 0))) as bound:
-        return bound.getsockname()[1]
 
 
 def test_a_refusal_is_one_line_that_says_what_to_do(opened, postgres):
