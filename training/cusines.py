@@ -64,6 +64,7 @@ from training.objective import (
     everywhere,
     gather,
     propagate,
+    propagate_whole_law,
     share,
     warm_up_and_decay,
 )
@@ -489,11 +490,14 @@ def _attempt(
         if not everywhere(accelerator, budget.tokens == tokens):
             return None
         wholes.append(gather(accelerator, parts[-1][0].vectors, len(rows)).requires_grad_())
-    if texts.fixed is not None:
-        whole_law = len(batch.articles) == len(texts.fixed)
-        wholes.append(texts.fixed if whole_law else texts.fixed[torch.from_numpy(batch.articles)])
-    questions, articles = wholes
-    step = propagate(questions, articles, batch, settings)
+    if settings.whole_law:
+        assert texts.fixed is not None
+        step = propagate_whole_law(wholes[0], texts.fixed, batch, settings)
+    else:
+        if texts.fixed is not None:
+            wholes.append(texts.fixed[torch.from_numpy(batch.articles)])
+        questions, articles = wholes
+        step = propagate(questions, articles, batch, settings)
     with halved_without_memory():
         for (part, own), whole in zip(parts, wholes, strict=False):  # without fixed articles
             assert whole.grad is not None

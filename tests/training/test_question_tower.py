@@ -150,6 +150,8 @@ def test_a_store_of_another_model_is_refused(any_flags, store, other_bert, tmp_p
         ({"rank": 0}, "rank is 0; it must be at least 1"),
         ({"frozen_layers": 2}, "frozen_layers is 2, but there are 2 layers"),
         ({"in_batch": "false"}, "in_batch is False, but it only applies to whole_law false"),
+        ({"loss": "triplet"}, "loss is triplet, but it only applies to whole_law false"),
+        ({"negatives_per_question": 3}, "none is drawn. Set negatives_per_question to 0"),
         ({"text_rule": "text"}, "text_rule is text, but the articles were encoded with"),
     ],
 )
