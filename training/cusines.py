@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -515,9 +515,12 @@ class BiEncoderLearner(Learner):
         settings: Of the run.
         data: The texts.
         accelerator: Device and processes.
+        known: Vectors of the law's articles by what encoded them. Under towers question they are
+            taken from here, or added: runs on one law encode it once.
 
     Attributes:
         model: The bi-encoder, trained in place.
+        articles: As in `Learner`: under towers question.
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
@@ -525,18 +528,26 @@ class BiEncoderLearner(Learner):
     """
 
     def __init__(
-        self, settings: CusinesSettings, data: TrainingData, accelerator: Accelerator
+        self,
+        settings: CusinesSettings,
+        data: TrainingData,
+        accelerator: Accelerator,
+        known: dict[Hashable, Tensor] | None = None,
     ) -> None:
         torch.manual_seed(settings.seed)  # for a fresh head
         self.model: BiEncoder = starting_model(settings, accelerator.device)
         self._settings = settings
         self._accelerator = accelerator
-        fixed, self._fixed_articles = None, {}
+        self._fixed_articles = {}
         if settings.towers == "question":
-            fixed = self._article_vectors(data)
-            content = fixed.cpu().numpy().tobytes()
+            known = {} if known is None else known
+            encoder = (*starting_digests(settings).values(), settings.store, settings.dtype)
+            if encoder not in known:
+                known[encoder] = self._article_vectors(data)
+            self.articles = known[encoder]
+            content = self.articles.cpu().numpy().tobytes()
             self._fixed_articles = {"articles_sha256": hashlib.sha256(content).hexdigest()}
-        self._texts = RunTexts(self.model, data, settings.token_budget, fixed)
+        self._texts = RunTexts(self.model, data, settings.token_budget, self.articles)
 
     def _article_vectors(self, data: TrainingData) -> Tensor:
         """The vectors that the articles keep, from the store where one is named."""
