@@ -255,6 +255,23 @@ def test_a_tower_is_trained_on_from_another(any_flags, tower, tmp_path, tiny_ber
     assert second.articles_digest == base.digest
 
 
+def test_both_towers_are_trained_on_from_a_questions_tower(
+    any_flags, settings, tower, no_dev, tmp_path
+):
+    start = starting_model(settings(model=str(tower)), torch.device("cpu")).eval()
+    before = BiEncoder.load(tower, device="cpu", dtype="float32")
+    assert torch.equal(start.encode_queries(TEXTS), before.encode_queries(TEXTS))
+    output = tmp_path / "both"
+    flags = any_flags(output=output, model=tower, max_steps=2, **no_dev, dev_share=0)
+    assert main(flags) == DONE  # without dev the last weights count
+    manifest = read_manifest(output)
+    assert manifest.base is None
+    assert manifest.towers == {"query": "biencoder/query", "passage": "biencoder/passage"}
+    after = BiEncoder.load(output, device="cpu", dtype="float32")
+    for encode in (BiEncoder.encode_queries, BiEncoder.encode_articles):
+        assert not torch.allclose(encode(after, TEXTS), encode(before, TEXTS), atol=1e-3)
+
+
 def test_each_tower_has_the_weight_of_its_own_training(tower, store, tmp_path):
     copied = tmp_path / "law.db"
     shutil.copy(store, copied)
