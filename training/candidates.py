@@ -165,6 +165,8 @@ class FirstStage:
         data: TrainingData,
         m: int,
         network: LegislativeGraphEncoder | None = None,
+        *,
+        articles: NDArray[np.float32] | None = None,
     ) -> FirstStage:
         """Encode law and questions, and find the m nearest articles of each question.
 
@@ -173,17 +175,18 @@ class FirstStage:
             data: Law and questions.
             m: How many articles to find; a smaller law gives all that it has.
             network: The graph network that the articles' vectors pass through, as in indexing.
+            articles: The law's vectors, where they are known; default: it is encoded.
         """
-        if network is None:
-            texts = texts_of(data.corpus, biencoder.text_rule)
-            articles = biencoder.encode_articles(texts).numpy()
-        else:
+        if network is not None:
             graph = graph_for(network, data.corpus)
             nodes = list(node_texts(graph, data.corpus, biencoder.text_rule))
             vectors_of_nodes = biencoder.encode_articles(nodes)
             articles = enriched(
                 network, graph, range(len(data.corpus)), lambda rows: vectors_of_nodes[rows]
             ).numpy()
+        elif articles is None:
+            texts = texts_of(data.corpus, biencoder.text_rule)
+            articles = biencoder.encode_articles(texts).numpy()
         index = DenseIndex(articles, str(biencoder.device.type), biencoder.similarity)
 
         def candidates(questions: Sequence[Question]) -> Candidates:

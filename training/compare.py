@@ -18,7 +18,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import product
@@ -31,6 +31,7 @@ import torch
 import yaml
 from accelerate import Accelerator
 from pydantic import TypeAdapter, ValidationError
+from torch import Tensor
 
 from components.models.biencoder import BiEncoder
 from components.models.dense_index import DenseIndex
@@ -334,6 +335,7 @@ class Dataset:
         given: The questions of train and dev.
         test: Those of test.
         name: Its folder's name.
+        known: Vectors of the articles, as `BiEncoderLearner` shares them between runs.
 
     Raises:
         CorpusError: A file cannot be read.
@@ -347,6 +349,7 @@ class Dataset:
         self.questions = [*self.given.train, *self.given.dev]
         asked = read_questions(place, corpus_ids=self.given.corpus.ids)
         self.test = [q for q in asked if q.split == "test" and q.relevant]
+        self.known: dict[Hashable, Tensor] = {}
 
 
 @cache
@@ -691,7 +694,9 @@ def _trained(models: Path, run: Run, work: Path, deadline: float | None) -> _Tra
     if run.below is not None:
         settings = replace(settings, model=_model_of(models, run.below, deadline))
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
-    make: Any = cusines.BiEncoderLearner if run.system.name == "cusines" else graph.GraphLearner
+    make: Any = graph.GraphLearner
+    if run.system.name == "cusines":
+        make = partial(cusines.BiEncoderLearner, known=run.dataset.known)
     work.mkdir(parents=True, exist_ok=True)
     if run.system.trains(run.arm):
         learner, state = fit(settings, data, accelerator, work, make, deadline=deadline)
@@ -714,7 +719,9 @@ def _learned(models: Path, run: Run, work: Path, deadline: float | None) -> _Mad
     model = BiEncoder.load(folder, device=settings.device, dtype=dtype)
     network = candidates.open_network(str(folder), settings.device)
     shown = replace(data, train=data.train[:1], dev=run.measured)
-    dense = candidates.FirstStage.search(model, shown, DEPTH, network).dev.found.tolist()
+    articles = None if learner.articles is None else learner.articles.cpu().numpy()
+    stage = candidates.FirstStage.search(model, shown, DEPTH, network, articles=articles)
+    dense = stage.dev.found.tolist()
     law = counted(run.dataset, "analysed", settings.text_rule)
     weights = law.weights(rank_bm25.BM25Okapi, settings.bm25_k1, settings.bm25_b)
     fused = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -64,6 +64,7 @@ from training.objective import (
     everywhere,
     gather,
     propagate,
+    propagate_whole_law,
     share,
     warm_up_and_decay,
 )
@@ -489,11 +490,14 @@ def _attempt(
         if not everywhere(accelerator, budget.tokens == tokens):
             return None
         wholes.append(gather(accelerator, parts[-1][0].vectors, len(rows)).requires_grad_())
-    if texts.fixed is not None:
-        whole_law = len(batch.articles) == len(texts.fixed)
-        wholes.append(texts.fixed if whole_law else texts.fixed[torch.from_numpy(batch.articles)])
-    questions, articles = wholes
-    step = propagate(questions, articles, batch, settings)
+    if settings.whole_law:
+        assert texts.fixed is not None
+        step = propagate_whole_law(wholes[0], texts.fixed, batch, settings)
+    else:
+        if texts.fixed is not None:
+            wholes.append(texts.fixed[torch.from_numpy(batch.articles)])
+        questions, articles = wholes
+        step = propagate(questions, articles, batch, settings)
     with halved_without_memory():
         for (part, own), whole in zip(parts, wholes, strict=False):  # without fixed articles
             assert whole.grad is not None
@@ -511,9 +515,12 @@ class BiEncoderLearner(Learner):
         settings: Of the run.
         data: The texts.
         accelerator: Device and processes.
+        known: Vectors of the law's articles by what encoded them. Under towers question they are
+            taken from here, or added: runs on one law encode it once.
 
     Attributes:
         model: The bi-encoder, trained in place.
+        articles: As in `Learner`: under towers question.
 
     Raises:
         ModelError: A model cannot be opened, or the parts do not fit together.
@@ -521,18 +528,26 @@ class BiEncoderLearner(Learner):
     """
 
     def __init__(
-        self, settings: CusinesSettings, data: TrainingData, accelerator: Accelerator
+        self,
+        settings: CusinesSettings,
+        data: TrainingData,
+        accelerator: Accelerator,
+        known: dict[Hashable, Tensor] | None = None,
     ) -> None:
         torch.manual_seed(settings.seed)  # for a fresh head
         self.model: BiEncoder = starting_model(settings, accelerator.device)
         self._settings = settings
         self._accelerator = accelerator
-        fixed, self._fixed_articles = None, {}
+        self._fixed_articles = {}
         if settings.towers == "question":
-            fixed = self._article_vectors(data)
-            content = fixed.cpu().numpy().tobytes()
+            known = {} if known is None else known
+            encoder = (*starting_digests(settings).values(), settings.store, settings.dtype)
+            if encoder not in known:
+                known[encoder] = self._article_vectors(data)
+            self.articles = known[encoder]
+            content = self.articles.cpu().numpy().tobytes()
             self._fixed_articles = {"articles_sha256": hashlib.sha256(content).hexdigest()}
-        self._texts = RunTexts(self.model, data, settings.token_budget, fixed)
+        self._texts = RunTexts(self.model, data, settings.token_budget, self.articles)
 
     def _article_vectors(self, data: TrainingData) -> Tensor:
         """The vectors that the articles keep, from the store where one is named."""

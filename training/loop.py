@@ -123,9 +123,11 @@ class Learner(ABC):
 
     Attributes:
         model: The model, trained in place.
+        articles: Vectors that the articles keep, `[n_articles, dim]`; None where they are trained.
     """
 
     model: nn.Module
+    articles: Tensor | None = None
 
     @property
     @abstractmethod

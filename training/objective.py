@@ -261,15 +261,21 @@ def loss_of(
         pairs: The pairs as rows of the two, int64 `[n_pairs, 2]`.
         candidates: The negatives of each pair, bool `[n_pairs, n_articles]`.
     """
-    device = questions.device.type
-    # Apple's GPUs lack float64.
-    exact = torch.float32 if device == "mps" else torch.float64
-    with torch.autocast(device, enabled=False):
+    exact = _exact(questions.device)
+    with torch.autocast(questions.device.type, enabled=False):
         compared = similarities(questions.to(exact), articles.to(exact), settings.similarity)
         scores = compared[pairs[:, 0]]
         losses = LOSSES[settings.loss](settings)(scores, pairs[:, 1:], candidates)
-        n = len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
-        return BatchLoss(losses.sum() / n, scores)
+        return BatchLoss(losses.sum() / _divisor(pairs, settings), scores)
+
+
+def _exact(device: torch.device) -> torch.dtype:
+    # Apple's GPUs lack float64.
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def _divisor(pairs: Tensor, settings: RunSettings) -> int:
+    return len(pairs) if settings.reduction == "mean" else torch.unique(pairs[:, 0]).numel()
 
 
 class StepLoss(NamedTuple):
@@ -304,6 +310,62 @@ def propagate(questions: Tensor, articles: Tensor, batch: Batch, settings: RunSe
     assert loss.scores.grad is not None
     shares = own_mass(loss.scores.grad.cpu().numpy(), batch, settings.buckets)
     return StepLoss(float(loss.value.detach()), shares.sum(axis=0), len(shares))
+
+
+# 6 MB of float64 at 384 dimensions, and a megabyte of scores of 64 pairs.
+_ARTICLES_AT_A_TIME = 2048
+
+
+def propagate_whole_law(
+    questions: Tensor, articles: Tensor, batch: Batch, settings: RunSettings
+) -> StepLoss:
+    """As `propagate`, for the contrastive loss over a law whose vectors are fixed, in pieces.
+
+    With the probabilities P(a) of a pair's softmax over its positive p and its negatives, the loss
+    is -log P(p), and its gradient in the question's vector q is
+
+        ( sum over a of P(a) ds(q, a)/dq - ds(q, p)/dq ) / t
+
+    Both sums run over pieces of the law and are scaled down whenever a higher score appears, so
+    that the scores of the whole law never exist at once (as in Milakov and Gimelshein 2018,
+    "Online normalizer calculation for softmax").
+
+    Args:
+        questions: Vectors of the batch's questions, float `[n_questions, dim]`.
+        articles: Vectors of the law, float `[n_articles, dim]`; they get no gradient.
+        batch: Of the whole law, without drawn negatives.
+        settings: Of the run.
+    """
+    device, exact = articles.device, _exact(articles.device)
+    pairs = torch.from_numpy(batch.pairs).to(device)
+    with torch.autocast(device.type, enabled=False):
+        asked = questions[pairs[:, 0]].to(exact)
+        leaf = asked.detach().requires_grad_()
+
+        def logits(some: Tensor) -> Tensor:
+            return similarities(leaf, some.to(exact), settings.similarity) / settings.temperature
+
+        positive = logits(articles[pairs[:, 1]]).diagonal()
+        (of_positive,) = torch.autograd.grad(positive.sum(), leaf)
+        positive = positive.detach()
+        # The sums begin with the positive: exp(positive - highest) is 1.
+        highest, total, slope = positive, torch.ones_like(positive), of_positive
+        for start in range(0, len(articles), _ARTICLES_AT_A_TIME):
+            piece = slice(start, start + _ARTICLES_AT_A_TIME)
+            scores = logits(articles[piece])
+            candidates = torch.from_numpy(batch.candidates[:, piece]).to(device)
+            compared = scores.detach().masked_fill(~candidates, -torch.inf)
+            higher = torch.maximum(highest, compared.amax(dim=1))
+            mass = torch.exp(compared - higher[:, None])
+            kept = torch.exp(highest - higher)
+            (of_piece,) = torch.autograd.grad(scores, leaf, mass)
+            total = total * kept + mass.sum(dim=1)
+            slope = slope * kept[:, None] + of_piece
+            highest = higher
+        n = _divisor(pairs, settings)
+        loss = (highest + total.log() - positive).sum() / n
+        torch.autograd.backward(asked, (slope / total[:, None] - of_positive) / n)
+    return StepLoss(float(loss), np.zeros(settings.buckets), 0)
 
 
 def own_mass(gradient: NDArray[np.floating], batch: Batch, n_buckets: int) -> NDArray[np.float64]:

@@ -268,8 +268,8 @@ class CusinesSettings(RunSettings):
         rank: Of the updates under towers question (`components.models.difference`).
         store: A store that the model has encoded, under towers question: its vectors of the
             articles are taken, and only new articles are encoded.
-        whole_law: Every article of the law is a negative of every question, under towers question;
-            with negatives_per_question 0 nothing is drawn.
+        whole_law: Every article of the law is a negative of every question, under towers question,
+            in the contrastive loss; negatives_per_question is then 0.
         hold_out: Share of the training questions that is not learnt, so that a fusion can be learnt
             from them over this model; the manifest names them. Paper: 0.
         pooling: From tokens to a vector; "model" keeps the model's own. Paper: cls.
@@ -334,7 +334,12 @@ class CusinesSettings(RunSettings):
         at_least(self, 1, "rank")
         alone = self.towers == "question"
         only_where(self, alone, "towers question", "rank", "store", "whole_law")
-        only_where(self, not self.whole_law, "whole_law false", "in_batch")
+        only_where(self, not self.whole_law, "whole_law false", "in_batch", "loss", "share_of")
+        if self.whole_law and self.negatives_per_question:
+            raise SettingsError(
+                "whole_law: every article is a negative, so none is drawn. Set "
+                "negatives_per_question to 0."
+            )
         of_articles = ("query_model", "passage_model", "pooling", "segmentation", "max_tokens")
         only_where(self, not alone, "towers both", *of_articles, "head", "head_lr")
 

@@ -9,7 +9,7 @@ import itertools
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.models.biencoder import BiEncoder
 from components.models.folder import folder_lock
 from components.statutes.question import Question
 from training import compare
@@ -109,7 +110,10 @@ def test_an_arm_with_a_wrong_setting_is_named(runs, own, field):
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "compare_graph", "compare_ranker", "papers/cusines", "papers/gdsr", "papers/soict"],
+    [
+        *("compare", "compare_question", "compare_graph", "compare_ranker"),
+        *("papers/cusines", "papers/gdsr", "papers/soict"),
+    ],
 )
 def test_every_arm_of_a_preset_is_valid(name, tiny_bert):
     flags = ["--config", str(CONFIGS / f"{name}.yaml"), "--output", "out", "--data", "aldermere"]
@@ -336,6 +340,23 @@ def test_measured_after_training_is_what_the_loop_measured(runs, tmp_path):
     both = [metric for metric in DENSE_METRICS if metric in best]
     assert len(both) >= 9 and tuple(made["values"]) == METRICS
     assert [made["means"][metric] for metric in both] == [best[metric] for metric in both]
+
+
+def test_runs_of_a_questions_tower_encode_the_law_once(runs, tmp_path, monkeypatch):
+    encoded: list[int] = []
+    encode = BiEncoder.encode_articles
+
+    def counting(self: BiEncoder, texts: Sequence[str], **how: Any) -> Any:
+        encoded.append(len(texts))
+        return encode(self, texts, **how)
+
+    monkeypatch.setattr(BiEncoder, "encode_articles", counting)
+    made = runs({"towers": "question", "max_steps": 1}, only=("untrained", "tree"), folds=2)
+    lines = [compare.perform(tmp_path / "models", run, tmp_path / run.key) for run in made]
+    assert len(lines) == 4 and encoded == [30]
+    first = next(line for line in lines if line["trained"])
+    best = next(each["dev"] for each in first["epochs"] if each["epoch"] == first["epoch"])
+    assert first["means"]["MAP"] == best["MAP"]
 
 
 # Results

@@ -150,6 +150,8 @@ def test_a_store_of_another_model_is_refused(any_flags, store, other_bert, tmp_p
         ({"rank": 0}, "rank is 0; it must be at least 1"),
         ({"frozen_layers": 2}, "frozen_layers is 2, but there are 2 layers"),
         ({"in_batch": "false"}, "in_batch is False, but it only applies to whole_law false"),
+        ({"loss": "triplet"}, "loss is triplet, but it only applies to whole_law false"),
+        ({"negatives_per_question": 3}, "none is drawn. Set negatives_per_question to 0"),
         ({"text_rule": "text"}, "text_rule is text, but the articles were encoded with"),
     ],
 )
@@ -251,6 +253,23 @@ def test_a_tower_is_trained_on_from_another(any_flags, tower, tmp_path, tiny_ber
     assert torch.equal(second.encode_articles(TEXTS), base.encode_articles(TEXTS))
     assert read_manifest(output).base["model"] == str(tower)
     assert second.articles_digest == base.digest
+
+
+def test_both_towers_are_trained_on_from_a_questions_tower(
+    any_flags, settings, tower, no_dev, tmp_path
+):
+    start = starting_model(settings(model=str(tower)), torch.device("cpu")).eval()
+    before = BiEncoder.load(tower, device="cpu", dtype="float32")
+    assert torch.equal(start.encode_queries(TEXTS), before.encode_queries(TEXTS))
+    output = tmp_path / "both"
+    flags = any_flags(output=output, model=tower, max_steps=2, **no_dev, dev_share=0)
+    assert main(flags) == DONE  # without dev the last weights count
+    manifest = read_manifest(output)
+    assert manifest.base is None
+    assert manifest.towers == {"query": "biencoder/query", "passage": "biencoder/passage"}
+    after = BiEncoder.load(output, device="cpu", dtype="float32")
+    for encode in (BiEncoder.encode_queries, BiEncoder.encode_articles):
+        assert not torch.allclose(encode(after, TEXTS), encode(before, TEXTS), atol=1e-3)
 
 
 def test_each_tower_has_the_weight_of_its_own_training(tower, store, tmp_path):

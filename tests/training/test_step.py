@@ -17,6 +17,7 @@ from sentence_transformers import util
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from slow_cases import slow
 from torch.nn.functional import normalize
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from components.models.encoding import (
     HierarchicalArticleHead,
@@ -26,6 +27,7 @@ from components.models.encoding import (
     open_tower,
 )
 from components.statutes.article import indexed_text
+from training import objective
 from training.command_line import settings_from
 from training.cusines import (
     GradientVectors,
@@ -37,7 +39,15 @@ from training.cusines import (
 )
 from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
-from training.objective import Batch, Optimizer, loss_of, make_batch, own_mass, warm_up_and_decay
+from training.objective import (
+    Batch,
+    Optimizer,
+    loss_of,
+    make_batch,
+    own_mass,
+    propagate_whole_law,
+    warm_up_and_decay,
+)
 from training.settings import CusinesSettings
 
 # The loss
@@ -178,6 +188,62 @@ def test_the_triplet_loss_is_a_mean_of_hinges_of_any_similarity(batch, similarit
         hinges = [max(0.0, margin - score(asked, positive) + score(asked, n)) for n in negatives]
         losses.append(sum(hinges) / max(1, len(hinges)))
     assert math.isclose(float(found), math.fsum(losses) / len(losses), abs_tol=1e-9)
+
+
+@given(
+    batches(),
+    st.sampled_from(["cosine", "dot", "l2"]),
+    st.sampled_from(["mean", "question_sum"]),
+    st.sampled_from([0.01, 0.05, 1.0]),
+    st.integers(1, 8),
+)
+def test_the_whole_law_in_pieces_has_the_loss_and_gradient_of_the_whole(
+    batch, similarity, reduction, temperature, piece
+):
+    vectors, articles, pairs, candidates = batch
+    if similarity != "cosine":
+        articles = articles * torch.arange(1.0, 1 + len(articles))[:, None]
+    chosen = SimpleNamespace(
+        loss="contrastive",
+        temperature=temperature,
+        reduction=reduction,
+        similarity=similarity,
+        buckets=1,
+    )
+    # Leaves in float64: the comparison is not blurred by rounding to float32.
+    one, other = (vectors.double().requires_grad_() for _ in range(2))
+    expected = loss_of(chosen, one, articles.double(), pairs, candidates).value
+    expected.backward()
+    none_drawn = np.full(candidates.shape, -1, dtype=np.int8)
+    made = Batch(None, None, pairs.numpy(), candidates.numpy(), none_drawn, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(objective, "_ARTICLES_AT_A_TIME", piece)
+        found = propagate_whole_law(other, articles, made, chosen)
+    assert math.isclose(found.loss, expected.item(), rel_tol=1e-9, abs_tol=1e-9)
+    assert torch.allclose(other.grad, one.grad, rtol=1e-8, atol=1e-8)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the most elements of any tensor that an operation makes."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
+        made = operation(*arguments, **(keywords or {}))
+        if isinstance(made, torch.Tensor) and not made._is_view():
+            self.elements = max(self.elements, made.numel())
+        return made
+
+
+def test_the_scores_of_a_large_law_never_exist_at_once():
+    questions, articles = unit(8, 4, 0).requires_grad_(), unit(20_000, 4, 1)
+    pairs = np.stack([np.arange(8), np.arange(8)], axis=1)
+    candidates = np.arange(20_000) != np.arange(8)[:, None]
+    settings = SimpleNamespace(temperature=0.05, reduction="mean", similarity="cosine", buckets=1)
+    made = Batch(None, None, pairs, candidates, np.full(candidates.shape, -1, np.int8), 0)
+    with Largest() as largest:
+        propagate_whole_law(questions, articles, made, settings)
+    assert 0 < largest.elements < candidates.size / 4
 
 
 @given(batches(), st.sampled_from([0.01, 0.05, 1.0]), st.data())
