@@ -907,7 +907,7 @@ def _keep_lay_words(store: StatuteDocumentStore, entries: Sequence[LayEntry]) ->
     words = keep_lay_words(store, entries)
     if not entries:
         return "The list of lay words is empty: the store has none now."
-    unused = "; hybrid leaves them out, for the model's learned fusion"
+    unused = "; hybrid leaves them out where it uses the model's learned fusion"
     return (
         f"Lay words: {len(entries):,} read, of which this law uses {words.n_used:,}"
         f"{unused if has_learned_fusion(store) else ''}"

@@ -165,8 +165,9 @@ def keep_answered(
     """Embed answered questions, choose the weight of their list, and keep both with the store.
 
     The weight is the one of .5, 1, 2, 4 and 8 with the best MAP@10, if leaving the list out is
-    worse by more than one standard error of the difference; else 0. The questions choose in five
-    parts, and while a part does, its questions are not in the list.
+    worse by more than one standard error of the difference; else 0. Without the list the model's
+    learned fusion counts, where it has one. The questions choose in five parts, and while a part
+    does, its questions are not in the list.
 
     Args:
         store: with vectors of the model.
@@ -190,13 +191,19 @@ def keep_answered(
     if len(asked) > _MOST_ASKED:
         asked = random.Random(0).sample(asked, _MOST_ASKED)  # noqa: S311
     assert store.model is not None
-    # With weights of its own it leaves a learned fusion out, which would hide the list.
-    retriever = StatuteHybridRetriever(store, store.model.path, top_k=_DEPTH, as_of=ANY, weights={})
+    retriever, without = (
+        StatuteHybridRetriever(store, store.model.path, top_k=_DEPTH, as_of=ANY) for _ in range(2)
+    )
+    without.search_answered(None)
     runs: dict[float, dict[str, list[str]]] = {weight: {} for weight in (0.0, *_WEIGHTS)}
     for part in (asked[first::_PARTS] for first in range(_PARTS)):
         retriever.search_answered(everything.without({normalised(each.text) for each in part}))
         for each in part:
-            ranked = retriever.by_weight(each.text, runs)
+            # The answered questions take a learned fusion's place, so they must do better than it.
+            ranked = [
+                *without.by_weight(each.text, [0.0]),
+                *retriever.by_weight(each.text, _WEIGHTS),
+            ]
             for run, ids in zip(runs.values(), ranked, strict=True):
                 run[each.id] = ids
     qrels = {each.id: each.relevant for each in asked}
@@ -210,16 +217,15 @@ def keep_answered(
         best = 0.0
     everything.weight = best
     everything.keep(store)
-    if best and has_learned_fusion(store):
-        say("In hybrid the model's learned fusion takes their place.")
     with_answer = sum(question.answerable for question in answered)
     if not best:
         return (
             f"{with_answer:,} answered questions are kept but not used: they did not help on "
             f"{len(asked)} other questions"
         )
+    replaced = " and no learned fusion" if has_learned_fusion(store) else ""
     return (
-        f"{with_answer:,} answered questions are searched too, with the weight {best:g}: MAP@10 on "
-        f"{len(asked)} other questions is {scores[0.0].mean():.3f} without them and "
+        f"{with_answer:,} answered questions are searched too, with the weight {best:g}{replaced}: "
+        f"MAP@10 on {len(asked)} other questions is {scores[0.0].mean():.3f} without them and "
         f"{scores[best].mean():.3f} with them"
     )

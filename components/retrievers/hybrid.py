@@ -107,15 +107,15 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
     Where the model's folder holds a learned fusion (`python -m training.fusion`), it puts the first
     200 of the fused list in a new order, by what every list says of an article and of those around
-    it in the law; their scores, .5 to 1, are then its own. It is not used where the question cites
-    an article in doubt, over vectors that went through a graph network, over a store that is not
-    Lexarbor's or has no model on record, or where depth, weights, full_coverage, k, k1, b or
-    expansions are not the defaults that it was learned with.
+    it in the law; their scores, .5 to 1, are then its own. It is not used where answered questions
+    are searched, where the question cites an article in doubt, over vectors that went through a
+    graph network, over a store that is not Lexarbor's or has no model on record, or where depth,
+    weights, full_coverage, k, k1, b or expansions are not the defaults that it was learned with.
 
     Where questions were given to `pipelines.index --answered`, those like the question vote for the
     articles that answered them, as one more list (`AnsweredQuestions`), with the weight that was
-    chosen then. Where there is a learned fusion, this list is not used. Its first score tells
-    whether the law has an answer: it is in the evidence.
+    chosen then: 0 where the other lists, or the learned fusion of them, do as well without. Its
+    first score tells whether the law has an answer: it is in the evidence.
 
     A word that neither the law nor the model's vocabulary has is searched in the spelling of the
     law that is nearest to it (`components.statutes.lexical`), and reported.
@@ -126,8 +126,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
     Where a list of lay words was given to `pipelines.index --lay-words`, what people say is
     searched in the law's words too, in articles and divisions (`components.statutes.lay_words`),
-    and reported. The model reads the question as it is. Where there is a learned fusion, the list
-    is not used.
+    and reported. The model reads the question as it is. Where a learned fusion is used, the list
+    is not.
 
     A run's `jurisdiction` narrows it to the law of a place, such as a city, and of those above it.
     Each of these levels has at least one of every ten articles returned, the last one where it has
@@ -232,11 +232,11 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self._questions = ((None, None), None)
         self._is_warm = False
 
-    def search_answered(self, questions: AnsweredQuestions) -> None:
+    def search_answered(self, questions: AnsweredQuestions | None) -> None:
         """Search these answered questions until the ones kept with the store change.
 
         Args:
-            questions: encoded by the store's model.
+            questions: encoded by the store's model; None searches none.
         """
         assert isinstance(self.document_store, StatuteDocumentStore)
         self._questions = (self._recorded(self.document_store), questions)
@@ -451,7 +451,10 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         cited, is_whole = self.citation.find(
             state, query if cites else "", filters, _MOST_CITED, day
         )
-        lay = self.bm25.lay_words(state) if expand and self._fusion is None else None
+        asked = self._lists()
+        # It was learned without answered questions and lay words.
+        fusion = None if any(each.name == ANSWERED for each in asked) else self._fusion
+        lay = self.bm25.lay_words(state) if expand and fusion is None else None
         corrections: dict[str, str] = {}
         vector = None
         if (encoder := self._encoder) is not None:
@@ -472,17 +475,17 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         question = SearchedQuestion(
             query, vector, cited, state, law, allowed, self.depth, expansions
         )
-        asked = self._lists()
         lists = {each.name: each.search(question) for each in asked}
         weights = {each.name: (self.weights or {}).get(each.name, each.weight) for each in asked}
         if DENSE in weights:
             chosen = self._encoder.dense_weight if self._encoder else None  # by training
             weights[DENSE] *= self.dense.weight(1.0 if chosen is None else chosen)
-        if self._fusion is not None:
-            weights |= self._fusion.weights
+        if fusion is not None:
+            weights |= fusion.weights
         return _Search(
             question=question,
             lists=lists,
+            fusion=fusion,
             evidence=[each.name for each in asked if each.is_evidence],
             weights=weights,
             covered=WordList(self.bm25).coverage(question, lists[BM25]),
@@ -503,8 +506,8 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         below = ~np.isin(rows, above)
         rows, scores = rows[below], scores[below]
         # The learned fusion knows nothing of citations in doubt.
-        if self._fusion is not None and len(lists[CITATION].rows) == len(above):
-            first, learned = self._fusion.ranked(
+        if found.fusion is not None and len(lists[CITATION].rows) == len(above):
+            first, learned = found.fusion.ranked(
                 law.arrays, lists, rows, question=found.question.text, coverage=found.covered
             )
             # The articles that it has not read stay below, whatever their score.
@@ -579,7 +582,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
 
         Args:
             query: the question.
-            weights: of the list of answered questions.
+            weights: of the list of answered questions, where it is searched.
         """
         filters, n, day = self._request(None, None, None)
         self.warm_up()
@@ -601,10 +604,19 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             return None
         key = record, other = self._recorded(store)
         if key != self._questions[0]:
-            kept = None if record is None else AnsweredQuestions.read(store, record)
-            self._questions = (key, kept.encoded_by(other) if kept and other else kept)
+            questions = None if record is None else AnsweredQuestions.read(store, record)
+            if questions is not None and other is not None:
+                questions = questions.encoded_by(other)
+                if questions is None:
+                    logger.warning(
+                        "{store}: its answered questions are not searched, since {model} did not "
+                        "encode them. Index with this model and --answered.",
+                        store=store.path,
+                        model=self.model,
+                    )
+            self._questions = (key, questions)
         questions = self._questions[1]
-        if questions is None or self._fusion is not None:
+        if questions is None:
             return None
         # A list without weight changes nothing, and would be shown as a reason.
         return questions if (self.weights or {}).get(ANSWERED, questions.weight) else None
@@ -674,6 +686,7 @@ class _Search(NamedTuple):
     Attributes:
         question: as it was searched.
         lists: by name.
+        fusion: orders the first of them again; None fuses by rank alone.
         evidence: names of the lists whose first score is evidence.
         weights: of the lists.
         covered: the share of the question's terms in the first article by words.
@@ -683,6 +696,7 @@ class _Search(NamedTuple):
 
     question: SearchedQuestion
     lists: dict[str, RankedList]
+    fusion: LearnedFusion | None
     evidence: list[str]
     weights: dict[str, float]
     covered: float

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import pytest
 
+from components.retrievers import hybrid
 from components.retrievers.answered import AnsweredQuestions, recorded_questions
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
@@ -60,6 +62,34 @@ def test_where_they_do_not_help_they_count_nothing(index, tmp_path):
     store, said = index(questions(tmp_path / "q.jsonl", helping=False))
     assert AnsweredQuestions.read(store, recorded_questions(store)).weight == 0
     assert any("did not help" in line for line in said)
+
+
+class LearnedFusion:
+    """Puts the article first that answers the question, or behind all others."""
+
+    weights = {"bm25": 1.0, "division": 0.35, "dense": 1.0}  # noqa: RUF012 - as the real one's
+
+    def __init__(self, row_of, *, first):
+        self.row_of, self.first = row_of, first
+
+    def ranked(self, law, lists, candidates, *, question, coverage):
+        answers = candidates == self.row_of[question]
+        order = np.argsort(answers != self.first, kind="stable")
+        return candidates[order], np.arange(len(candidates), 0, -1.0)
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_a_learned_fusion_keeps_its_place_unless_they_find_more(
+    index, tmp_path, monkeypatch, is_good
+):
+    source = questions(tmp_path / "q.jsonl")
+    asked = [json.loads(line) for line in source.read_text().splitlines()]
+    row_of = {each["text"]: int(each["relevant"][0][1:]) - 1 for each in asked}
+    fusion = LearnedFusion(row_of, first=is_good)
+    monkeypatch.setattr(hybrid, "learned_fusion_of", lambda *_, **__: fusion)
+    store, _ = index(source)
+    weight = AnsweredQuestions.read(store, recorded_questions(store)).weight
+    assert (weight == 0) is is_good
 
 
 def test_without_a_dev_split_each_is_asked_of_the_others(index, tmp_path):

@@ -169,6 +169,9 @@ class Embedder:
     def is_whole(self, _):
         return True
 
+    def knows(self, _):
+        return False
+
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
@@ -244,6 +247,40 @@ def test_those_of_an_older_release_are_not_searched(store):
     digest, record = store.load_blob("answered-record")
     store.save_blob("answered-record", digest, record.removeprefix(b"3 "))
     assert "answered" not in retriever_over(store, vectors[0]).run("who pays")["rankings"]
+
+
+class Backwards:
+    """A learned fusion that turns all candidates round."""
+
+    weights = {"bm25": 1.0, "division": 0.35, "dense": 1.0}  # noqa: RUF012 - as the real one's
+
+    def ranked(self, law, lists, candidates, *, question, coverage):
+        return candidates[::-1], np.arange(len(candidates), 0, -1.0)
+
+
+def test_they_take_the_place_of_a_learned_fusion_where_they_have_a_weight(store):
+    vectors = unit(np.random.default_rng(1), 1)
+
+    def found(weight, fusion):
+        of(["q"], [["a7"]], vectors, weight).keep(store)
+        retriever = retriever_over(store, vectors[0])
+        retriever._fusion = fusion
+        return [each.id for each in retriever.run("who pays")["documents"]]
+
+    by_rank, searched = found(0.0, None), found(8.0, None)
+    assert searched[0] == "a7" != by_rank[-1]
+    assert found(8.0, Backwards()) == searched
+    assert found(0.0, Backwards()) == by_rank[::-1]
+
+
+def test_those_of_another_question_tower_are_not_searched_which_is_logged_once(store, caplog):
+    vectors = unit(np.random.default_rng(1), 1)
+    of(["q"], [["a7"]], vectors, 4.0).keep(store)
+    retriever = retriever_over(store, vectors[0])
+    retriever.embedder.digest = "c" * 64
+    for _ in range(2):
+        assert "answered" not in retriever.run("who pays")["rankings"]
+    assert sum("--answered" in each.message for each in caplog.records) == 1
 
 
 def test_broken_ones_are_refused(store):
