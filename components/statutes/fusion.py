@@ -274,7 +274,7 @@ class LawArrays:
         self._by_division = np.argsort(self.division, kind="stable")
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
-        # No two articles of one law are farther apart: see `LegislativeTree.distances`.
+        # No two articles of one law are farther apart.
         self._longest_in_law = 2 * float(self.depth.max(initial=1))
 
     def __len__(self) -> int:
