@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -120,12 +120,25 @@ class LegislativeTree:
     @cached_property
     def _neighbours(self) -> IntArray:
         """Previous and next position inside the law, -1 at its ends, int32 `[2, n_articles]`."""
-        order = np.argsort(self.law_of, kind="stable").astype(np.int32)
-        together = self.law_of[order[1:]] == self.law_of[order[:-1]]
+        earlier, later = consecutive(self.law_of)
         neighbours = np.full((2, self.n_articles), -1, dtype=np.int32)
-        neighbours[0, order[1:][together]] = order[:-1][together]
-        neighbours[1, order[:-1][together]] = order[1:][together]
+        neighbours[0, later] = earlier
+        neighbours[1, earlier] = later
         return neighbours
+
+
+def consecutive(
+    law_of: npt.NDArray[Any], step: int = 1
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Positions of every two articles of one law of which the second is `step` after the first.
+
+    Args:
+        law_of: The law of each article, by position.
+        step: How far they are apart.
+    """
+    order = np.argsort(law_of, kind="stable")
+    together = law_of[order[step:]] == law_of[order[:-step]]
+    return order[:-step][together], order[step:][together]
 
 
 def _ancestry(parent: IntArray) -> tuple[IntArray, IntArray]:
