@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
+from copy import deepcopy
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import Any, Self, TypeGuard, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeGuard, TypeVar, cast
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import ComponentDevice
@@ -16,10 +17,30 @@ from components.models.folder import portable_place
 Instance = TypeVar("Instance")
 
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def in_thread(
+    method: Callable[Concatenate[Any, Parameters], Result],
+) -> Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]]:
+    """A method's twin for an event loop, which runs it in a worker thread."""
+
+    @wraps(method)
+    async def twin(self: Any, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        return await asyncio.to_thread(getattr(self, method.__name__), *args, **options)
+
+    twin.__name__ += "_async"
+    twin.__qualname__ += "_async"
+    twin.__doc__ = f"`{method.__name__}` without blocking the event loop."
+    return cast("Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]]", twin)
+
+
 def from_named(cls: type[Instance], data: dict[str, Any]) -> Instance:
     """What `to_dict` described, under the name of `components.aliases` or where it is defined."""
     named = {key: trusted_name(str(name)) for key, name in data.items() if key == "type"}
-    return default_from_dict(cls, data | named)
+    # The from_dict of what a component holds, such as a chat generator, may change its argument.
+    return default_from_dict(cls, deepcopy(data | named))
 
 
 class StatuteComponent:
@@ -47,12 +68,7 @@ class StatuteComponent:
         if "run_async" in vars(cls):
             return
 
-        @wraps(vars(cls)["run"])
-        async def run_async(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return await asyncio.to_thread(self.run, *args, **kwargs)
-
-        run_async.__doc__ = "`run` in a worker thread."
-        cls.run_async = run_async
+        cls.run_async = in_thread(vars(cls)["run"])
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise every parameter.

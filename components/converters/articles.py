@@ -5,7 +5,9 @@ Documents of other writers may hold anything in their metadata; this module read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from datetime import date, datetime
 from typing import Any
 
@@ -37,6 +39,20 @@ def as_document(article: Article, position: int, meta: dict[str, Any] | None = N
         content=fields.pop("text"),
         meta={**(meta or {}), **fields, "position": position},
     )
+
+
+def as_documents(articles: Iterable[tuple[Article, dict[str, Any]]]) -> list[Document]:
+    """Articles as documents in their order, each with the number of articles of its law.
+
+    Args:
+        articles: whole laws, each article with its further metadata.
+    """
+    listed = list(articles)
+    sizes = Counter(article.law for article, _ in listed)
+    return [
+        as_document(article, position, {**deepcopy(meta), LAW_ARTICLES: sizes[article.law]})
+        for position, (article, meta) in enumerate(listed)
+    ]
 
 
 def article_of(document: Document) -> Article:

@@ -1,8 +1,6 @@
 """StatuteConverter: files of law into documents."""
 
 import io
-from collections import Counter
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ from haystack import Document, component, logging
 from haystack.components.converters.utils import normalize_metadata
 from haystack.dataclasses import ByteStream
 
-from components.converters.articles import LAW_ARTICLES, as_document
+from components.converters.articles import LAW_ARTICLES, as_documents
 from components.parameters import StatuteComponent
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus
@@ -101,15 +99,7 @@ class StatuteConverter(StatuteComponent):
                     repair = "Give each source once, and its own ids."
                     raise CorpusError([Problem(name, None, "id", message, repair)])
                 articles[article.id] = (article, added)
-        sizes = Counter(article.law for article, _ in articles.values())
-        return {
-            "documents": [
-                as_document(
-                    article, position, {**deepcopy(added), LAW_ARTICLES: sizes[article.law]}
-                )
-                for position, (article, added) in enumerate(articles.values())
-            ]
-        }
+        return {"documents": as_documents(articles.values())}
 
 
 def _name(source: str | Path | ByteStream) -> str:

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 from haystack import component
@@ -12,7 +11,6 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of, law_of
 from components.generators.tolerant import TolerantChatGenerator, check_time_limit
-from components.parameters import from_named
 from components.retrievers.resident import IndexReader, ReadableStore, ResidentIndex, resident_index
 from components.statutes.question import QuestionError, clean_question
 
@@ -110,12 +108,6 @@ class StatuteQueryRewriter(IndexReader[_Laws]):
         self.chat_generator = chat_generator
         self.time_limit = check_time_limit("StatuteQueryRewriter", time_limit)
         self._read_from(document_store, refresh_seconds)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "StatuteQueryRewriter":
-        """The component that `to_dict` described."""
-        # A generator's from_dict may change its argument.
-        return from_named(cls, deepcopy(data))
 
     def warm_up(self) -> None:
         """Read the laws' titles and warm up the generator, if there is one.

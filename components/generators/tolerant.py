@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import copy_context
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from inspect import isawaitable, signature
@@ -27,7 +27,7 @@ from haystack.dataclasses import (
     select_streaming_callback,
 )
 
-from components.parameters import AsyncWarmUp, StatuteComponent, check_number, from_named
+from components.parameters import AsyncWarmUp, StatuteComponent, check_number
 
 logger = logging.getLogger(__name__)
 
@@ -82,12 +82,6 @@ class TolerantChatGenerator(AsyncWarmUp, StatuteComponent):
         """
         self.chat_generator = chat_generator
         self.time_limit = check_time_limit("TolerantChatGenerator", time_limit)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "TolerantChatGenerator":
-        """The component that `to_dict` described."""
-        # A generator's from_dict may change its argument.
-        return from_named(cls, deepcopy(data))
 
     def warm_up(self) -> None:
         """Warm up the generator; if that fails, the answer reports it."""

@@ -40,6 +40,7 @@ from components.models.folder import (
 from components.models.weights import OPENED_SAFELY, check_finite, check_loaded, opening
 from components.statutes.article import TextRule
 from components.statutes.lexical import Segmentation, words_joined
+from components.statutes.provisions import Span
 
 Value = TypeVar("Value")
 
@@ -113,13 +114,6 @@ def truncated(question: int, passage: int, room: int) -> tuple[int, int]:
 MOST_PASSAGES = 64
 _CHARS_A_TOKEN = 16
 _PROBES = ("law", "court")
-
-
-class Span(NamedTuple):
-    """Characters `start` to `end` of a text."""
-
-    start: int
-    end: int
 
 
 class PairTokenizer:

@@ -151,11 +151,6 @@ class PassageTokenizer:
         pad = tokenizer.pad_token_id
         self.pad_id = int(pad) if pad is not None else 0
 
-    @property
-    def special_tokens(self) -> int:
-        """Number of tokens that the model puts around every text."""
-        return len(self.prefix) + len(self.suffix)
-
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, uncut, without special tokens."""
         if self.fast is not None:

@@ -4,7 +4,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 from zipfile import ZIP_STORED
 
 import bm25s
@@ -60,7 +60,6 @@ class LexicalIndex:
         *,
         k1: float,
         b: float,
-        method: Literal["lucene", "bm25+"] = "lucene",
     ) -> "LexicalIndex":
         """Index texts.
 
@@ -68,8 +67,6 @@ class LexicalIndex:
             texts: `(key, text, language)`, in the order that breaks ties.
             k1: how quickly repeats of a term stop counting.
             b: how much long texts are penalised, from 0 to 1.
-            method: the variant. BM25+ (delta 1) is as in rank-bm25, minus the score of a text
-                without any term, which moves no rank.
         """
         vocabulary: dict[str, int] = {}
         keys: list[int] = []
@@ -86,7 +83,7 @@ class LexicalIndex:
             "indptr": np.zeros(1, dtype=np.int64),
         }
         if vocabulary:
-            bm25 = bm25s.BM25(k1=k1, b=b, delta=1.0, method=method)
+            bm25 = bm25s.BM25(k1=k1, b=b, method="lucene")
             bm25.index((documents, vocabulary), create_empty_token=False, show_progress=False)
             postings = {name: bm25.scores[name] for name in _ARRAYS}
         ordered = sorted(languages, key=lambda language: language or "")

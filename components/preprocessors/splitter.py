@@ -1,12 +1,10 @@
 """StatuteSplitter: documents of running text into one document an article."""
 
-from collections import Counter
-from copy import deepcopy
 from typing import Any
 
 from haystack import Document, component
 
-from components.converters.articles import LAW_ARTICLES, as_document
+from components.converters.articles import as_documents
 from components.parameters import StatuteComponent
 from components.statutes.article import Article
 from components.statutes.sources.check import ReadingCheck
@@ -95,9 +93,5 @@ class StatuteSplitter(StatuteComponent):
             report += map(str, check.laws)
         if faults := [problem for problem in problems if not problem.notice]:
             raise CorpusError(faults)
-        sizes = Counter(article.law for article, _ in articles.values())
-        cut = [
-            as_document(article, position, {**deepcopy(meta), LAW_ARTICLES: sizes[article.law]})
-            for position, (article, meta) in enumerate(articles.values())
-        ]
-        return {"documents": cut, "report": report + [str(problem) for problem in problems]}
+        report += map(str, problems)
+        return {"documents": as_documents(articles.values()), "report": report}

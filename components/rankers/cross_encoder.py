@@ -25,6 +25,7 @@ from components.parameters import (
 from components.statutes.article import TextRule, indexed_text
 from components.statutes.extras import needs_extra
 from components.statutes.fusion import rank_candidates
+from components.statutes.provisions import Span
 from components.statutes.question import clean_question
 
 with needs_extra("StatuteRanker", "models"):
@@ -33,7 +34,6 @@ with needs_extra("StatuteRanker", "models"):
     from components.models.cross_encoder import (
         CrossEncoderRanker,
         PassageChooser,
-        Span,
         ranker_manifest,
     )
     from components.models.registry import shared_model, shared_ranker

@@ -52,6 +52,16 @@ def articles_of_laws(articles: int, laws: int) -> str:
     return f"{counted(articles, 'article')} of {counted(laws, 'law')}"
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> listed(["1", "2", "3"], 2)
+    '1, 2 and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if names[most:] else ""
+    return ", ".join(names[:most]) + more
+
+
 # Equal texts: articles printed twice, questions asked twice.
 
 

@@ -27,7 +27,7 @@ from components.statutes.provisions import (
     provisions_of,
     word_count,
 )
-from components.statutes.replies.text import trimmed
+from components.statutes.replies.text import joined_spans, trimmed
 
 LEFT_OUT = "[...]"
 _WORD = re.compile(rf"[^\W_]+(?:(?:['’-]|[{JOINT}{INVISIBLE}]+)[^\W_]+)*")
@@ -163,13 +163,7 @@ def _with_leads(provisions: Sequence[Provision]) -> tuple[Span, ...]:
 
 def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
     """Spans in order, with those that overlap as one."""
-    apart: list[Span] = []
-    for span in sorted(spans):
-        if apart and span.start < apart[-1].end:
-            apart[-1] = Span(apart[-1].start, max(apart[-1].end, span.end))
-        else:
-            apart.append(span)
-    return tuple(apart)
+    return tuple(Span(*each) for each in joined_spans(spans))
 
 
 def joined(text: str, spans: Sequence[Span]) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from components.statutes.article import Article
 from components.statutes.lexical import trust
-from components.statutes.tree import LegislativeTree
+from components.statutes.tree import LegislativeTree, consecutive
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -259,8 +259,7 @@ class LawArrays:
         self.place[order] = np.arange(len(order)) - starts[self.law[order]]
         self.neighbours: Rows = np.full((4, len(order)), -1, dtype=np.int64)
         for step in (1, 2):
-            same = self.law[order[step:]] == self.law[order[:-step]]
-            earlier, later = order[:-step][same], order[step:][same]
+            earlier, later = consecutive(self.law, step)
             self.neighbours[2 * step - 2, later] = earlier
             self.neighbours[2 * step - 1, earlier] = later
         # A division of so many articles says nothing of any of them: a law without headings. Nor
@@ -274,7 +273,7 @@ class LawArrays:
         self._by_division = np.argsort(self.division, kind="stable")
         self._sizes = sizes
         self._starts = np.cumsum(sizes) - sizes
-        # No two articles of one law are farther apart: see `LegislativeTree.distances`.
+        # No two articles of one law are farther apart.
         self._longest_in_law = 2 * float(self.depth.max(initial=1))
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from components.statutes.article import Article
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.identity import names_of_laws
-from components.statutes.tree import LegislativeTree
+from components.statutes.tree import LegislativeTree, consecutive
 
 # Who cites whom among the articles of a corpus.
 
@@ -123,7 +123,7 @@ class LegislativeGraph:
             ("up", child, parent[child]),
         ]
         if neighbours:
-            earlier, later = _consecutive(tree.law_of)
+            earlier, later = consecutive(tree.law_of)
             edges.append(("previous", n_inner + earlier, n_inner + later))
             edges.append(("next", n_inner + later, n_inner + earlier))
         unresolved = 0
@@ -225,13 +225,6 @@ class LegislativeGraph:
         mask = np.zeros(self.n_nodes, dtype=bool)
         mask[np.asarray(nodes, dtype=np.int64).reshape(-1)] = True
         return mask
-
-
-def _consecutive(law_of: npt.NDArray[np.int32]) -> tuple[Nodes, Nodes]:
-    """Positions of every two articles that follow each other in one law."""
-    order = np.argsort(law_of, kind="stable")
-    together = law_of[order[1:]] == law_of[order[:-1]]
-    return order[:-1][together], order[1:][together]
 
 
 def _sorted(

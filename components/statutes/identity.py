@@ -7,25 +7,14 @@ keeps the title, a later one is "TITLE (2004)" or "TITLE (its identifier)".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from components.statutes.article import Article
 
 # A year with the act's own number next to it: "ukpga/2004/12", "BOE-A-1995-7730", "241/1990".
 _YEAR = re.compile(r"(?:(?<=\d[-/])|(?<!\d)(?=\d{4}[-/]\d))(?:1[5-9]|20)\d\d(?!\d)")
-
-
-class _LawRecord(Protocol):
-    """An article, or a law itself."""
-
-    @property
-    def law(self) -> str: ...
-    @property
-    def law_id(self) -> str | None: ...
-    @property
-    def law_names(self) -> Sequence[str]: ...
 
 
 class LawIdentity(NamedTuple):
@@ -57,13 +46,13 @@ def title_of(law: str, law_id: str) -> str:
     return law
 
 
-def names_of_laws(laws: Iterable[_LawRecord]) -> dict[str, tuple[str, ...]]:
+def names_of_laws(laws: Iterable[Article | LawIdentity]) -> dict[str, tuple[str, ...]]:
     """The further names of each law: its bare title, identifier, and those of its source.
 
     Args:
         laws: Laws, or all their articles.
     """
-    distinct = dict.fromkeys((each.law, each.law_id, tuple(each.law_names)) for each in laws)
+    distinct = dict.fromkeys((each.law, each.law_id, each.law_names) for each in laws)
     names: dict[str, dict[str, None]] = {}
     for law, law_id, others in distinct:
         known = names.setdefault(law, {})

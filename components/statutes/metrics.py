@@ -108,8 +108,6 @@ def evaluate(
 def evaluate_passages(
     quoted: Mapping[str, Sequence[tuple[str, Collection[str]]]],
     deciding: Mapping[str, Mapping[str, Collection[str]]],
-    hit_depth: int = 1,
-    all_depth: int = 3,
 ) -> dict[str, dict[str, float]]:
     """Whether the paragraphs that decide a question are those that are quoted.
 
@@ -117,21 +115,19 @@ def evaluate_passages(
         quoted: Question id to the passages quoted, best first: the article's id and every label
             that the passage answers to (`provisions.Provision.labels`).
         deciding: Question id to the paragraphs that decide, by article (`Question.passages`).
-        hit_depth: k of P-hit@k.
-        all_depth: k of P-all@k.
 
     Returns:
-        For "P-hit@k" (one of the first k passages decides) and "P-all@k" (every deciding paragraph
-        is among the first k) 0 or 1 of each labelled question.
+        For "P-hit@1" (the first passage decides) and "P-all@3" (every deciding paragraph is among
+        the first three) 0 or 1 of each labelled question.
     """
-    values: dict[str, dict[str, float]] = {f"P-hit@{hit_depth}": {}, f"P-all@{all_depth}": {}}
-    hits, alls = values.values()
+    hits: dict[str, float] = {}
+    alls: dict[str, float] = {}
     for question, labels in deciding.items():
         pairs = {(article, label) for article, names in labels.items() for label in names}
         shown = [{(article, name) for name in names} for article, names in quoted.get(question, ())]
-        hits[question] = float(any(pairs & each for each in shown[:hit_depth]))
-        alls[question] = float(pairs <= set().union(*shown[:all_depth]))
-    return values
+        hits[question] = float(any(pairs & each for each in shown[:1]))
+        alls[question] = float(pairs <= set().union(*shown[:3]))
+    return {"P-hit@1": hits, "P-all@3": alls}
 
 
 def write_trec_run(path: Path | str, run: Mapping[str, Sequence[str]], tag: str) -> None:

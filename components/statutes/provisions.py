@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from components.statutes.article import TextRule, indexed_text
+from components.statutes.citations.patterns import chinese_integer, roman_integer
 from components.statutes.replies.text import sentence_spans, trimmed
 
 MOST_WORDS = 120
@@ -146,8 +147,6 @@ _MARKER = re.compile(
     )\s*""",
     re.VERBOSE,
 )
-_SPACE = re.compile(r"\s*")
-_ROMAN = {"I": 1, "V": 5, "X": 10}
 _LISTS = ("degree", "letter", "dotted", "cjk", "listed", "dash")
 """Kinds of marker that never number paragraphs below words of the article."""
 # In a text of one line, paragraphs begin behind a full stop.
@@ -180,13 +179,9 @@ def _value(kind: str, printed: str) -> int:
     if kind == "circled":
         return int(unicodedata.numeric(printed))
     if kind == "roman":
-        values = [_ROMAN[each] for each in printed if each in _ROMAN]
-        following = [*values[1:], 0]
-        return sum(-v if v < after else v for v, after in zip(values, following, strict=True))
+        return roman_integer("".join(re.findall("[IVX]", printed)))
     if kind in ("counted", "listed", "cjk"):
-        tens, _, ones = printed.strip("第項款").rpartition("十")
-        ten = 10 * (_CJK.index(tens) + 1 if tens else 1) if "十" in printed else 0
-        return ten + (_CJK.index(ones) + 1 if ones else 0)
+        return chinese_integer(printed.strip("第項款"))
     if kind == "dash":
         return 1
     letters = printed.lower()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from components.statutes.article import Article
 
-CrossLaw = Literal["farther", "path"]
 NodeKind = Literal["root", "law", "division", "article"]
 IntArray = npt.NDArray[np.int32]
 
@@ -19,15 +18,12 @@ ROOT = 0
 
 
 class LegislativeTree:
-    """Laws as closed trees under a virtual root, with distances between articles.
+    """Laws as closed trees under a virtual root.
 
-    A node is the root (depth 0, for distances only), a law (1), a division (1 + its level) or an
+    A node is the root (depth 0), a law (1), a division (1 + its level) or an
     article (2 + its number of headings). A division is its full path in its law: the same heading
     elsewhere is another division. Nodes are numbered so that parents come before children: 0 is the
     root, then laws and divisions by first appearance, and last the articles, in the corpus's order.
-
-    The distance of a from b is depth(a) + depth(b) - 2 depth(lowest common ancestor), so siblings
-    are at 2.
 
     Attributes:
         laws: The laws, by first appearance.
@@ -88,36 +84,9 @@ class LegislativeTree:
         inner_law = law_index[self.ancestors[: self._n_inner, :2].max(axis=1)]
         self.law_of: IntArray = inner_law[article_parent]
 
-        # No path between two articles of one law is longer than this.
-        self._longest_in_law = 2 * int(self.depth.max() - 1)
-        self._article_parent = article_parent
-        self._inner_law = inner_law
-        # The distances compare whole columns of the nodes above the articles.
-        self._inner_depth = self.depth[: self._n_inner]
-        self._inner_columns = np.ascontiguousarray(self.ancestors[: self._n_inner].T)
-
-    def distances(self, sources: npt.ArrayLike, *, cross_law: CrossLaw = "farther") -> IntArray:
-        """Tree distances of every article from each source, int32 `[n_sources, n_articles]`.
-
-        Args:
-            sources: Positions of articles, `[n_sources]`.
-            cross_law: "farther" puts every article of another law farther away than any two
-                articles of one law can be (the path through the root plus the longest distance
-                inside a law); "path" is only the path through the root.
-
-        Raises:
-            IndexError: A source is not the position of an article.
-        """
-        positions = self._positions(sources)
-        result = np.empty((len(positions), self.n_articles), dtype=np.int32)
-        for row, position in zip(result, positions, strict=True):
-            row[:] = self._inner_distances(int(position), cross_law)[self._article_parent] + 1
-            row[position] = 0
-        return result
-
     def path(self, position: int) -> list[int]:
         """Nodes from the law down to the article at a position."""
-        node = self._node_of(position)
+        node = self._n_inner + position
         return [int(ancestor) for ancestor in self.ancestors[node, 1 : self.depth[node] + 1]]
 
     def children(self, node: int) -> list[int]:
@@ -127,39 +96,19 @@ class LegislativeTree:
 
     def siblings(self, position: int) -> list[int]:
         """Positions of the other articles right below the same division or law."""
-        parent = int(self.parent[self._node_of(position)])
+        parent = int(self.parent[self._n_inner + position])
         below = (node - self._n_inner for node in self.children(parent) if node >= self._n_inner)
         return [other for other in below if other != position]
 
     def previous(self, position: int) -> int | None:
         """Position of the article before this one in its law; `None` for the first."""
-        self._node_of(position)
         before = int(self._neighbours[0, position])
         return None if before < 0 else before
 
     def next(self, position: int) -> int | None:
         """Position of the article after this one in its law; `None` for the last."""
-        self._node_of(position)
         after = int(self._neighbours[1, position])
         return None if after < 0 else after
-
-    def _inner_distances(self, position: int, cross_law: CrossLaw) -> IntArray:
-        """From an article to every node above the articles, int32 `[n_inner]`.
-
-        An article is a leaf: every path to another one ends with the step from its parent. So these
-            few nodes determine the distances to all articles.
-        """
-        parent = self._article_parent[position]
-        shared = np.zeros(self._n_inner, dtype=np.int32)
-        for depth in range(self.depth[parent] + 1):
-            shared += self._inner_columns[depth] == self.ancestors[parent, depth]
-        ancestor_depth = shared - 1
-        steps: IntArray = self._inner_depth + (self.depth[parent] + 1) - 2 * ancestor_depth
-        if cross_law == "farther":
-            steps[self._inner_law != self._inner_law[parent]] += self._longest_in_law
-        elif cross_law != "path":
-            raise ValueError(f"cross_law is 'farther' or 'path', not {cross_law!r}")
-        return steps
 
     @cached_property
     def _children(self) -> tuple[IntArray, IntArray]:
@@ -171,21 +120,25 @@ class LegislativeTree:
     @cached_property
     def _neighbours(self) -> IntArray:
         """Previous and next position inside the law, -1 at its ends, int32 `[2, n_articles]`."""
-        order = np.argsort(self.law_of, kind="stable").astype(np.int32)
-        together = self.law_of[order[1:]] == self.law_of[order[:-1]]
+        earlier, later = consecutive(self.law_of)
         neighbours = np.full((2, self.n_articles), -1, dtype=np.int32)
-        neighbours[0, order[1:][together]] = order[:-1][together]
-        neighbours[1, order[:-1][together]] = order[1:][together]
+        neighbours[0, later] = earlier
+        neighbours[1, earlier] = later
         return neighbours
 
-    def _positions(self, sources: npt.ArrayLike) -> IntArray:
-        positions = np.atleast_1d(np.asarray(sources))
-        if ((positions < 0) | (positions >= self.n_articles)).any():
-            raise IndexError(f"there is no such position among {self.n_articles:,} articles")
-        return positions.astype(np.int32)
 
-    def _node_of(self, position: int) -> int:
-        return int(self.article_node[self._positions(position)[0]])
+def consecutive(
+    law_of: npt.NDArray[Any], step: int = 1
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Positions of every two articles of one law of which the second is `step` after the first.
+
+    Args:
+        law_of: The law of each article, by position.
+        step: How far they are apart.
+    """
+    order = np.argsort(law_of, kind="stable")
+    together = law_of[order[step:]] == law_of[order[:-step]]
+    return order[:-step][together], order[step:][together]
 
 
 def _ancestry(parent: IntArray) -> tuple[IntArray, IntArray]:

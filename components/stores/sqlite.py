@@ -1,12 +1,10 @@
 """StatuteDocumentStore: Haystack's DocumentStore protocol in one SQLite file."""
 
-import asyncio
 import difflib
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from haystack import Document, default_to_dict
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 
 from components.aliases import trusted_name
 from components.converters.articles import headings_of, language_of, number_of
-from components.parameters import from_named
+from components.parameters import from_named, in_thread
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
 from components.stores.database import (
@@ -51,29 +49,6 @@ from components.stores.publishing import (
 )
 
 _ORDER = "ORDER BY position, key"
-
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
-
-def _in_thread(
-    method: Callable[Concatenate[Any, Parameters], Result],
-) -> Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]]:
-    """A method's twin for an event loop.
-
-    SQLite releases the interpreter while it works, so a worker thread suffices; the store keeps a
-    connection for each thread.
-    """
-
-    @wraps(method)
-    async def twin(self: Any, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        return await asyncio.to_thread(getattr(self, method.__name__), *args, **options)
-
-    twin.__name__ += "_async"
-    twin.__qualname__ += "_async"
-    twin.__doc__ = f"`{method.__name__}` without blocking the event loop."
-    return cast("Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]]", twin)
 
 
 class StatuteDocumentStore:
@@ -245,17 +220,18 @@ class StatuteDocumentStore:
                 self.publisher.update_meta(connection, id_, meta)
         return len(ids)
 
-    # The same for an event loop
+    # The same for an event loop: SQLite releases the interpreter while it works, and the store
+    # keeps a connection for each thread.
 
-    close_async = _in_thread(close)
-    count_documents_async = _in_thread(count_documents)
-    count_documents_by_filter_async = _in_thread(count_documents_by_filter)
-    filter_documents_async = _in_thread(filter_documents)
-    write_documents_async = _in_thread(write_documents)
-    delete_documents_async = _in_thread(delete_documents)
-    delete_all_documents_async = _in_thread(delete_all_documents)
-    delete_by_filter_async = _in_thread(delete_by_filter)
-    update_by_filter_async = _in_thread(update_by_filter)
+    close_async = in_thread(close)
+    count_documents_async = in_thread(count_documents)
+    count_documents_by_filter_async = in_thread(count_documents_by_filter)
+    filter_documents_async = in_thread(filter_documents)
+    write_documents_async = in_thread(write_documents)
+    delete_documents_async = in_thread(delete_documents)
+    delete_all_documents_async = in_thread(delete_all_documents)
+    delete_by_filter_async = in_thread(delete_by_filter)
+    update_by_filter_async = in_thread(update_by_filter)
 
     # The store as the resident indexes read it: by key, in the order of the law
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from components.models.folder import Similarity
 from components.statutes.article import Article, TextRule
 from components.statutes.question import Question
-from components.statutes.tree import CrossLaw, LegislativeTree
+from components.statutes.tree import LegislativeTree
 from training.command_line import SettingsError
 from training.negatives.gold import Gold
 
@@ -232,6 +232,7 @@ class DynamicView(View, Protocol):
 
 
 Ties = Literal["mid_rank", "permutation"]
+CrossLaw = Literal["farther", "path"]
 _CHOICES = {
     "schedule": Schedule,
     "share_of": ShareOf,

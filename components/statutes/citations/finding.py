@@ -35,7 +35,7 @@ from components.statutes.citations.patterns import (
     LawReference,
 )
 from components.statutes.citations.united_states import find_american
-from components.statutes.sources.units import UNIT_WORDS, UnitWords
+from components.statutes.sources.units import UNIT_WORDS, UnitWords, any_of
 
 # The words around a citation that name its law.
 
@@ -48,10 +48,10 @@ _ORDINALS = {
 }
 _FORMS = Forms(
     "citations",
-    abbreviations="|".join(map(re.escape, sorted(abbreviations(), key=len, reverse=True))),
+    abbreviations=any_of(abbreviations()),
     by_number=BY_NUMBER,
     lead="|".join(patterns.plain_words("openers")),
-    ordinals="|".join(sorted(_ORDINALS, key=len, reverse=True)),
+    ordinals=any_of(_ORDINALS),
     vietnamese=patterns.read_tables("words")["vi"]["law"],
 )
 _form = cache(_FORMS.compiled)
@@ -807,8 +807,7 @@ _reader = cache(CountryReader)
 
 def _alternatives(pattern: str, words: str) -> str:
     """A pattern and some words in one expression, longer ones first; "" if there are none."""
-    escaped = [re.escape(word) for word in sorted(words.split(), key=len, reverse=True)]
-    return "|".join(filter(None, (pattern, *escaped)))
+    return "|".join(filter(None, (pattern, any_of(words.split()))))
 
 
 def _group(match: re.Match[str], name: str) -> str:

@@ -17,6 +17,7 @@ from babel.core import get_global
 from components.statutes.citations.patterns import Forms, plain_words, read_tables
 from components.statutes.citations.united_states import AmericanCodes
 from components.statutes.languages import STOP_WORDS
+from components.statutes.sources.units import any_of
 
 
 @cache
@@ -39,13 +40,10 @@ _TABLES = read_tables("laws")
 _SAME_KIND = [(kind, *row.split("; ")) for kind, row in _TABLES["kinds of acts"].items()]
 _OF_THE_UNION = _TABLES["acts of the union"]
 _UNION_KINDS = {word: kind for kind, words in _OF_THE_UNION.items() for word in words.split("|")}
-_KIND = "|".join(
-    sorted((re.escape(name) for names in _SAME_KIND for name in names), key=len, reverse=True)
-)
 _LEADS_OF_COUNTRIES = "|".join(row["of"] for row in read_tables("countries").values() if row["of"])
 _FORMS = Forms(
     "laws",
-    kind=_KIND,
+    kind=any_of(name for names in _SAME_KIND for name in names),
     leads_of_countries=_LEADS_OF_COUNTRIES,
     no_places="|".join(plain_words("no places")),
     union_kinds="|".join(_OF_THE_UNION.values()),
@@ -277,8 +275,7 @@ def _chinese_places() -> re.Pattern[str]:
         for code, name in Locale("zh").territories.items()
         if len(code) == 2 and code != "CN"
     }
-    longest_first = sorted(names, key=len, reverse=True)
-    return re.compile(rf"({'|'.join(longest_first)})(?:地区|特别行政区)?的?$")
+    return re.compile(rf"({any_of(names)})(?:地区|特别行政区)?的?$")
 
 
 # The names.

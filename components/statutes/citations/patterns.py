@@ -20,12 +20,6 @@ from components.statutes.languages import DIGITS
 from components.statutes.sources.units import LATIN_SUFFIX, unit_pattern
 
 
-class _Tables(RawConfigParser):
-    def optionxform(self, optionstr: str) -> str:
-        """Keep capitals in names."""
-        return optionstr
-
-
 @cache
 def read_tables(name: str) -> dict[str, Mapping[str, str]]:
     """The tables of data/{name}.ini, each a mapping from names to values.
@@ -34,7 +28,8 @@ def read_tables(name: str) -> dict[str, Mapping[str, str]]:
     one of "forms", without.
     """
     joint = "" if name == "forms" else " "
-    parser = _Tables(delimiters=("=",))
+    parser = RawConfigParser(delimiters=("=",))
+    parser.optionxform = str  # type: ignore[method-assign, assignment]  # keeps capitals in names
     parser.read(Path(__file__).parent / "data" / f"{name}.ini", encoding="utf-8")
     return {
         table: {

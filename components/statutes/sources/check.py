@@ -18,7 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from components.statutes.article import Article, articles_of_laws, counted
+from components.statutes.article import Article, articles_of_laws, counted, listed
 from components.statutes.citations.patterns import parse_number, printed_range
 from components.statutes.sources.reading import (
     CorpusError,
@@ -176,7 +176,7 @@ class LawCheck:
 
     def __str__(self) -> str:
         """One line, for a reader who knows the law and not the program."""
-        gaps = f"{counted(self.missing, 'missing number')}: {_listed(self.gaps)}"
+        gaps = f"{counted(self.missing, 'missing number')}: {listed(self.gaps, _SHOWN)}"
         longest = ", ".join(f"{number} ({length:,})" for length, number in self.longest)
         parts = {
             f"{self.law}: {counted(self.articles, 'article')}": True,
@@ -189,11 +189,6 @@ class LawCheck:
             counted(len(self.warnings), "warning"): self.warnings,
         }
         return "; ".join(part for part, is_known in parts.items() if is_known)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if names[_SHOWN:] else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 # An article's heading at the start of a line or sentence; a footnote's mark may precede it, and
@@ -272,7 +267,7 @@ class _LawReading:
         if share is not None and share < _FEW_WORDS and size_of_files > _SHORTEST_FILE:
             self._wrong[f"only {share:.1%} of the file became articles"] = [(self._first, "")]
         for what, found in self._wrong.items():
-            names = _listed([name for _, name in found])
+            names = listed([name for _, name in found], _SHOWN)
             message = f"{report.law}: {what}" + (f" ({len(found):,}): {names}" if names else "")
             report.warnings.append(found[0][0].notice(message, _REPAIR, None))
         return report

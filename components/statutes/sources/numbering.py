@@ -22,6 +22,7 @@ from itertools import pairwise
 
 from components.statutes.article import is_repeal_note
 from components.statutes.citations.patterns import chinese_integer, roman_integer
+from components.statutes.languages import words_of
 from components.statutes.sources import units
 from components.statutes.sources.layout import Line
 
@@ -34,41 +35,17 @@ _JOINED = re.compile(r"[,)]|\s*(?:\([^()]{1,5}\)\s*)*(?:[,;]|(?:and|or|et|und|y|
 _RANGE = re.compile(r",|\s(?:und|bis|and|to|et|à|y|a|e)\s(?=\d)")
 _ROMAN = re.compile(r"(?=[IVXLC])(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})|C{1,3}(?:XC|XL|L?X{0,4})\w*")
 _CJK_NUMERAL = r"\d+|[零〇○一二三四五六七八九十百千]+"
-_SUFFIXES = (
-    *("bis", "ter", "quater", "quinquies", "sexies", "septies", "octies", "nonies", "decies"),
-    *("undecies", "duodecies", "terdecies", "quaterdecies", "quindecies", "sexdecies"),
-    *("septiesdecies", "octiesdecies", "noviesdecies", "vicies"),
-)
+_SUFFIXES = words_of("latin suffixes")["*"].split()
 _NO_SUFFIX = frozenset({"er", "re", "ère", "ere", "º", "ª", "°"})
+# "unique" stands before the first.
 _ORDINALS = {
     word: value
-    for value, words in enumerate(
-        (
-            "unique único unica unico única",
-            "premier première primero primera primo prima primeiro",
-            "segundo segunda secondo seconda deuxième second",
-            "tercero tercera terzo terza troisième terceiro",
-            "cuarto cuarta quarto quarta quatrième",
-            "quinto quinta cinquième",
-            "sexto sexta sesto sixième",
-            "séptimo séptima settimo septième sétimo",
-            "octavo octava ottavo huitième oitavo",
-            "noveno novena nono neuvième",
-            "décimo décima decimo dixième",
-        )
-    )
-    for word in words.split()
+    for value, words in enumerate(words_of("ordinal numbers")["*"].split())
+    for word in words.split("|")
 }
 _CARDINALS = {
-    word: value
-    for words, values in (
-        ("uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece", range(1, 14)),
-        ("catorce quince dieciséis diecisiete dieciocho diecinueve veinte", range(14, 21)),
-        ("veintiuno veintidós veintitrés veinticuatro veinticinco veintiséis", range(21, 27)),
-        ("veintisiete veintiocho veintinueve treinta", range(27, 31)),
-        ("cuarenta cincuenta sesenta", range(40, 70, 10)),
-    )
-    for word, value in zip(words.split(), values, strict=True)
+    **{word: n for n, word in enumerate(words_of("cardinal numbers")["es"].split(), 1)},
+    **{word: 10 * n for n, word in enumerate(words_of("tens")["es"].split(), 1)},
 }
 
 Key = tuple[tuple[int, int], ...]

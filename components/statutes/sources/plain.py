@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from components.statutes.article import Article, counted, is_repeal_note
+from components.statutes.article import Article, counted, is_repeal_note, listed
 from components.statutes.languages import SAMPLE_CHARS, detected_language, words_of
 from components.statutes.sources import reading, units
 from components.statutes.sources.files import text_of
@@ -590,9 +590,7 @@ class _Text:
         read = self._read
         parts = [counted(len(read.divisions), "division")] if read.divisions else []
         if read.gone:
-            names = ", ".join(read.gone[:_SHOWN])
-            more = f" and {len(read.gone) - _SHOWN:,} more" if len(read.gone) > _SHOWN else ""
-            parts.append(f"repealed or renumbered, and left out: {names}{more}")
+            parts.append(f"repealed or renumbered, and left out: {listed(read.gone, _SHOWN)}")
             self._tally.add("left out", "repealed or renumbered article", len(read.gone))
         if parts:
             repair = "Compare it with the text, and convert it to correct it by hand."

@@ -6,13 +6,12 @@ Readers and citations share the tables.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from components.statutes.languages import words_of
+from components.statutes.languages import folded, words_of
 
 
 class UnitWords(NamedTuple):
@@ -35,19 +34,17 @@ UNIT_WORDS = {
 
 
 @cache
-def unit_pattern(place: str, language: str | None = None) -> str:
-    """A regular expression for the unit words of one language, or of all.
+def unit_pattern(place: str) -> str:
+    """A regular expression for the unit words of all languages.
 
     Args:
         place: "before" or "after" the number.
-        language: Primary language tag; None for all languages.
     """
-    rows = [UNIT_WORDS[language]] if language else list(UNIT_WORDS.values())
-    return _any_of({word for row in rows for word in getattr(row, place).split()})
+    return any_of({word for row in UNIT_WORDS.values() for word in getattr(row, place).split()})
 
 
-def _any_of(words: Iterable[str]) -> str:
-    """A pattern for words, longest first."""
+def any_of(words: Iterable[str]) -> str:
+    """A regular expression for any of some words, the longest first."""
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
@@ -160,7 +157,7 @@ def _heading_pattern(language: str | None) -> re.Pattern[str]:
     # "Article" and "art." are at home in every language: translations of treaties keep them.
     rows = [UNIT_WORDS[language], UNIT_WORDS["fr"]] if language else list(UNIT_WORDS.values())
     before, after = (
-        _any_of({each.rstrip(".") for row in rows for each in getattr(row, place).split()} - {"§"})
+        any_of({each.rstrip(".") for row in rows for each in getattr(row, place).split()} - {"§"})
         or "(?!)"
         for place in ("before", "after")
     )
@@ -306,33 +303,28 @@ def _ranks(language: str) -> dict[str, int]:
     }
     if language in _ACCENTS_DROPPED:
         for word, rank in list(ranks.items()):
-            ranks.setdefault(_unaccented(word), rank)
+            ranks.setdefault(folded(word), rank)
     return ranks
-
-
-def _unaccented(word: str) -> str:
-    parts = unicodedata.normalize("NFD", word)
-    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 @cache
 def _pattern(language: str) -> re.Pattern[str] | None:
     """Finds a kind's word, longest first, at the start of a text."""
-    kinds = _any_of(_ranks(language))
+    kinds = any_of(_ranks(language))
     return re.compile(rf"(?P<kind>{kinds})(?![\w-])", re.IGNORECASE) if kinds else None
 
 
 @cache
 def _run_pattern(language: str) -> re.Pattern[str] | None:
     ranks = _ranks(language)
-    kinds = _any_of(form for word in ranks for form in (word.upper(), word.capitalize()))
+    kinds = any_of(form for word in ranks for form in (word.upper(), word.capitalize()))
     return re.compile(rf"(?<!\w)(?:{kinds})\s+{_NUMERAL}") if kinds else None
 
 
 def _known(text: str, language: str) -> Division | None:
     ranks, before = _ranks(language), _JOINED_NUMBER.get(language)
     if before:
-        pattern = rf"{before}\s*{_CJK_NUMBER}\s*({_any_of(ranks)})((?:の|의)\s*{_CJK_NUMBER})?"
+        pattern = rf"{before}\s*{_CJK_NUMBER}\s*({any_of(ranks)})((?:の|의)\s*{_CJK_NUMBER})?"
         joined = re.match(pattern, text)
         if joined is None:
             return None

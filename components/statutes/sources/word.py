@@ -53,8 +53,12 @@ def word_text(path: Path, content: bytes, tally: Tally) -> str:
 
 class _WordText:
     def __init__(self, document: Any, tally: Tally) -> None:
+        from docx.enum.style import WD_STYLE_TYPE
+
         self._document, self._tally = document, tally
         self._styles = {style.style_id: style for style in document.styles}
+        default = document.styles.default(WD_STYLE_TYPE.PARAGRAPH)
+        self._default = None if default is None else default.style_id
         self._numbers = _Numbers(document)
 
     def text(self) -> str:
@@ -77,7 +81,7 @@ class _WordText:
                 yield from self._blocks(child)
 
     def _paragraph(self, paragraph: Any) -> str:
-        styles = list(self._chain(_value(paragraph, "pPr/pStyle") or self._default()))
+        styles = list(self._chain(_value(paragraph, "pPr/pStyle") or self._default))
         name = styles[0].name.lower() if styles else ""
         number = self._numbers.next(paragraph, [style.element for style in styles])
         if name.startswith("toc "):
@@ -131,17 +135,6 @@ class _WordText:
             style = self._styles[style_id]
             yield style
             style_id = _value(style.element, "basedOn")
-
-    def _default(self) -> str | None:
-        return next(
-            (
-                style.style_id
-                for style in self._styles.values()
-                if style.element.get(f"{_W}type") == "paragraph"
-                and style.element.get(f"{_W}default") in ("1", "true")
-            ),
-            None,
-        )
 
 
 class _Numbers:

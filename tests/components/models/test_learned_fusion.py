@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tree_distance import tree_distances
 
 from components.models.folder import ModelError
 from components.models.learned_fusion import (
@@ -119,7 +120,7 @@ def slow_features(
         }
         if order:
             first = order[0]
-            by["tree_distance"] = tree.distances([first])[0, row]
+            by["tree_distance"] = tree_distances(tree, [first])[0, row]
             by["sequence_distance"] = (
                 abs(own_law.index(row) - own_law.index(first))
                 if first in own_law

@@ -1,4 +1,4 @@
-"""The tree compared with networkx on every pair, its shape, and its neighbours."""
+"""The shape of the tree, compared with networkx, and its neighbours."""
 
 import networkx
 import numpy as np
@@ -54,23 +54,6 @@ def test_a_heading_repeated_elsewhere_is_another_division(two_codes):
     assert [two_codes.label[node] for node in general] == [GENERAL] * 3
     assert len(set(general)) == 3
     assert parents[0] == parents[6], "the same path, not next to each other, is one division"
-
-
-@given(corpora())
-def test_distances_equal_networkx_on_every_pair(articles):
-    tree = LegislativeTree(articles)
-    paths = dict(networkx.all_pairs_shortest_path_length(graph_of(tree)))
-    oracle = np.array([[paths[a][b] for b in range(tree.n_nodes)] for a in range(tree.n_nodes)])
-    oracle = oracle[np.ix_(tree.article_node, tree.article_node)]
-    positions = range(len(articles))
-    assert np.array_equal(tree.distances(positions, cross_law="path"), oracle)
-    farther = tree.distances(positions)
-    same_law = tree.law_of[:, None] == tree.law_of[None, :]
-    assert np.array_equal(farther[same_law], oracle[same_law])
-    if not same_law.all():
-        assert farther[~same_law].min() > farther[same_law].max()
-        beyond = farther[~same_law] - oracle[~same_law]
-        assert beyond.min() == beyond.max(), "other laws keep the order of the path"
 
 
 @given(corpora())
