@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
-from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import parse_qs, urlencode
 
 import gradio as gr
 from gradio.components import Component
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -153,7 +154,7 @@ class Shown(NamedTuple):
 class Arrival(NamedTuple):
     """The search of a link: what to put into the fields that narrow it, and its results.
 
-    The page itself puts the question into its field. `laws` is a list if laws are chosen from one,
+    `laws` is a list if laws are chosen from one,
     and otherwise words of a name.
     """
 
@@ -187,8 +188,6 @@ class Desk:
         is_plain: bool = False,
     ) -> None:
         self._ask = ask
-        # Whether laws are chosen from a list, or by words of a name.
-        self._by_list = searched().lists_laws
         self._collection = searched
         self._glossaries = glossaries
         self._guides = guides
@@ -316,13 +315,13 @@ class Desk:
         return start + _link(question, narrowing)
 
     def arrive(self, link: object) -> Arrival:
-        """The search of a link, given its fragment, which may be anything."""
+        """The search of a link, given its query string, which may be anything."""
         given = parse_qs(link) if isinstance(link, str) else {}
         defaults = {"q": "", "which": DEFAULT, "day": "", "guide": ""}
         values = (given.get(name, [each])[0] for name, each in defaults.items())
         question, which, on, guide = values
         listed = given.get("law", [])
-        laws: list[str] | str = listed if self._by_list else " ".join(listed)
+        laws: list[str] | str = listed if self._collection().lists_laws else " ".join(listed)
         as_typed = given.get(_SPELLING) == [_AS_TYPED]
         shown = self.search(question, laws, which, on, as_typed=as_typed, guide=guide)
         # The fields take only what they offer; the message explains the rest.
@@ -405,46 +404,61 @@ _QUEUE = 64
 # Gradio remembers what each open page shows, which we never use.
 _REMEMBERED_PAGES = 128
 
+# Where a view's results stand, in what is drawn around them.
+RESULTS = Markup("<!-- results -->")
 
-class Following(gr.Blocks):
-    """A view that Gradio draws, some of whose parts describe what is searched.
+
+class View(gr.Blocks):
+    """A view whose results Gradio shows, in the middle of a document of ours.
 
     What its readers may ask at once, and what is kept of them, is bounded.
-
-    Gradio puts into each document what the parts held when the view was mounted; `refresh` brings
-    them up to date before the next document is made.
 
     Args:
         title: of the tab.
         searched: describes what is searched now.
-
-    Attributes:
-        shown: what the parts describe.
+        draw: HTML of the document's main part, with `RESULTS` where Gradio's part belongs.
     """
 
-    def __init__(self, title: str, searched: Callable[[], Collection]) -> None:
-        super().__init__(title=title, analytics_enabled=False, fill_width=True)
+    def __init__(
+        self, title: str, searched: Callable[[], Collection], draw: Callable[[Collection], Markup]
+    ) -> None:
+        super().__init__(title=title, analytics_enabled=False)
         self.state_session_capacity = _REMEMBERED_PAGES
         self.queue(max_size=_QUEUE, default_concurrency_limit=AT_ONCE, api_open=False)
-        self._searched = searched
-        self.shown = searched()
-        self._parts: list[tuple[Component, str, Callable[[Collection], Any]]] = []
+        self._searched, self._draw = searched, draw
+        self._shown = searched()
 
-    def follow(self, part: Component, name: str, describe: Callable[[Collection], Any]) -> None:
-        """Set a part's attribute from the collection, now and at each refresh."""
-        setattr(part, name, describe(self.shown))
-        self._parts.append((part, name, describe))
-
-    def refresh(self) -> None:
-        """Describe what is searched now to the next reader."""
+    def main(self) -> Markup:
+        """The document's main part, for what is searched now."""
         # Answering from the store reports that it cannot be read.
         with suppress(StoreError):
-            now = self._searched()
-            if now != self.shown:
-                self.shown = now
-                for part, name, describe in self._parts:
-                    setattr(part, name, describe(now))
-                self.config = self.get_config_file()
+            self._shown = self._searched()
+        return self._draw(self._shown)
+
+    def answers_by(
+        self, answer: Callable[[object], Any], outputs: Sequence[Component], **more: Any
+    ) -> None:
+        """Let a function answer what the page's script asks, as the query string of a link.
+
+        Args:
+            answer: from the query string, which may be anything, to the outputs.
+            outputs: the parts that it fills; the second shows that it is under way.
+            more: as for Gradio's events.
+        """
+        link = unseen_box("link")
+        link.submit(
+            answer,
+            inputs=[link],
+            outputs=outputs,
+            api_visibility="private",
+            show_progress="minimal",
+            show_progress_on=outputs[1],
+            # What is asked is checked and explained; Gradio would only fail.
+            preprocess=False,
+            # By itself Gradio drops what is asked while a question is still searched.
+            trigger_mode="always_last",
+            **more,
+        )
 
 
 def about(
@@ -486,133 +500,103 @@ def build_page(
     sent_to: Set[Recipient] = frozenset(),
     glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
     guides: GuideShelf | None = None,
-) -> Following:
+) -> View:
     """The view over one collection of law.
 
     Args:
         ask: from a clean question and what narrows it to its answer as it grows; see `Desk`.
-        searched: describes what is searched now, for the notices and the laws to choose from. Its
-            first answer decides whether there are examples and a list of laws.
+        searched: describes what is searched now.
         stages: which stages find articles (names as in an answer's ranks), to explain them.
         language: of the interface.
         sent_to: who else gets a question; the page says so.
         glossaries: gives the words that the laws define.
         guides: what to do; None without any.
     """
-    texts = TEXTS[language].ask
-    page = Following(full_title(), searched)
     desk = Desk(ask, searched, language, glossaries, guides)
-    with page, gr.Column(elem_id="reading"):
-        page.follow(html("", "notice"), "value", partial(notice, language=language))
-        with gr.Column(elem_id="asking"):
-            with gr.Row(elem_id="ask-line"):
-                example = texts.cited_example if page.shown.is_aldermere else texts.cited_plainly
-                hint = texts.placeholder.format(example=example)
-                question = gr.Textbox(
-                    label=texts.question, placeholder=hint, lines=1, max_lines=8, elem_id="question"
-                )
-                search = gr.Button(texts.search, variant="primary", elem_id="search")
-            filters, narrowed = _narrowing(page, texts, language)
-        status, answer = html("", "status"), html("", "written")
-        shown = [status, html("", "results"), _unseen_box("taken"), answer]
-        if page.shown.is_aldermere:
-            examples(EXAMPLES, language)
-        describe = partial(about, stages=stages, language=language, sent_to=sent_to)
-        page.follow(html("", "about"), "value", describe)
-        arrival = _unseen_box("arrival")
-        arrive = gr.Button(visible="hidden", elem_id="arrive")
-        written = [each for each in (question, *narrowed) if isinstance(each, gr.Textbox)]
-        # One function for all: of several, Gradio would let the slowest have the last word.
-        gr.on(
-            [search.click, *(each.submit for each in written), arrive.click],
-            # Of a generator function Gradio sends every last result twice.
-            partial(_searching if "generator" in sent_to else _searched, desk),
-            inputs=[arrival, question, *narrowed],
-            outputs=[*narrowed, filters, *shown],
-            api_name="search",
-            api_visibility="private",
-            show_progress="minimal",
-            show_progress_on=shown[1],
-            # The desk checks all fields and explains, for example, that a law is gone; Gradio would
-            # only fail.
-            preprocess=False,
-            # By itself Gradio drops what is asked while a question is still searched.
-            trigger_mode="always_last",
-        )
+    draw = partial(ask_markup, stages=stages, language=language, sent_to=sent_to)
+    page = View(full_title(), searched, draw)
+    with page:
+        status, answer = html("status"), html("written")
+        # Of a generator function Gradio sends every last result twice.
+        search = partial(_searching if "generator" in sent_to else _searched, desk)
+        parts = [status, html("results"), unseen_box("taken"), answer]
+        page.answers_by(search, parts, api_name="search")
     return page
 
 
-def html(markup: str, name: str) -> gr.Markdown:
-    """One line of HTML as a part of a page."""
-    return gr.Markdown(markup, elem_id=name, latex_delimiters=[])
+def ask_markup(
+    collection: Collection,
+    stages: Sequence[str],
+    language: Language,
+    *,
+    sent_to: Set[Recipient] = frozenset(),
+    question: str = "",
+    laws: Sequence[str] | str = (),
+    which: str = DEFAULT,
+    on: str = "",
+    shown: Markup = RESULTS,
+) -> Markup:
+    """The main part of the view's document: the form, what was found, and what helps to read it.
 
-
-def _narrowing(
-    page: Following, texts: SimpleNamespace, language: Language
-) -> tuple[gr.Accordion, list[Any]]:
-    """The fold, and in it the fields that narrow a search: laws, which articles, the day."""
-
-    def law_info(now: Collection) -> str:
-        n_laws = counted(len(now.laws), TEXTS[language].about.laws, language)
-        return str(texts.law_info.format(laws=n_laws))
-
-    with gr.Accordion(texts.narrow, open=False, elem_id="narrow") as fold:
-        laws: gr.CheckboxGroup | gr.Textbox
-        if page.shown.lists_laws:
-            laws = gr.CheckboxGroup(label=texts.laws, info=texts.laws_info, elem_id="laws")
-            page.follow(laws, "choices", lambda now: [(plain_law(law), law) for law in now.laws])
-        else:
-            laws = gr.Textbox(label=texts.law, max_lines=1, elem_id="law")
-            page.follow(laws, "info", law_info)
-        names = (texts.in_force, texts.all_articles, texts.not_in_force)
-        choices = list(zip(names, WHICH, strict=True))
-        which = gr.Radio(choices, value=DEFAULT, label=texts.which, elem_id="which")
-        on = gr.Textbox(label=texts.day, info=texts.day_info, max_lines=1, elem_id="day")
-    return fold, [laws, which, on]
-
-
-def examples(questions: Sequence[str], language: Language) -> None:
-    """Questions to try: the page's script asks one that is pressed."""
+    Args:
+        collection: what is searched.
+        stages: as of `about`.
+        language: of the interface.
+        sent_to: as of `about`.
+        question: in the form's field.
+        laws: those chosen in the form, or words of a name.
+        which: the articles chosen in the form.
+        on: the day in the form.
+        shown: HTML of what was found.
+    """
     texts = TEXTS[language].ask
-    with gr.Column(elem_id="examples"):
-        note = "" if language == "en" else texts.examples_note
-        heading = render("heading.html", tag="h2", title=texts.examples, text=note)
-        html(heading, "examples-heading")
-        for example in questions:
-            gr.Button(example, elem_classes="example")
+    example = texts.cited_example if collection.is_aldermere else texts.cited_plainly
+    return render(
+        "ask.html",
+        language,
+        collection=collection,
+        notice=notice(collection, language),
+        hint=texts.placeholder.format(example=example),
+        which_articles=zip(
+            WHICH, (texts.in_force, texts.all_articles, texts.not_in_force), strict=True
+        ),
+        question=question,
+        laws=laws,
+        which=which,
+        day=on,
+        shown=shown,
+        examples=EXAMPLES if collection.is_aldermere else (),
+        about=about(collection, stages, language, sent_to=sent_to),
+    )
 
 
-def _searched(desk: Desk, link: object, question: object, *narrowed: object) -> list[Any]:
+def html(name: str) -> gr.Markdown:
+    """A part of a page for one line of HTML."""
+    return gr.Markdown("", elem_id=name, latex_delimiters=[])
+
+
+def unseen_box(name: str) -> gr.Textbox:
+    """A hidden field that the page's script reads or writes."""
+    return gr.Textbox(visible="hidden", elem_id=name, show_label=False)
+
+
+def _searched(desk: Desk, link: object) -> list[Any]:
     """The last of `_searching`."""
-    *_, last = _searching(desk, link, question, *narrowed)
+    *_, last = _searching(desk, link)
     return last
 
 
-def _searching(
-    desk: Desk, link: object, question: object, *narrowed: object
-) -> Iterator[list[Any]]:
-    """The search of the link if there is one, otherwise that of the fields, as it grows.
+def _searching(desk: Desk, link: object) -> Iterator[list[Any]]:
+    """The search of a link, as it grows.
 
-    A link also fills in the fields that narrow the search. While an answer is being written, only
-    the answer changes, so that what a reader has unfolded stays open.
+    While an answer is being written, only the answer changes, so that what a reader has unfolded
+    stays open.
     """
-    filled_in: list[Any] = [gr.skip() for _ in (*narrowed, "filters")]
-    if link:
-        laws, which, day, searches = desk.arrive(link)
-        narrows = bool(laws or day or which != DEFAULT)
-        filled_in = [laws, which, day, gr.Accordion(open=narrows)]
-    else:
-        searches = desk.search(question, *narrowed)
     begun = False
-    for shown in searches:
+    for shown in desk.arrive(link).shown:
         rest = [gr.skip()] * 3 if begun and shown.written else shown[:3]
-        yield [*filled_in, *rest, shown.written]
+        yield [*rest, shown.written]
         begun = True
-
-
-def _unseen_box(name: str) -> gr.Textbox:
-    """A hidden field that the page's script reads or writes."""
-    return gr.Textbox(visible="hidden", elem_id=name, show_label=False)
 
 
 # The page for those without JavaScript.
@@ -621,6 +605,8 @@ def _unseen_box(name: str) -> gr.Textbox:
 def search_routes(
     ask: Ask,
     searched: Callable[[], Collection],
+    stages: Sequence[str],
+    sent_to: Set[Recipient] = frozenset(),
     glossaries: Callable[[], Glossaries] = lambda: NO_GLOSSARIES,
     guides: GuideShelf | None = None,
 ) -> list[Route]:
@@ -628,29 +614,44 @@ def search_routes(
     routes = []
     for language in LANGUAGES:
         desk = Desk(ask, searched, language, glossaries, guides, is_plain=True)
-        view = partial(_plain_search, desk, searched, language)
-        routes.append(Route(address("/search", language), view, methods=["GET"]))
+        draw = partial(ask_markup, stages=stages, language=language, sent_to=sent_to)
+        view = partial(_plain_search, desk, searched, draw, language)
+        routes.append(Route(address("/search", language), view, methods=["GET", "POST"]))
     return routes
 
 
-def _plain_search(
-    desk: Desk, searched: Callable[[], Collection], language: Language, request: Request
+async def _plain_search(
+    desk: Desk,
+    searched: Callable[[], Collection],
+    draw: Callable[..., Markup],
+    language: Language,
+    request: Request,
 ) -> Response:
-    """What the view "Ask" shows for a search, as one document."""
-    query = request.url.query
-    laws, which, on, searches = desk.arrive(query)
-    *_, shown = searches if query else [Shown("")]
-    main = render(
-        "search.html",
-        language,
-        question=request.query_params.get("q", ""),
-        laws=laws,
-        which=which,
-        day=on,
-        shown=shown,
-        collection=searched(),
-        notice=notice(searched(), language),
-    )
-    title = TEXTS[language].ask.results if shown.results else ""
-    page = document("ask", language, title, main, f"/search?{query}" if query else "/search")
+    """What the view "Ask" shows for a search, as one document.
+
+    The form sends a question in its body, so that no address or log keeps it; a link has it in its
+    address.
+    """
+    sent = (await request.body()).decode("utf-8", "replace")
+    page = await run_in_threadpool(_plain_page, desk, searched, draw, language, sent, request.url)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+
+
+def _plain_page(
+    desk: Desk,
+    searched: Callable[[], Collection],
+    draw: Callable[..., Markup],
+    language: Language,
+    sent: str,
+    url: URL,
+) -> Markup:
+    search = sent or url.query
+    laws, which, on, searches = desk.arrive(search)
+    *_, shown = searches if search else [Shown("")]
+    question = " ".join(parse_qs(search).get("q", ()))
+    found = render("found.html", language, shown=shown)
+    about_form = {"question": question, "laws": laws, "which": which, "on": on}
+    main = draw(searched(), **about_form, shown=found)
+    title = TEXTS[language].ask.results if shown.results else ""
+    here = f"/search?{url.query}" if url.query else "/search"
+    return document("ask", language, title, main, here)

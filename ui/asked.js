@@ -3,20 +3,16 @@
 // is never sent to the server.
 "use strict";
 
-const arrivalField = "#arrival textarea, #arrival input";
-const questionField = "#question textarea, #question input";
+const asking = document.getElementById("asking");
+const linkField = "#link textarea, #link input";
 
 // The search that was asked last in this document, as a link tells it.
 let asked = null;
 
-// Whether the reader has written since a search began to come back: that is never written over.
-let typed = false;
+// Whether Gradio has taken a search; it tells nobody when it has come up.
+let isUp = false;
 
 const plain = (link) => new URLSearchParams(link).toString();
-
-const messageShown = () => document.querySelector("#status .message");
-
-const searchShown = () => taken() && taken().link;
 
 function searchMeant() {
   const fragment = location.hash.slice(1);
@@ -24,61 +20,62 @@ function searchMeant() {
   return history.state && history.state.search;
 }
 
-function searchInFields() {
+// What the form asks, without what narrows nothing.
+function searchIn(sent) {
   const search = new URLSearchParams();
-  search.set("q", document.querySelector(questionField).value.trim());
-  for (const law of document.querySelectorAll("#laws :checked")) search.append("law", law.name);
-  const law = document.querySelector("#law :is(input, textarea)");
-  if (law && law.value.trim()) search.set("law", law.value.trim());
-  const which = document.querySelector("#which :checked");
-  if (which && which.value !== "in force") search.set("which", which.value);
-  const day = document.querySelector("#day input");
-  if (day && day.value) search.set("day", day.value);
+  for (const [name, value] of sent) {
+    const text = value.trim();
+    if (name === "q" || (text && text !== "in force")) search.append(name, text);
+  }
   return search;
 }
 
 function remember(search) {
-  // What the fields say is asked, and no search that was come back to before.
-  write(document.querySelector(arrivalField), "");
   if (!search.get("q")) return;
-  asked = search.toString();
-  if (asked === searchMeant()) history.replaceState({ search: asked }, "");
-  else history.pushState({ search: asked }, "", location.pathname);
+  if (plain(search) === searchMeant()) history.replaceState({ search: plain(search) }, "");
+  else history.pushState({ search: plain(search) }, "", location.pathname);
 }
 
-function write(field, text) {
-  field.value = text;
+function fillIn(search) {
+  const given = new URLSearchParams(search);
+  for (const field of asking.elements) {
+    if (field.type === "checkbox") field.checked = given.getAll("law").includes(field.value);
+    else if (field.name) field.value = given.get(field.name) ?? "";
+    if (field.selectedIndex === -1) field.selectedIndex = 0;
+  }
+  asking.querySelector("details").open ||= ["law", "which", "day"].some((each) => given.has(each));
+}
+
+// Gradio answers what stands in its field when Enter is pressed there.
+function send(search) {
+  const field = document.querySelector(linkField);
+  field.value = search;
   field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.dispatchEvent(new KeyboardEvent("keypress", { key: "Enter", bubbles: true }));
+}
+
+// Asks a search as a link tells it; until Gradio has come up, what is sent is lost.
+function find(search) {
+  asked = search;
+  whenDrawn(linkField, async () => {
+    do {
+      send(search);
+      await pause(500);
+      isUp ||= document.querySelector("#status .message, #results :is(.pending, h2)") !== null;
+    } while (!isUp && asked === search);
+  });
 }
 
 // Asks what the page's entry in the history says, unless that was asked last.
-function arrive(tries) {
+function arrive() {
   const search = searchMeant();
-  if (search && search !== asked) find(search, tries);
-}
-
-// Asks a search as a link tells it, and writes it into the fields.
-async function find(search, tries) {
-  asked = search;
-  const box = document.querySelector(arrivalField);
-  const question = document.querySelector(questionField);
-  const before = searchShown();
-  typed = false;
-  do {
-    while (box.value !== search) {
-      write(box, search);
-      if (!typed) write(question, new URLSearchParams(search).get("q"));
-      await pause(100);
-      // Another one was asked meanwhile.
-      if (asked !== search) return;
-    }
-    document.getElementById("arrive").click();
-    await pause(1000);
-  } while (--tries > 0 && asked === search && searchShown() === before && !messageShown());
+  if (!search || search === asked) return;
+  fillIn(search);
+  find(search);
 }
 
 function goThroughHistory() {
-  if (searchMeant()) arrive(1);
+  if (searchMeant()) arrive();
   // A fragment without a question is a place in the page, where the search is still shown.
   else if (location.hash) history.replaceState({ search: asked }, "");
   // The page was empty here.
@@ -109,50 +106,41 @@ function openEmpty(event) {
   location.reload();
 }
 
-function followAsking() {
-  const question = document.querySelector(questionField);
-  question.addEventListener("input", (event) => (typed ||= event.isTrusted));
-  // Of the fields only those of text are sent off with Enter.
-  const texts = "#asking :is(textarea, input:not([type=checkbox], [type=radio]))";
-  const ask = (event) => event.target.closest("#search") && remember(searchInFields());
-  document.addEventListener("click", ask, { capture: true });
-  const send = (event) => {
-    if (event.key !== "Enter" || event.shiftKey || !event.target.matches(texts)) return;
-    remember(searchInFields());
-  };
-  document.addEventListener("keypress", send, { capture: true });
+function followAsking(isCompared) {
+  const question = asking.elements.q;
+  asking.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const search = searchIn(new FormData(asking));
+    if (!isCompared) remember(search);
+    find(plain(search));
+  });
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    asking.requestSubmit();
+  });
+  document.getElementById("examples")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const example = { q: event.submitter.value };
+    if (isCompared) question.value = example.q;
+    else fillIn(new URLSearchParams(example));
+    asking.requestSubmit();
+  });
+  if (isCompared) return;
   document.addEventListener("click", keepPlace);
   document.addEventListener("click", openEmpty);
   window.addEventListener("popstate", goThroughHistory);
   // On a phone the keyboard would hide the page.
   const atDesk = matchMedia("(hover: hover) and (min-width: 48rem)").matches;
   if (atDesk && !searchMeant() && document.activeElement === document.body) question.focus();
-  // What is written before Gradio has wholly come up is lost; it tells nobody when it has.
-  arrive(10);
+  arrive();
 }
 
-function tryExample(event) {
-  const example = event.target.closest(".example");
-  if (!example) return;
-  const question = example.textContent.trim();
-  const compare = () => {
-    write(document.querySelector(questionField), question);
-    document.getElementById("search").click();
-  };
-  const ask = () => {
-    const search = new URLSearchParams({ q: question });
-    remember(search);
-    find(search.toString(), 1);
-  };
-  if (document.getElementById("comparing")) whenDrawn(questionField, compare);
-  else whenAskable(ask);
-}
-
-// Of the button and the fields Gradio may draw any first. The view Compare has no such button.
-const whenAskable = (act) =>
-  whenDrawn("#arrive", () => whenDrawn(arrivalField, () => whenDrawn(questionField, act)));
-
-if (document.querySelector("gradio-app")) {
-  document.addEventListener("click", tryExample);
-  whenAskable(followAsking);
+if (asking && document.querySelector("gradio-app")) {
+  followAsking(asking.dataset.ask === undefined);
+} else if (asking) {
+  // Who has this script asks on the other page.
+  const search = searchIn(new FormData(asking));
+  const link = location.search.slice(1) || (search.get("q") && plain(search));
+  location.replace(`${asking.dataset.ask}${link ? `#${link}` : ""}`);
 }

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from urllib.parse import parse_qs
 
-import gradio as gr
 from haystack import Pipeline
 from markupsafe import Markup
 
@@ -24,7 +24,7 @@ from pipelines.evaluation import SHOWN, Comparison, compare, find
 from pipelines.loading import load_pipeline
 from pipelines.stages import ask_for_rankings, time_components
 from ui.ask import EXAMPLES as ASK_EXAMPLES
-from ui.ask import Following, examples, html
+from ui.ask import RESULTS, View, html
 from ui.frame import Collection, full_title, notice, render, shortened
 from ui.guard import log_failure
 from ui.language import TEXTS, Language
@@ -156,9 +156,7 @@ def compared_html(
     names: Container[str],
     language: Language,
     answers: Callable[[], Mapping[str, frozenset[str]]],
-    question: object,
-    left: object,
-    right: object,
+    link: object,
 ) -> tuple[str, str]:
     """HTML of the status line and of the comparison, which is empty under a message.
 
@@ -167,18 +165,18 @@ def compared_html(
         names: of the pipelines that can be compared.
         language: of the interface.
         answers: the ids of the articles that answer questions that are known, by their texts.
-        question: whatever an HTTP client sent.
-        left: likewise, for a name.
-        right: likewise.
+        link: query string with the question and the names, which may be anything.
     """
     asks, texts = TEXTS[language].ask, TEXTS[language].compare
+    given = parse_qs(link) if isinstance(link, str) else {}
+    question, left, right = (given.get(name, [""])[0] for name in ("q", "left", "right"))
     try:
         asked = asked_question(question, (asks.empty[0], texts.empty_explained), language)
-        if not all(isinstance(name, str) and name in names for name in (left, right)):
+        if left not in names or right not in names:
             raise MessageError(asks.no_choice)
         if left == right:
             raise MessageError(texts.twice)
-        found = compare(asked, str(left), str(right))
+        found = compare(asked, left, right)
         # Both sides search the same law.
         missing = "; ".join(dict.fromkeys([*found.left.missing, *found.right.missing]))
         messages = [(asks.missing.format(articles=missing), "")] if missing else []
@@ -201,51 +199,39 @@ EXAMPLES = tuple(ASK_EXAMPLES[place] for place in (2, 1, 4, 5))
 
 def build_compare(
     compared: Compared, searched: Callable[[], Collection], language: Language
-) -> Following:
+) -> View:
     """The view over one collection of law.
 
     Args:
         compared: the pipelines; shared by the views of all languages.
-        searched: describes what is searched now, for the notice. Its first answer decides whether
-            there are examples.
+        searched: describes what is searched now.
         language: of the interface.
     """
-    texts, asks = TEXTS[language].compare, TEXTS[language].ask
+    texts = TEXTS[language].compare
+    defaults = compared.defaults
+
+    def draw(collection: Collection) -> Markup:
+        return render(
+            "compare.html",
+            language,
+            notice=notice(collection, language),
+            defaults=defaults,
+            choices=[(name, texts.pipelines.get(name, name)) for name in compared.names],
+            only_one=status([texts.only_one]),
+            examples=EXAMPLES if collection.is_aldermere else (),
+            shown=RESULTS,
+        )
+
+    answers = demo_answers if searched().is_aldermere else dict
     # Gradio's script names the tab by this, in place of what the document was served with.
-    page = Following(full_title(TEXTS[language].frame.compare), searched)
-    with page, gr.Column(elem_id="comparing"):
-        heading = render("heading.html", tag="h1", title=texts.title, text=texts.lead)
-        html(heading, "comparing-head")
-        if compared.defaults is None:
-            page.follow(html("", "notice"), "value", partial(notice, language=language))
-            html(status([texts.only_one]), "status")
-            html("", "results")
+    page = View(full_title(TEXTS[language].frame.compare), searched, draw)
+    with page:
+        if defaults is None:
             return page
-        with gr.Column(elem_id="asking"):
-            question = gr.Textbox(label=asks.question, lines=1, max_lines=8, elem_id="question")
-            with gr.Row(elem_id="choices"):
-                choices = [(texts.pipelines.get(name, name), name) for name in compared.names]
-                left, right = (gr.Radio(choices, value=each) for each in compared.defaults)
-                left.label, right.label = texts.left, texts.right
-            search = gr.Button(texts.compare, variant="primary", elem_id="search")
-        answers: Callable[[], Mapping[str, frozenset[str]]] = dict
-        if page.shown.is_aldermere:
-            examples(EXAMPLES, language)
-            answers = demo_answers
-        page.follow(html("", "notice"), "value", partial(notice, language=language))
-        outputs = [html("", "status"), html("", "results")]
-        gr.on(
-            [search.click, question.submit],
+        page.answers_by(
             partial(compared_html, compared.compare, compared.names, language, answers),
-            inputs=[question, left, right],
-            outputs=outputs,
+            [html("status"), html("results")],
             api_name="compare",
-            api_visibility="private",
-            show_progress="minimal",
-            show_progress_on=outputs[1],
-            preprocess=False,  # `compared_html` checks all fields
-            # By itself Gradio drops what is asked while a question is still compared.
-            trigger_mode="always_last",
             # One comparison at a time; see `Compared`.
             concurrency_limit=1,
             concurrency_id="compare",

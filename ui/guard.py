@@ -136,6 +136,7 @@ class Guard:
         app: the application.
         pages: the views that Gradio draws, by address; each has its own Gradio below it.
         read: all other addresses that are served, for reading.
+        forms: those of them that a form may be sent to.
         passwords: `name:password` of each reader; empty: everybody may read.
         names: host names under which the site may be asked for; None for any.
         body_seconds: time limit for a request's body.
@@ -146,12 +147,14 @@ class Guard:
         app: ASGIApp,
         pages: Mapping[str, Blocks],
         read: Collection[str],
+        forms: Collection[str] = (),
         passwords: Collection[str] = (),
         names: Collection[str] | None = None,
         body_seconds: float = 10.0,
     ) -> None:
         self._app = app
         self._read = frozenset({*pages, *read})
+        self._forms = frozenset(forms)
         self._roots = sorted({page.rstrip("/") + "/" for page in pages}, key=len, reverse=True)
         self._queues = {f"{path.rstrip('/')}/{_QUEUE_JOIN}": page for path, page in pages.items()}
         self._answers = {f"{path.rstrip('/')}/{_QUEUE_DATA}": page for path, page in pages.items()}
@@ -231,7 +234,8 @@ class Guard:
         if method == "POST":
             if is_from_elsewhere(headers):
                 raise HTTPException(403, texts.other_site)
-            body = _checked_call(self._queues[path], body, texts)
+            if path in self._queues:
+                body = _checked_call(self._queues[path], body, texts)
         kept = [(name, value) for name, value in scope["headers"] if name not in _DROPPED_HEADERS]
         await self._app({**scope, "headers": kept}, replaying(body, receive), send)
 
@@ -256,7 +260,7 @@ class Guard:
         if _UNSAFE_PATH.search(path):
             return False
         if method == "POST":
-            return path in self._queues
+            return path in self._queues or path in self._forms
         inner = next((path[len(root) :] for root in self._roots if path.startswith(root)), path)
         known = path in self._read or inner in _GRADIO or inner.startswith(_GRADIO_BELOW)
         return method in ("GET", "HEAD") and known
@@ -267,7 +271,7 @@ class _Call(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    data: list[str | list[str] | None]
+    data: list[str | None]
     fn_index: int
     session_hash: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
     trigger_id: int | None = None

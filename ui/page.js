@@ -215,11 +215,7 @@ function tellRefusals(status) {
     const said = toast.textContent.trim();
     tell(JSON.parse(words.refusals).includes(said) ? said : words.unanswered);
   }).observe(document, { childList: true, subtree: true });
-  const asks = (event) => event.target.closest(event.type === "click" ? "button" : "input, textarea");
-  for (const type of ["click", "keydown"]) {
-    const forget = (event) => (event.key ?? "Enter") === "Enter" && asks(event) && tell("");
-    document.addEventListener(type, forget, { capture: true });
-  }
+  document.addEventListener("submit", (event) => event.target.id === "asking" && tell(""));
 }
 
 /* The views that Gradio draws */
@@ -293,34 +289,10 @@ function bringIntoSight(answer) {
   if (below && askedHere) answer.scrollIntoView();
 }
 
-// Not told by the focus: not every browser gives it to a button that is clicked.
+// Who follows a link or comes back reads on elsewhere.
 let askedHere = false;
-for (const type of ["click", "keydown"]) {
-  const note = (event) => {
-    if ((event.key ?? "Enter") === "Enter") askedHere = event.target.closest("#asking") !== null;
-  };
-  document.addEventListener(type, note, { capture: true });
-}
-
-// Gradio's groups of fields have no name, and it makes each radio button a group of its own, anew
-// with every choice, which the arrow keys do not cross.
-function nameGroups() {
-  for (const [place, group] of document.querySelectorAll("gradio-app fieldset").entries()) {
-    const name = group.querySelector("[data-testid=block-info]");
-    if (name && !group.ariaLabel) group.ariaLabel = name.textContent;
-    for (const radio of group.querySelectorAll("[type=radio]")) {
-      if (radio.name !== `group-${place}`) radio.name = `group-${place}`;
-    }
-  }
-}
-
-// Gradio's fold tells by a class alone whether it is open, and its arrow would be read out.
-function nameFold(fold) {
-  const tell = () => fold.setAttribute("aria-expanded", fold.classList.contains("open"));
-  tell();
-  new MutationObserver(tell).observe(fold, { attributeFilter: ["class"] });
-  fold.querySelector(".icon").ariaHidden = "true";
-}
+document.addEventListener("submit", (event) => (askedHere ||= event.target.id === "asking"));
+addEventListener("popstate", () => (askedHere = false));
 
 // Gradio names the browser's language; the page is in that of its address.
 function keepLanguage() {
@@ -334,22 +306,11 @@ function keepLanguage() {
 
 if (document.querySelector("gradio-app")) {
   keepLanguage();
-  whenDrawn("main", (main) => (main.id = "main"));
   whenDrawn("#status", (status) => status.setAttribute("role", "status"));
   whenDrawn("#status", tellRefusals);
   whenDrawn("#status", followStatus);
   whenDrawn("#results", followResults);
-  whenDrawn(".example", () => {
-    for (const example of document.querySelectorAll(".example")) example.lang = "en";
-  });
-  whenDrawn("#narrow > button", nameFold);
-  whenDrawn("#day input", (day) => (day.type = "date"));
-  const named = { attributes: true, attributeFilter: ["name"] };
-  new MutationObserver(nameGroups).observe(document, { childList: true, subtree: true, ...named });
 } else {
-  // Who has this script asks on the other page.
-  const search = document.querySelector("form.plain-search");
-  if (search) location.replace(`${search.dataset.ask}#${location.search.slice(1)}`);
   followFinding();
   citeParagraph();
   window.addEventListener("hashchange", citeParagraph);

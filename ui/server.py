@@ -22,8 +22,9 @@ from fastapi import FastAPI
 from haystack import Pipeline
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -45,14 +46,9 @@ from pipelines.asking import ask, found_article, stream
 from pipelines.checking import LoadingError
 from pipelines.loading import DEMO_MODEL, bundled_model, load_pipeline, threshold_by_meaning
 from pipelines.stages import DENSE, GRAPH, parts_of, stages_of
-from ui.ask import AT_ONCE, Following, Narrowing, Recipient, build_page, search_routes
+from ui.ask import AT_ONCE, RESULTS, Narrowing, Recipient, View, build_page, search_routes
 from ui.compare import Compared, build_compare
-from ui.frame import (
-    SCRIPTS,
-    STYLES,
-    VIEWS,
-    frame,
-)
+from ui.frame import SENT, VIEWS, frame
 from ui.guard import NONCE, Guard, limit_sessions
 from ui.guide import GuideShelf, guide_routes
 from ui.language import LANGUAGES, TEXTS, Language, address, language_of, preferred_language
@@ -83,6 +79,8 @@ OF_TODAY = Narrowing()
 
 # Seconds between two updates of a text that is being written.
 _BETWEEN_LOOKS = 0.2
+
+_A_YEAR = 31_536_000  # seconds
 
 # A reader is waiting: articles that a ranker has not read by then keep their order below the
 # others.
@@ -330,7 +328,7 @@ class Serving:
 
 
 def build_server(
-    pages: Mapping[str, gr.Blocks],
+    pages: Mapping[str, View],
     routes: Sequence[Route] = (),
     passwords: Sequence[str] = (),
     names: frozenset[str] | None = None,
@@ -344,8 +342,7 @@ def build_server(
         names: host names under which it may be asked for; None for any.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    files = (*STYLES, *SCRIPTS, "favicon.svg")
-    routes = [*routes, *(Route(f"/{name}", _send_file, methods=["GET"]) for name in files)]
+    routes = [*routes, *(Route(f"/{name}", _send, methods=["GET"]) for name in SENT)]
     app.router.routes.extend(routes)
     # System fonts only: a named web font would be fetched from another host.
     sans = ["system-ui", "'Segoe UI'", "'Noto Sans'", "'Liberation Sans'", "sans-serif"]
@@ -367,35 +364,42 @@ def build_server(
         queue.sleep_when_free = 0.02
         limit_sessions(queue)
     app.add_middleware(Shell, pages=dict(pages))
-    read = ["/favicon.ico", *(each.path for each in routes)]
-    app.add_middleware(Guard, pages=dict(pages), read=read, passwords=passwords, names=names)
+    read = [each.path for each in routes]
+    forms = [each.path for each in routes if "POST" in (each.methods or ())]
+    app.add_middleware(
+        Guard, pages=dict(pages), read=read, forms=forms, passwords=passwords, names=names
+    )
+    app.add_middleware(GZipMiddleware)
     return app
 
 
-def _send_file(request: Request) -> FileResponse:
-    return FileResponse(
-        Path(__file__).with_name(request.url.path[1:]), headers={"Cache-Control": "no-cache"}
-    )
+def _send(request: Request) -> Response:
+    content, media_type = SENT[request.url.path[1:]]
+    # The address that documents give changes with the content.
+    headers = {"Cache-Control": f"max-age={_A_YEAR}, immutable"}
+    return Response(content, media_type=media_type, headers=headers)
 
 
-# Cards for social networks, with pictures on other hosts, and a manifest for phones.
-_FOREIGN = re.compile(r'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="manifest"[^>]*>')
+# Cards for social networks, with pictures on other hosts, a manifest for phones and an icon.
+_FOREIGN = re.compile(
+    r'<meta\s+(?:property="og:|name="twitter:)[^>]*>|<link rel="(?:manifest|icon)"[^>]*>'
+)
 _SCRIPT = re.compile(r"<script\b")
 _LANG = re.compile(r'<html([^>]*?)\slang="[^"]*"')
 
 
 class Shell:
-    """ASGI middleware: completes Gradio's documents.
+    """ASGI middleware: makes our documents of Gradio's.
 
-    Adds the title, our frame, styles and scripts, and the nonce that lets inline scripts run; takes
-    out every address on another host.
+    Adds the title, our frame, styles and scripts, what stands around the results, and the nonce
+    that lets inline scripts run; takes out every address on another host.
 
     Args:
         app: the application.
         pages: the views that Gradio draws, by the address of their document.
     """
 
-    def __init__(self, app: ASGIApp, pages: Mapping[str, gr.Blocks]) -> None:
+    def __init__(self, app: ASGIApp, pages: Mapping[str, View]) -> None:
         self._app = app
         self._pages = pages
 
@@ -405,9 +409,6 @@ class Shell:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        page = self._pages[path]
-        if isinstance(page, Following):
-            await run_in_threadpool(page.refresh)
         inner = {
             **scope,
             # Where a mounted application begins there is a slash, which our addresses do not have.
@@ -425,21 +426,26 @@ class Shell:
         await self._app(inner, receive, keep)
         body = b"".join(message.get("body", b"") for message in sent)
         preferred = preferred_language(Headers(scope=scope).get("accept-language", ""))
-        complete = _complete(body.decode(), path, scope[NONCE], preferred)
+        main = await run_in_threadpool(self._pages[path].main)
+        complete = _complete(body.decode(), main, path, scope[NONCE], preferred)
         response = HTMLResponse(complete, headers={"Cache-Control": "no-store"})
         await response(scope, receive, send)
 
 
-def _complete(document: str, path: str, nonce: str, preferred: Language | None) -> str:
+def _complete(document: str, main: str, path: str, nonce: str, preferred: Language | None) -> str:
     language = language_of(path)
     view = next(view for view, each in VIEWS.items() if address(each, language) == path)
     title = "" if view == "ask" else str(getattr(TEXTS[language].frame, view))
     offered = preferred if preferred != language else None
     around = frame(view, language, title, VIEWS[view], path, offered)
+    above, below = main.split(RESULTS)
     document = _LANG.sub(rf'<html\1 lang="{language}"', _FOREIGN.sub("", document), count=1)
-    for part, place in {"head": "</head>", "top": "<gradio-app", "footer": "</body>"}.items():
-        document = document.replace(place, f"{around[part]}{place}", 1)
-    return _SCRIPT.sub(f'<script nonce="{nonce}"', document)
+    document = document.replace("</head>", f"{around['head']}</head>", 1)
+    # The main landmark is Gradio's own, around the results.
+    start, rest = document.split("<gradio-app", 1)
+    start += f'{around["top"]}<div id="main">{above}<gradio-app'
+    rest = rest.replace("</gradio-app>", f"</gradio-app>{below}</div>{around['footer']}", 1)
+    return _SCRIPT.sub(f'<script nonce="{nonce}"', start + rest)
 
 
 def build_site(
@@ -460,19 +466,18 @@ def build_site(
     places.law()
     compared = Compared(serving.store, serving.model, serving.name)
     searched = places.collection
-    pages: dict[str, gr.Blocks] = {}
+    more = (serving.sent_to, places.glossaries, serving.guides)
+    pages: dict[str, View] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
             serving.answers,
             searched,
             serving.stages,
             language,
-            serving.sent_to,
-            places.glossaries,
-            serving.guides,
+            *more,
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
     routes = law_routes(places)
-    routes += search_routes(serving.answers, searched, places.glossaries, serving.guides)
+    routes += search_routes(serving.answers, searched, serving.stages, *more)
     routes += guide_routes(serving.guides) if serving.guides else []
     return build_server(pages, routes, passwords, names)

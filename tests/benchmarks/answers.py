@@ -62,7 +62,7 @@ def drawn(split: str) -> tuple[list[Question], list[Question]]:
 def answer(page: Page, question: str) -> dict[str, Any]:
     """Type a question and return what the page then shows."""
     before = page.evaluate(SHOWN)["told"]
-    page.locator("#question textarea").fill(question)
+    page.locator("#question").fill(question)
     page.locator("#search").click()
     for _ in range(LOOKS):
         page.wait_for_timeout(PATIENCE_MS)
@@ -102,7 +102,7 @@ def measure(url: str, split: str) -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
         page.goto(url)
-        page.locator("#question textarea").wait_for()
+        page.locator("#question").wait_for()
         page.wait_for_timeout(2_000)
         for question in (*answered, *unanswered):
             shown = answer(page, question.text)

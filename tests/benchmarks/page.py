@@ -43,7 +43,7 @@ def answers(url: str, rounds: int) -> list[float]:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
         page.goto(url)
-        box = page.locator("#question textarea, #question input")
+        box = page.locator("#question")
         box.wait_for()
         for question in short[: ANSWERS * rounds + 1]:
             box.fill(question)

@@ -111,9 +111,8 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
         listen_for_faults(page, faults)
         page.goto(address)
         if wait:
-            page.locator("#question textarea").wait_for()
-            page.locator("#search").wait_for()
-            page.locator(".notice").wait_for()
+            page.locator("#question").wait_for()
+            page.locator("#link textarea").wait_for(state="attached")
         return page
 
     yield start

@@ -102,14 +102,14 @@ COMPARISON = "#results .comparison"
 def open_view(open_page, site) -> Callable[..., Any]:
     def opened(path: str = "/compare", **options: Any) -> Any:
         page = open_page(site + path, wait=False, **options)
-        page.locator("#choices fieldset[aria-label]").nth(1).wait_for()
+        page.locator("#link textarea").wait_for(state="attached")
         return page
 
     return opened
 
 
 def compare(page: Any, question: str, wait_for: str = COMPARISON) -> None:
-    page.locator("#question textarea").fill(question)
+    page.locator("#question").fill(question)
     page.locator("#search").click()
     page.locator(wait_for).wait_for()
     page.wait_for_timeout(200)

@@ -88,6 +88,6 @@ def measure(page: Any) -> float:
 
 def ask(page: Any, question: str, search: str = "Search") -> None:
     """Ask on the first view, and wait for what is found."""
-    page.locator("#question textarea").fill(question)
+    page.locator("#question").fill(question)
     page.get_by_role("button", name=search, exact=True).click()
     page.locator(".asked q", has_text=question).wait_for()

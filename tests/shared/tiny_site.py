@@ -13,38 +13,32 @@ import gradio as gr
 from serving import served
 
 from pipelines.serving.limits import prompt_server
+from ui.ask import RESULTS, View
+from ui.frame import Collection
 
 PATHS = ("/", "/compare", "/fr", "/fr/compare")
 JOIN = "/gradio_api/queue/join"
 DATA = "/gradio_api/queue/data"
 
 
-def view(answer: Callable[[Any], str] = str, max_size: int = 64) -> gr.Blocks:
+def view(answer: Callable[[Any], str] = str, max_size: int = 64) -> View:
     """A view that asks one question."""
-    page = gr.Blocks(title="Lexarbor", analytics_enabled=False)
+    page = View("Lexarbor", lambda: Collection(1, ("Code",)), lambda _: RESULTS)
     with page:
-        question = gr.Textbox(label="Your question")
-        which = gr.CheckboxGroup(["one", "two"], label="Which")
-        results = gr.Markdown("", elem_id="results")
-        gr.Button("Search").click(
-            lambda asked, chosen: answer(asked),
-            [question, which],
-            results,
-            api_name="search",
-            api_visibility="private",
-        )
+        question, results = gr.Textbox(label="Your question"), gr.Markdown("", elem_id="results")
+        question.submit(answer, question, results, api_name="search", api_visibility="private")
     page.queue(max_size=max_size, default_concurrency_limit=2, api_open=False)
     return page
 
 
-def views() -> dict[str, gr.Blocks]:
+def views() -> dict[str, View]:
     """One a view and language; each answers with its own address."""
     return {path: view(lambda _, path=path: f"answered at {path}") for path in PATHS}
 
 
 def call_of(question: Any = "x", session: Any = "s", **other: Any) -> dict[str, Any]:
     """What the page of `view` sends to ask."""
-    return {"data": [question, []], "fn_index": 0, "session_hash": session, **other}
+    return {"data": [question], "fn_index": 0, "session_hash": session, **other}
 
 
 def events(text: str) -> list[dict[str, Any]]:

@@ -85,7 +85,7 @@ ATTACKS = [
     # No password, or a wrong one
     *(
         attack(path, 401, headers=NO_PASSWORD)
-        for path in ("/", "/fr", "/page.css", "/theme.css", "/assets/x.js", "/none", DATA)
+        for path in ("/", "/fr", "/lexarbor.css", "/theme.css", "/assets/x.js", "/none", DATA)
     ),
     *(
         attack("/", 401, headers=headers)
@@ -127,9 +127,9 @@ ATTACKS = [
     *(
         asks(400, data=each)
         for each in (
-            *(None, "x", {}, [], ["x"], ["x", [], "x"], [1, []], ["x", [["x"]]], ["x", [1]]),
-            [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, []],
-            [[{"path": "http://127.0.0.1/", "meta": {"_type": "gradio.FileData"}}], []],
+            *(None, "x", {}, [], ["x", "x"], [1], [["x"]]),
+            [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}],
+            [[{"path": "http://127.0.0.1/", "meta": {"_type": "gradio.FileData"}}]],
         )
     ),
     *(
@@ -193,7 +193,7 @@ def _check_headers(response: Any) -> None:
     ],
 )
 def test_a_reader_is_served(site: TestClient, headers: dict[str, str]):
-    for path in ("/", "/fr", "/page.css", "/theme.css", "/favicon.svg"):
+    for path in ("/", "/fr", "/lexarbor.css", "/theme.css", "/favicon.svg"):
         served = site.get(path, headers=headers)
         assert served.status_code == 200, path
         _check_headers(served)

@@ -56,7 +56,9 @@ def site_with(store: Any, guides: list[Guide], *rules: TimeRule) -> TestClient:
     )
     serving = Serving("lexical", store.path)
     places, shelf = Places(serving.store), serving.guides
-    routes = search_routes(serving.answers, places.collection, places.glossaries, shelf)
+    routes = search_routes(
+        serving.answers, places.collection, [], frozenset(), places.glossaries, shelf
+    )
     return TestClient(Starlette(routes=[*routes, *guide_routes(shelf)]))
 
 
@@ -186,9 +188,12 @@ def test_two_situations_that_tie_are_offered_and_one_is_chosen(site):
 def test_the_search_works_without_a_script(site):
     page = searched(site, "deposit", "en", which="all", law="Housing Code")
     assert "<script" in page and "gradio" not in page
-    assert re.search(r'value="all" selected', page) and re.search(r'value="deposit"', page)
+    assert re.search(r'value="all" selected', page) and re.search(">deposit</textarea>", page)
     assert "1 article found" in text_of(page)
     # Only what a script serves is left out.
     assert "<button class=" not in page.split('class="list"')[1]
+    # A form keeps the question out of the address.
+    sent = site.post("/search", data={"q": "deposit", "which": "all", "law": "Housing Code"})
+    assert text_of(sent.text) == text_of(page) and "deposit" not in str(sent.url)
     assert site.get("/search").status_code == 200
     assert "Shorten it" in searched(site, "x" * 3000)

@@ -161,22 +161,22 @@ def test_an_open_page_that_is_older_than_the_law_is_recognised_after_others_came
     index_laws(tmp_path, ["Work Code"], AFTER)
     client.get("/")
 
-    def status(laws: object) -> int:
-        data = ["", "deposit", laws, "all", ""]
-        return client.post(JOIN, json={**call_of(), "data": data, "fn_index": index_}).status_code
+    def status(link: object) -> int:
+        call = {**call_of(link), "fn_index": index_}
+        return client.post(JOIN, json=call).status_code
 
-    assert status(["Housing Code"]) == 200
+    assert status("q=deposit&law=Housing+Code") == 200
     told = client.get(DATA, params={"session_hash": "s"}).text
     assert "This page is out of date." in told
-    for laws in ({"path": "/etc/passwd"}, [{"path": "/etc/passwd"}], [1.5], 7):
-        assert status(laws) == 400
+    for link in ({"path": "/etc/passwd"}, ["q=deposit"], 7):
+        assert status(link) == 400
 
 
 def test_a_day_after_the_laws_own_is_reported_where_it_was_asked_for(site, client):
     (search,) = ask_page(site).fns.values()
     for on, open_ in (("2030-01-01", True), ("2025-03-01", False)):
         page = client.get("/article", params={"id": "a0", "on": on}).text
-        *_, results, _, _ = search.fn("", "deposit", [], "all", on)
+        _, results, _, _ = search.fn(f"q=deposit&which=all&day={on}")
         for shown in (page, str(results)):
             assert ("The text is as of 1 March 2025" in shown) == open_
         limit = re.search(r'<p class="limit">(States as of .*? 20\d\d\.)( The text)?', str(results))
