@@ -302,10 +302,10 @@ class Desk:
     ) -> list[tuple[str, str, str]]:
         """Title, its language and link of each situation that the question may be about."""
         choices = []
-        for id_ in answer.get("situations", ()) if self._guides else ():
+        for each in answer.get("situations", ()):
             assert self._guides is not None
-            if kept := self._guides.kept(id_, self._language):
-                link = self._link(answer["question"], replace(narrowing, guide=id_))
+            if kept := self._guides.kept(each["id"], self._language):
+                link = self._link(answer["question"], replace(narrowing, guide=each["id"]))
                 choices.append((kept.guide.title, kept.guide.language, link))
         return choices
 

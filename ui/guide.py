@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import Any
@@ -15,7 +15,6 @@ from components.retrievers.guides import (
     GuideMatch,
     StatuteGuideRetriever,
     articles_in,
-    scores_of,
     shown_guide,
 )
 from components.statutes import excerpts
@@ -70,16 +69,6 @@ class GuideShelf:
             if "deadline" in step:
                 step["deadline"]["length"] = _length(step["deadline"], language)
         return guide
-
-    def situations(self, question: str, found: Iterable[tuple[str, float | None]]) -> list[str]:
-        """Ids of the guides that a question may be about, at most three, best first.
-
-        Args:
-            question: clean.
-            found: ids and scores of the articles found, best first.
-        """
-        match = self._retriever.match(question, scores_of(found))
-        return [each.guide.id for each in match.alike] if match else []
 
     def last_day(self, kept: KeptGuide, step: int, event: date) -> dict[str, Any]:
         """The last day of a step, for a template.

@@ -364,6 +364,9 @@ class RunAnswer(_QuestionResponse):
     """What to do, if one of the store's guides fits: title, answer (null if the law under it has
     changed; `changed` says since when), steps with their articles and deadlines, contacts, urgent,
     reviewed."""
+    situations: list[dict[str, str]] | None = None
+    """Where no guide is certain, those that the question may be about, at most three, best first:
+    id, language, title, and `question`; asked that, the pipeline gives the guide."""
     answer: dict[str, Any] | None = None
     """Of a pipeline that answers: the text and its checked citations."""
 
