@@ -27,7 +27,13 @@ from components.statutes.provisions import provisions_of
 from components.statutes.question import clean_question
 from components.statutes.replies.quotations import TOO_SHORT, check_quotations
 from components.statutes.sources.corpora import checked_record, read_lines, read_table
-from components.statutes.sources.reading import CorpusError, Place, Problem, refused
+from components.statutes.sources.reading import (
+    CorpusError,
+    Place,
+    Problem,
+    did_you_mean,
+    refused,
+)
 
 _NAMED = 20  # paragraphs in a message
 _RULE = "time_rule"
@@ -441,10 +447,12 @@ def guides_from_table(path: str | Path, today: date) -> list[Guide]:
             fields: dict[str, Any] = {"id": id_, "language": language}
             fields |= {name: [] for name in ("when", "unless", "steps", "contacts")}
             _add_row(guides.setdefault((id_, language), (place, fields))[1], place, cells, problems)
+    absent = [each for each in _OPTIONAL if each not in header]
     for name in header:
         if name and name not in (*_COLUMNS, *_OPTIONAL):
+            message = f"is not a column of guides{did_you_mean(name, absent)}"
             repair = f"Remove it, or correct its name. Optional columns: {', '.join(_OPTIONAL)}."
-            problems.append(Place(str(path), 1).problem("is not a column of guides", repair, name))
+            problems.append(Place(str(path), 1).problem(message, repair, name))
     read = []
     for place, fields in guides.values():
         if checked := checked_record(Guide, place, fields, problems):

@@ -239,6 +239,7 @@ def test_a_row_of_a_spreadsheet_is_a_step(table):
         (HEADER + ROW.replace("ISODAY", "2026-11-01").replace(",no,", ",ja,"), 2, "urgent"),
         (HEADER + ROW.splitlines()[1] + "\n", 2, "id"),
         (HEADER.replace("telephone", "phone") + ROW.replace("ISODAY", "2026-11-01"), 1, "phone"),
+        (HEADER.replace("article", "artcle") + ROW.replace("ISODAY", "2026-11-01"), 1, "artcle"),
         ("id;language\n", 1, "id"),
         (HEADER, None, None),
     ],
@@ -248,6 +249,16 @@ def test_a_wrong_spreadsheet_is_refused(table, text, line, field):
         table(text)
     problem = caught.value.problems[0]
     assert (problem.line, problem.field) == (line, field)
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong"), [("article", "artcle"), ("deadline", "dead line"), ("when", "When")]
+)
+def test_a_misspelt_column_is_named_with_the_one_that_is_meant(table, column, wrong):
+    with pytest.raises(CorpusError, match=f"did you mean '{column}'") as caught:
+        table(HEADER.replace(f",{column},", f",{wrong},") + ROW.replace("ISODAY", "2026-11-01"))
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.field) == (1, wrong)
 
 
 def test_a_spreadsheet_in_the_wrong_place_is_led_to_the_right_one(tmp_path):
