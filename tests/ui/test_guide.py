@@ -202,6 +202,18 @@ def test_situations_are_withheld_where_the_law_may_not_answer(tmp_path, minilm, 
     assert situations(1.1) is None
 
 
+def test_a_refusal_names_the_contact_that_most_guides_share(site, store):
+    page = searched(site, "zebra")
+    assert 'class="message nothing"' in page and "Aldermere" not in page
+    assert f"{TEXTS['en'].guide.contacts}: " in page and 'href="tel:5550110"' in page
+    assert f"{TEXTS['de'].guide.contacts}: " in searched(site, "zebra", "de")
+    # In French there is one guide, and what it names is for its situation.
+    assert "555 0110" not in searched(site, "zebra", "fr")
+    other = guide("locked", "a1", [LOCKED], contacts=[{"name": "Locksmith"}])
+    page = searched(site_with(store, [GUIDES[0], other]), "zebra")
+    assert "Locksmith" not in page and "555 0110" not in page
+
+
 def test_the_search_works_without_a_script(site):
     page = searched(site, "deposit", "en", which="all", law="Housing Code")
     assert "<script" in page and "gradio" not in page
