@@ -231,13 +231,16 @@ def found(
     """
     texts = TEXTS[language].ask
     messages = not_given(answer, language)
-    kind = "note"
-    if "languages" in answer:
-        languages = dict.fromkeys(known_language(tag) for tag in answer["languages"])
+    kind, is_foreign = "note", "languages" in answer
+    is_doubted = not is_foreign and answer.get("doubtful")
+    tags = answer.get("languages") or [each.get("language") for each in answer["documents"]]
+    spoken = [each for each in dict.fromkeys(map(known_language, tags)) if each]
+    # Few words do not tell their language; the page's is the likeliest.
+    if is_foreign or (is_doubted and spoken and language not in spoken):
         known = Locale(language).languages
-        names = ", ".join(known.get(tag, tag) for tag in languages if tag)
+        names = ", ".join(known.get(tag, tag) for tag in spoken)
         messages.append(tuple(text.format(languages=names) for text in texts.foreign))
-    elif answer.get("doubtful"):
+    if is_doubted:
         messages.append(refusal(texts.doubtful, answer, language, laws, advice))
         kind = "doubt"
     announced = counted(len(answer["documents"]), texts.announced, language)
