@@ -84,7 +84,7 @@ def _ask(options: argparse.Namespace) -> int:
         say(f"Asking {plan.store} by words alone, with the pipeline 'lexical'.")
     pipeline = load_pipeline(*plan.arguments)
     pipeline.warm_up()
-    from pipelines.asking import answer_lines, ask, guide_lines
+    from pipelines.asking import answer_lines, ask, guide_lines, situation_lines
 
     answer = ask(
         *(pipeline, question, options.top_k),
@@ -127,6 +127,8 @@ def _ask(options: argparse.Namespace) -> int:
         show(dict(answer))
         return DONE if answer["documents"] else FAILED
     written = [guide_lines(guide)] if (guide := answer.get("guide")) else []
+    if situations := answer.get("situations"):
+        written.append(situation_lines(situations))
     written += [answer_lines(answer["answer"])] if "answer" in answer else []
     if answer["documents"]:
         entries = enumerate(answer["documents"], start=1)

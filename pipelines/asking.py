@@ -132,6 +132,14 @@ def guide_lines(guide: Mapping[str, Any]) -> str:
     return textwrap.indent("\n".join(wrapped), "   ").lstrip()
 
 
+def situation_lines(situations: Iterable[Mapping[str, str]]) -> str:
+    """Situations to choose from as text; `situations` as returned by `ask`."""
+    lines = ["Is it one of these? Ask its question to see what to do."]
+    for each in situations:
+        lines += ["", each["title"], *textwrap.wrap(f"“{each['question']}”", _ANSWER_WIDTH)]
+    return textwrap.indent("\n".join(lines), "   ").lstrip()
+
+
 def _deadline_line(deadline: Mapping[str, Any]) -> str:
     unit = next(each for each in ("days", "months", "years") if each in deadline)
     count = deadline[unit]
@@ -179,6 +187,8 @@ class Answer(TypedDict):
       Lexarbor's own store.
     - `guide`: of a pipeline with a `StatuteGuideRetriever`: what to do, as
       `components.retrievers.guides.shown_guide` describes it, or None.
+    - `situations`: where no guide is certain, those that the question may be about, at most three,
+      best first: `id`, `language` and `title` of each, and `question`, which gets its guide.
     - `answer`: of a pipeline that answers: its text, and the fields of `CitedAnswerBuilder`.
     """
 
@@ -198,6 +208,7 @@ class Answer(TypedDict):
     languages: NotRequired[list[str]]
     definitions: NotRequired[list[dict[str, Any]]]
     guide: NotRequired[dict[str, Any] | None]
+    situations: NotRequired[list[dict[str, str]]]
     answer: NotRequired[dict[str, Any]]
 
 
@@ -457,6 +468,7 @@ class _Asking:
             "languages": is_foreign and tags,
             # Of articles that may not be about the question, definitions would mislead.
             "definitions": not is_foreign and self._defined(found["documents"]),
+            "situations": found.get("situations"),
         }
         answer |= {name: value for name, value in optional.items() if value}
         if "guide" in found:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import re
 import tomllib
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from pathlib import Path, PurePath
@@ -20,6 +19,7 @@ from annotated_types import Interval, MinLen
 from typing_extensions import TypedDict
 
 from components.aliases import trusted_name
+from components.statutes.sources.reading import did_you_mean
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -102,12 +102,6 @@ def stores_in(
                 inner = value.setdefault("init_parameters", {})
                 if isinstance(inner, dict):
                     yield name, str(value["type"]), inner
-
-
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """' (did you mean ...?)' for the nearest known word, or nothing."""
-    near = difflib.get_close_matches(str(word), list(known), n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 class _PlainLoader(yaml.SafeLoader):

@@ -65,7 +65,7 @@ def _convert(options: argparse.Namespace) -> int:
     from components.statutes.guides import guides_from_table
 
     output = command_line.new_file(options.output)
-    guides = guides_from_table(options.table)
+    guides = guides_from_table(options.table, date.today())
     lines = (json.dumps(each.to_json(), ensure_ascii=False) for each in guides)
     output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     say(f"wrote {len(guides):,} guides to {output}")

@@ -272,7 +272,7 @@ class Desk:
         if guide is not None:
             answer = {**answer, "doubtful": False}
         return Shown(
-            results.found(answer, language, self._collection().laws),
+            results.found(answer, language, self._collection().laws, self._advice()),
             results.results(
                 answer,
                 language,
@@ -301,10 +301,10 @@ class Desk:
     ) -> list[tuple[str, str, str]]:
         """Title, its language and link of each situation that the question may be about."""
         choices = []
-        for id_ in answer.get("situations", ()) if self._guides else ():
+        for each in answer.get("situations", ()):
             assert self._guides is not None
-            if kept := self._guides.kept(id_, self._language):
-                link = self._link(answer["question"], replace(narrowing, guide=id_))
+            if kept := self._guides.kept(each["id"], self._language):
+                link = self._link(answer["question"], replace(narrowing, guide=each["id"]))
                 choices.append((kept.guide.title, kept.guide.language, link))
         return choices
 
@@ -336,18 +336,19 @@ class Desk:
         texts, language = self._texts, self._language
         messages = results.not_given(answer, language)
         best = answer.get("answer", {}).get("closest")
-        laws = results.listed_laws(self._collection().laws, language)
+        laws, advice = self._collection().laws, self._advice()
         if best and not best["enough"]:
-            title, explanation = texts.doubtful
-            doubtful = (title, explanation.format(laws=laws))
+            doubtful = results.refusal(texts.doubtful, answer, language, laws, advice)
             return Shown(results.status([*messages, doubtful], kind="doubt"))
         if messages:
             return Shown(results.status(messages, kind="nothing"))
-        title, explanation = texts.nothing
-        explanation = explanation.format(laws=laws)
-        if narrowing:
-            explanation = f"{explanation} {texts.nothing_narrowed}"
-        return Shown(results.status([(title, explanation)], kind="nothing"))
+        narrowed = texts.nothing_narrowed if narrowing else ""
+        nothing = results.refusal(texts.nothing, answer, language, laws, narrowed, advice)
+        return Shown(results.status([nothing], kind="nothing"))
+
+    def _advice(self) -> str:
+        """Who helps where the law here does not."""
+        return self._guides.advice(self._language) if self._guides else ""
 
     def _filters(self, narrowing: Narrowing) -> list[str]:
         """What narrows the search, in words."""

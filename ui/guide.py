@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import Any
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -15,7 +17,6 @@ from components.retrievers.guides import (
     GuideMatch,
     StatuteGuideRetriever,
     articles_in,
-    scores_of,
     shown_guide,
 )
 from components.statutes import excerpts
@@ -45,13 +46,32 @@ class GuideShelf:
     def kept(self, id_: str, language: str) -> KeptGuide | None:
         """The guide of a situation, in a language or else in that of the law; None without one."""
         found = [each for each in self._retriever.guides().kept if each.guide.id == id_]
-        if not found:
-            return None
-        article = articles_in(self._store)(found[0].guide.articles[0])
+        return self._in_language(found, language)[0] if found else None
+
+    def _in_language(self, kept: Sequence[KeptGuide], language: str) -> list[KeptGuide]:
+        """Those of some guides in a language, or else in that of the law, or of the first."""
+        article = articles_in(self._store)(kept[0].guide.articles[0])
         law = known_language(article.language) if article else None
-        by_preference = (language, law, found[0].guide.language)
-        own = {each.guide.language: each for each in found}
-        return next(own[each] for each in by_preference if each in own)
+        by_language: dict[str | None, list[KeptGuide]] = defaultdict(list)
+        for each in kept:
+            by_language[each.guide.language].append(each)
+        by_preference = (language, law, kept[0].guide.language)
+        return next(by_language[each] for each in by_preference if each in by_language)
+
+    def advice(self, language: Language) -> Markup:
+        """Who helps whatever the question, on one line: the contact that most guides name.
+
+        Empty where most guides name none of their contacts in common.
+        """
+        kept = self._retriever.guides().kept
+        guides = [each.guide for each in self._in_language(kept, language)] if kept else []
+        naming = Counter(contact for each in guides for contact in dict.fromkeys(each.contacts))
+        for contact, n in naming.most_common(1):
+            # What a single guide names is for its situation.
+            if n > max(1, len(guides) / 2):
+                given = contact.model_dump(exclude_none=True)
+                return render("contact.html", language, contact=given, tag=guides[0].language)
+        return Markup()
 
     def shown(self, id_: str, language: Language) -> dict[str, Any] | None:
         """The guide of a situation as a page in a language shows it; None where there is none.
@@ -70,16 +90,6 @@ class GuideShelf:
             if "deadline" in step:
                 step["deadline"]["length"] = _length(step["deadline"], language)
         return guide
-
-    def situations(self, question: str, found: Iterable[tuple[str, float | None]]) -> list[str]:
-        """Ids of the guides that a question may be about, at most three, best first.
-
-        Args:
-            question: clean.
-            found: ids and scores of the articles found, best first.
-        """
-        match = self._retriever.match(question, scores_of(found))
-        return [each.guide.id for each in match.alike] if match else []
 
     def last_day(self, kept: KeptGuide, step: int, event: date) -> dict[str, Any]:
         """The last day of a step, for a template.

@@ -218,24 +218,30 @@ def status(messages: Sequence[Message], announcement: str = "", kind: str = "not
     return render("status.html", None, token=secrets.token_hex(4), **values)
 
 
-def found(answer: Mapping[str, Any], language: Language, laws: Sequence[str] = ()) -> Markup:
+def found(
+    answer: Mapping[str, Any], language: Language, laws: Sequence[str] = (), advice: str = ""
+) -> Markup:
     """The status line of results: their number, and the reasons to doubt them.
 
     Args:
         answer: what was found.
         language: of the interface.
         laws: names of those searched.
+        advice: who helps where the law may not answer; escaped, unless it is markup.
     """
     texts = TEXTS[language].ask
     messages = not_given(answer, language)
-    kind = "note"
-    if "languages" in answer:
-        languages = dict.fromkeys(known_language(tag) for tag in answer["languages"])
+    kind, is_foreign = "note", "languages" in answer
+    is_doubted = not is_foreign and answer.get("doubtful")
+    tags = answer.get("languages") or [each.get("language") for each in answer["documents"]]
+    spoken = [each for each in dict.fromkeys(map(known_language, tags)) if each]
+    # Few words do not tell their language; the page's is the likeliest.
+    if is_foreign or (is_doubted and spoken and language not in spoken):
         known = Locale(language).languages
-        names = ", ".join(known.get(tag, tag) for tag in languages if tag)
+        names = ", ".join(known.get(tag, tag) for tag in spoken)
         messages.append(tuple(text.format(languages=names) for text in texts.foreign))
-    elif answer.get("doubtful"):
-        messages.append(_refusal(answer, language, laws))
+    if is_doubted:
+        messages.append(refusal(texts.doubtful, answer, language, laws, advice))
         kind = "doubt"
     announced = counted(len(answer["documents"]), texts.announced, language)
     return status(messages, announced, kind)
@@ -252,21 +258,39 @@ def listed_laws(laws: Sequence[str], language: Language) -> str:
     return "; ".join(map(short_law, laws))
 
 
-def _refusal(answer: Mapping[str, Any], language: Language, laws: Sequence[str]) -> Message:
-    """That the law may not answer: the field that is missing, where words name one, and what is."""
+def refusal(
+    message: Message,
+    answer: Mapping[str, Any],
+    language: Language,
+    laws: Sequence[str],
+    *more: str,
+) -> Message:
+    """That the law may not answer: the field that is missing, where words name one, and what is.
+
+    Args:
+        message: of the catalogue; its title is for a question whose words name no field.
+        answer: what was found.
+        language: of the interface.
+        laws: names of those searched.
+        more: sentences to add; escaped, unless they are markup.
+    """
     texts = TEXTS[language].ask
-    title, explanation = texts.doubtful
+    title, explanation = message
     if field := missing_field(answer["question"], answer["documents"], language):
         number_of_laws = counted(len(laws), TEXTS[language].about.laws, language)
         title = texts.no_field.format(field=field, laws=number_of_laws)
-    return title, explanation.format(laws=listed_laws(laws, language))
+    explanation = explanation.format(laws=listed_laws(laws, language))
+    return title, Markup(" ").join(filter(None, (explanation, *more)))
 
 
 def missing_field(question: str, documents: Sequence[Mapping[str, Any]], language: Language) -> str:
     """The field of law that words of a question name, if none of the articles found has them.
 
-    If the law had these words, an article with them would have been found.
+    If the law had these words, an article with them would have been found. Where none was found at
+    all, filters may have left it out.
     """
+    if not documents:
+        return ""
     asked = _plain_words(question)
     found = " ".join(_plain_words(str(each["content"])) for each in documents)
     tags = {known_language(each.get("language")) for each in documents}

@@ -222,8 +222,7 @@ class Serving:
         with. `doubtful` stands where a threshold was calibrated for the store
         (`python -m pipelines.calibrate`), and tells whether the score of the law's nearest article,
         or that of the answered questions, is below it; a question that names an article is not
-        doubted. `situations` are the ids of the guides that a question about today may be about,
-        where none is certain and the law is not doubted.
+        doubted. A doubtful answer has no `situations`.
         """
         documents = answer["documents"]
         question = corrected(answer["question"], answer.get("corrections", {}))
@@ -246,11 +245,8 @@ class Serving:
         if vector is not None and documents and not named and self._threshold is not None:
             score = self._nearness(question, vector)
             answer["doubtful"] = score < self._threshold.threshold
-        is_of_today = answer.get("as_of") == date.today().isoformat()
-        is_open = not named and answer.get("guide") is None and not answer.get("doubtful")
-        if self.guides and is_of_today and is_open:
-            found = ((each["id"], each["score"]) for each in documents)
-            answer["situations"] = self.guides.situations(answer["question"], found)
+        if answer.get("doubtful"):
+            answer.pop("situations", None)
         for each in documents if GRAPH in self.stages else ():
             ranks = each["ranks"].items()
             each["ranks"] = {GRAPH if stage == DENSE else stage: rank for stage, rank in ranks}

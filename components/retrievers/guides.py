@@ -17,7 +17,7 @@ from haystack.utils import ComponentDevice
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from components.converters.articles import article_of
+from components.converters.articles import article_of, ranks_of
 from components.embedders.text import BiEncoderComponent
 from components.models.folder import DtypeName
 from components.parameters import checked_device
@@ -82,7 +82,8 @@ class GuideMatch(NamedTuple):
         similarity: of that question.
         margin: by which it fits better than the next guide.
         is_excluded: whether a question of its `unless` is nearer still.
-        alike: it and the next two, where they fit at all, best first.
+        alike: it and the next two, where they fit at all, best first, each with its nearest
+            question.
     """
 
     guides: Guides
@@ -91,7 +92,7 @@ class GuideMatch(NamedTuple):
     similarity: float
     margin: float
     is_excluded: bool = False
-    alike: tuple[KeptGuide, ...] = ()
+    alike: tuple[tuple[KeptGuide, str], ...] = ()
 
 
 class GuideIndex:
@@ -164,15 +165,19 @@ class GuideIndex:
         # Translations are not rivals.
         distinct = {kept[row].guide.id: row for row in reversed(order)}
         rows = sorted(distinct.values(), key=order.index)[:_MOST_OFFERED]
-        own = np.where(self._is_when & (self._guide == best), similarity, -math.inf)
+
+        def nearest(row: int) -> str:
+            own = np.where(self._is_when & (self._guide == row), similarity, -math.inf)
+            return self._texts[int(np.argmax(own))]
+
         return GuideMatch(
             self.guides,
             kept[best],
-            self._texts[int(np.argmax(own))],
+            nearest(best),
             similarity=float(for_it[best]),
             margin=float(fit[best] - (fit[rows[1]] if len(rows) > 1 else 0.0)),
             is_excluded=bool(against[best] > for_it[best]),
-            alike=tuple(kept[row] for row in rows if fit[row] >= _OFFERED),
+            alike=tuple((kept[row], nearest(row)) for row in rows if fit[row] >= _OFFERED),
         )
 
 
@@ -412,11 +417,11 @@ class StatuteGuideRetriever(BiEncoderComponent):
         if self.document_store is not None:
             self.document_store.close()
 
-    @component.output_types(guide=dict[str, Any] | None)
+    @component.output_types(guide=dict[str, Any] | None, situations=list[dict[str, str]])
     def run(
         self, query: str, documents: list[Document], as_of: str | None = None
-    ) -> dict[str, dict[str, Any] | None]:
-        """Find the guide for a question.
+    ) -> dict[str, Any]:
+        """Find the guide for a question, or the situations that it may be about.
 
         Args:
             query: the question.
@@ -426,6 +431,9 @@ class StatuteGuideRetriever(BiEncoderComponent):
 
         Returns:
             `guide`: None, or what `shown_guide` describes.
+            `situations`: where no guide is certain, those that may fit, at most three, best first:
+            the `id`, `language` and `title` of each, and `question`, its nearest, which gets the
+            guide if it is asked. Empty where the question names an article.
 
         Raises:
             QuestionError: the question is empty or too long.
@@ -434,14 +442,19 @@ class StatuteGuideRetriever(BiEncoderComponent):
         """
         question = clean_question(query)
         today = date.today()
+        found: dict[str, Any] = {"guide": None, "situations": []}
         if as_of not in (None, today.isoformat()):
-            return {"guide": None}
+            return found
         match = self.match(question, scores_of((each.id, each.score) for each in documents))
         store = self.document_store
-        if store is None or match is None or not self.is_certain(match, question):
-            return {"guide": None}
-        ids = (*match.kept.guide.articles, *(each.article for each in match.guides.rules))
-        return {"guide": shown_guide(match, articles_in(store, dict.fromkeys(ids)), today)}
+        if store is None or match is None:
+            return found
+        if self.is_certain(match, question):
+            ids = (*match.kept.guide.articles, *(each.article for each in match.guides.rules))
+            found["guide"] = shown_guide(match, articles_in(store, dict.fromkeys(ids)), today)
+        elif not any("citation" in ranks_of(each.meta) for each in documents):
+            found["situations"] = _situations(match)
+        return found
 
     def is_certain(self, match: GuideMatch, question: str) -> bool:
         """Whether a guide fits so well that it is shown unasked.
@@ -509,6 +522,18 @@ class StatuteGuideRetriever(BiEncoderComponent):
             index = GuideIndex(guides, vectors, stored.thresholds) if guides.kept else None
             self._read = (record, index)
         return self._read[1]
+
+
+def _situations(match: GuideMatch) -> list[dict[str, str]]:
+    return [
+        {
+            "id": kept.guide.id,
+            "language": kept.guide.language,
+            "title": kept.guide.title,
+            "question": question,
+        }
+        for kept, question in match.alike
+    ]
 
 
 def shown_guide(match: GuideMatch, article_of: ArticleOf, today: date) -> dict[str, Any]:

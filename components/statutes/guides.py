@@ -27,7 +27,13 @@ from components.statutes.provisions import provisions_of
 from components.statutes.question import clean_question
 from components.statutes.replies.quotations import TOO_SHORT, check_quotations
 from components.statutes.sources.corpora import checked_record, read_lines, read_table
-from components.statutes.sources.reading import CorpusError, Place, Problem, refused
+from components.statutes.sources.reading import (
+    CorpusError,
+    Place,
+    Problem,
+    did_you_mean,
+    refused,
+)
 
 _NAMED = 20  # paragraphs in a message
 _RULE = "time_rule"
@@ -181,10 +187,18 @@ def read_guides(path: str | Path, article_of: ArticleOf, today: date) -> GuideFi
         elif checked := checked_record(Guide, place, fields, problems):
             guide = Guide.model_construct(**checked)
             guides.append((place, guide))
+            problems += _early_review(place, guide, today)
             problems += _faults_in_law(place, guide, article_of, today)
     problems += _repeats(guides)
     _refuse(problems)
     return GuideFile([guide for _, guide in guides], rules)
+
+
+def _early_review(place: Place, guide: Guide, today: date) -> Iterator[Problem]:
+    """A review that is still to come."""
+    if guide.reviewed.date > today:
+        message = f"{guide.reviewed.date} is in the future"
+        yield place.problem(message, "Give the day of the last review.", "reviewed")
 
 
 def _refuse(problems: list[Problem]) -> None:
@@ -409,11 +423,12 @@ _DEADLINE = re.compile(r"(?P<count>-?\d+)\s+(?P<working>working )?(?P<unit>day|m
 _BREAK = re.compile(r"\s*[|\n]\s*")
 
 
-def guides_from_table(path: str | Path) -> list[Guide]:
+def guides_from_table(path: str | Path, today: date) -> list[Guide]:
     """Guides from a spreadsheet that was saved as CSV; docs/guides.md names its columns.
 
     Args:
         path: of the file, in UTF-8 with commas between columns.
+        today: the last day on which a guide can have been reviewed.
 
     Raises:
         CorpusError: anything is wrong; names every fault, with file and line.
@@ -432,15 +447,21 @@ def guides_from_table(path: str | Path) -> list[Guide]:
             fields: dict[str, Any] = {"id": id_, "language": language}
             fields |= {name: [] for name in ("when", "unless", "steps", "contacts")}
             _add_row(guides.setdefault((id_, language), (place, fields))[1], place, cells, problems)
+    absent = [each for each in _OPTIONAL if each not in header]
     for name in header:
         if name and name not in (*_COLUMNS, *_OPTIONAL):
+            message = f"is not a column of guides{did_you_mean(name, absent)}"
             repair = f"Remove it, or correct its name. Optional columns: {', '.join(_OPTIONAL)}."
-            problems.append(Place(str(path), 1).problem("is not a column of guides", repair, name))
-    checked = [checked_record(Guide, *each, problems) for each in guides.values()]
+            problems.append(Place(str(path), 1).problem(message, repair, name))
+    read = []
+    for place, fields in guides.values():
+        if checked := checked_record(Guide, place, fields, problems):
+            read.append(Guide.model_construct(**checked))
+            problems += _early_review(place, read[-1], today)
     _refuse(problems)
-    if not checked:
+    if not read:
         raise refused(path, "holds no guide", "Check that it is the file you meant.")
-    return [Guide.model_construct(**each) for each in checked if each]
+    return read
 
 
 def _add_row(

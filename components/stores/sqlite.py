@@ -1,6 +1,5 @@
 """StatuteDocumentStore: Haystack's DocumentStore protocol in one SQLite file."""
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from components.converters.articles import headings_of, language_of, number_of
 from components.parameters import from_named, in_thread
 from components.statutes.article import indexed_text
 from components.statutes.identity import LawIdentity
+from components.statutes.sources.reading import did_you_mean
 from components.stores.database import (
     BARE,
     INSERT,
@@ -371,8 +371,7 @@ class StatuteDocumentStore:
                 continue
             known = {each for (each,) in self.database.rows(sql.format("DISTINCT field.key", ""))}
             if known:
-                near = difflib.get_close_matches(name, {*FIELDS, *OF_LAW, *known}, n=1)
-                meant = f" (did you mean {near[0]!r}?)" if near else ""
+                meant = did_you_mean(name, {*FIELDS, *OF_LAW, *known})
                 raise FilterError(f"No document has the field {given!r}{meant}.")
 
     def _matching(

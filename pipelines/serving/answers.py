@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi.exceptions import RequestValidationError
 from haystack.errors import FilterError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -227,8 +227,8 @@ class RunRequest(_SearchRequest):
         json_schema_extra={"examples": [{"query": "May I sublet?", "top_k": 3}]}
     )
 
-    query: Question
-    """The question, in plain words."""
+    query: Question = Field(validation_alias=AliasChoices("query", "question"))
+    """The question, in plain words; it may be called `question` too."""
 
 
 class BatchRequest(_SearchRequest):
@@ -236,9 +236,11 @@ class BatchRequest(_SearchRequest):
 
     # An empty one is answered with its error, as the others are with articles.
     queries: list[Annotated[str, Field(max_length=limits.MAX_QUESTION_CHARS)]] = Field(
-        min_length=1, max_length=limits.MAX_BATCH
+        validation_alias=AliasChoices("queries", "questions"),
+        min_length=1,
+        max_length=limits.MAX_BATCH,
     )
-    """The questions, in plain words."""
+    """The questions, in plain words; they may be called `questions` too."""
 
 
 class AuditRequest(_RequestModel):
@@ -364,6 +366,9 @@ class RunAnswer(_QuestionResponse):
     """What to do, if one of the store's guides fits: title, answer (null if the law under it has
     changed; `changed` says since when), steps with their articles and deadlines, contacts, urgent,
     reviewed."""
+    situations: list[dict[str, str]] | None = None
+    """Where no guide is certain, those that the question may be about, at most three, best first:
+    id, language, title, and `question`; asked that, the pipeline gives the guide."""
     answer: dict[str, Any] | None = None
     """Of a pipeline that answers: the text and its checked citations."""
 

@@ -167,7 +167,8 @@ class _Tools:
     ) -> dict[str, Any]:
         """Find the articles of law that answer a question, best first, with a passage of each.
 
-        If a legal-aid team's guide fits, it is included: what to do, step by step.
+        If a legal-aid team's guide fits, it is included: what to do, step by step. If none is
+        certain, situations are those that have one: have the user choose, and ask its question.
         """
         filters = None
         if law is not None:
@@ -181,6 +182,7 @@ class _Tools:
             ],
             "definitions": [_defined(each) for each in found.get("definitions", [])],
             "guide": found.get("guide"),
+            "situations": found.get("situations"),
             "as_of": found.get("as_of"),
             "not_in_the_collection": found.get("missing"),
             "left_out": [

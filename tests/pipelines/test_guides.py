@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from components.retrievers.guides import kept_guides
+from components.retrievers.guides import GuideThreshold, kept_guides, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, guide_lines
 from pipelines.guides import Candidate, best_threshold
@@ -74,6 +74,21 @@ def test_guides_are_kept_shown_and_removed(given, guides, command):
     assert "has none now" in said
     _, out, _ = command(*asked, "lexical")
     assert "What to do" not in out
+
+
+@of_text
+def test_situations_to_choose_from_are_shown_with_their_questions(given, guides, command):
+    command("index", "--store", given, "--guides", guides(GUIDE))
+    store = StatuteDocumentStore(str(given))
+    save_threshold(store, "", GuideThreshold(1.5, 0.0))
+    asked = ("ask", "My rent goes up. Who decides on that rule?", "--store", given)
+    _, out, _ = command(*asked, "--json")
+    answer = json.loads(out)
+    (situation,) = answer["situations"]
+    assert (answer["guide"], situation["id"]) == (None, "rent")
+    assert situation["question"] == GUIDE["when"][0]
+    _, out, _ = command(*asked)
+    assert out.index(GUIDE["title"]) < out.index(GUIDE["when"][0]) < out.index("1. ")
 
 
 @of_text

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from indexed import indexed
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 
-from pipelines.indexing import index_corpus
+from pipelines.indexing import add_guides, index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.serving.app import build_app
 from pipelines.serving.limits import LOOPBACK, Limits, prompt_server
@@ -116,6 +117,18 @@ def test_articles_are_found_compactly(pipeline):
     assert absent["articles"] == replaced["articles"] == []
     assert replaced["left_out"][0]["replaced_by"]["id"] == "housing-25-1"
     assert (read["state"], read["earlier_text"]) == ("not yet in force", "not held")
+
+
+def test_a_guide_or_the_situations_come_with_the_articles(aldermere_store, tmp_path):
+    store = shutil.copy(aldermere_store, tmp_path / "law.db")
+    add_guides(store, REPOSITORY / "pipelines" / "demo" / "guides.jsonl", lambda _: None)
+    server = build_mcp(load_pipeline("lexical", store))
+    (open_,) = called(server, ("find_articles", {"question": "My landlord and the deposit"}))
+    assert "guide" not in open_
+    situation = open_["situations"][0]
+    (certain,) = called(server, ("find_articles", {"question": situation["question"]}))
+    assert certain["guide"]["id"] == situation["id"]
+    assert "situations" not in certain
 
 
 def test_an_article_is_read_with_what_it_cites_and_what_cites_it(pipeline):

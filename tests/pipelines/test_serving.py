@@ -176,6 +176,22 @@ def test_the_answer_is_what_ask_json_prints(law_service, text_store, capsys):
     assert len(told["documents"]) > 3
 
 
+def test_a_query_may_be_called_a_question(law_service):
+    asked = {"question": QUESTION["query"]}
+    named = [
+        law_service.client.post("/lexical/run", json=each).json()["documents"]
+        for each in (QUESTION, asked)
+    ]
+    assert named[0] == named[1] != []
+    (answer,) = law_service.client.post(
+        "/lexical/batch", json={"questions": [QUESTION["query"]]}
+    ).json()["answers"]
+    assert answer["documents"] == named[0]
+    refused = law_service.client.post("/lexical/run", json=QUESTION | asked)
+    assert refused.status_code == 422
+    assert refused.json()["detail"].startswith("body.question: ")
+
+
 def nested(depth: int) -> dict[str, Any]:
     condition: dict[str, Any] = {"field": "meta.law", "operator": "==", "value": "Work Code"}
     for _ in range(depth):

@@ -4,6 +4,7 @@ import html
 import re
 from dataclasses import replace
 from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -183,6 +184,36 @@ def test_two_situations_that_tie_are_offered_and_one_is_chosen(site):
     for link, title in offered:
         assert f"In short: {title}." in site.get(html.unescape(link)).text
     assert "In short" not in searched(site, BETWEEN, guide="nothing like it")
+
+
+def test_situations_are_withheld_where_the_law_may_not_answer(tmp_path, minilm, monkeypatch):
+    law = [article(f"a{n}", text=f"The landlord {n}.", language="en") for n in range(2)]
+    store = StatuteDocumentStore(str(indexed(tmp_path, law, minilm)))
+    known = articles_in(store)
+    keep_guides(store, Guides(kept=[KeptGuide.new(each, known, None) for each in GUIDES]), None)
+    serving = Serving("hybrid", store.path)
+
+    def situations(threshold: float) -> Any:
+        nearness = SimpleNamespace(stage="dense", threshold=threshold)
+        monkeypatch.setattr(serving, "_threshold", nearness)
+        (answer,) = serving.answers(BETWEEN)
+        assert answer["doubtful"] is (threshold > 0)
+        return answer.get("situations")
+
+    assert {each["id"] for each in situations(-1.1)} == {"deposit", "locked"}
+    assert situations(1.1) is None
+
+
+def test_a_refusal_names_the_contact_that_most_guides_share(site, store):
+    page = searched(site, "zebra")
+    assert 'class="message nothing"' in page and "Aldermere" not in page
+    assert f"{TEXTS['en'].guide.contacts}: " in page and 'href="tel:5550110"' in page
+    assert f"{TEXTS['de'].guide.contacts}: " in searched(site, "zebra", "de")
+    # In French there is one guide, and what it names is for its situation.
+    assert "555 0110" not in searched(site, "zebra", "fr")
+    other = guide("locked", "a1", [LOCKED], contacts=[{"name": "Locksmith"}])
+    page = searched(site_with(store, [GUIDES[0], other]), "zebra")
+    assert "Locksmith" not in page and "555 0110" not in page
 
 
 def test_the_search_works_without_a_script(site):

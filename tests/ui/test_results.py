@@ -341,6 +341,7 @@ def test_a_doubt_names_the_field_that_is_missing_and_folds_what_is_near():
     given["documents"][0]["language"] = "en"
     assert "Tax law is not among the laws searched here (2 laws)." in found(given, "en", laws)
     assert "Steuerrecht" in found(given, "de", laws)
+    assert ("Englisch" in found(given, "de", laws)) and "English" not in found(given, "en", laws)
     assert "Housing Code; Work Code" in found(given, "en", laws)
     markup = str(results(given, "en"))
     assert re.search('<details class="doubted"><summary>Show the nearest.*class="articles"', markup)

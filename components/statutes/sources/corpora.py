@@ -44,6 +44,7 @@ from components.statutes.sources.reading import (
     Place,
     Problem,
     cut_short,
+    did_you_mean,
     name_of,
     not_utf8,
     open_unpacked,
@@ -327,10 +328,16 @@ def _table(columns: Sequence[str], name: str, lines: Iterable[bytes]) -> _Parsed
             yield place, None
         elif not header:
             header = row
+            repair = "Correct the header. Commas stand between its columns."
+            missing = [each for each in columns if each not in header]
+            # A header of one column has something else than commas between its columns.
+            for column in header[1:] and header:
+                meant = "" if column in columns else did_you_mean(column, missing)
+                if meant and fault is None:
+                    fault = place.problem(f"is not a column that is read{meant}", repair, column)
             for column in (*columns, *filter(None, header)):
                 if header.count(column) != 1 and fault is None:
                     message = f"stands {header.count(column)} times in the header"
-                    repair = "Correct the header. Commas stand between its columns."
                     fault = place.problem(message, repair, column)
             if fault is not None:
                 raise CorpusError([fault])

@@ -13,6 +13,7 @@ two wordings of one article never have the same id.
 
 from __future__ import annotations
 
+import difflib
 import gzip
 import io
 import re
@@ -107,6 +108,12 @@ class CorpusError(ValueError):
         if hidden:
             shown.append(f"... and {hidden:,} more.")
         return "\n  ".join([f"{len(self.problems):,} problems:", *shown])
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """' (did you mean ...?)' for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(str(word), list(known), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def of_file(file: object, message: str, repair: str, **more: Any) -> Problem:

@@ -131,6 +131,27 @@ def test_a_guide_s_own_question_is_certain_whatever_the_margin(law):
     assert found(law, f"{DEPOSIT} now", "h1") is None
 
 
+def test_where_no_guide_is_certain_the_situations_are_given(law):
+    save_threshold(law, "", GuideThreshold(0.1, 3.0))
+    retriever = StatuteGuideRetriever(law)
+
+    def situations(question, **more):
+        documents = [
+            Document(id=id_, content="x", score=1.0, meta={"ranks": ranks})
+            for id_, ranks in (("h1", more.pop("ranks", {})), ("h2", {}))
+        ]
+        return retriever.run(question, documents, **more)["situations"]
+
+    question = f"{DEPOSIT} now"
+    first, second = situations(question)
+    assert first == {"id": "deposit", "language": "en", "title": "deposit", "question": DEPOSIT}
+    assert (second["id"], second["question"]) == ("repairs", REPAIRS)
+    # Its own question gets the guide alone.
+    assert situations(first["question"]) == []
+    assert situations(question, ranks={"citation": 1}) == []
+    assert situations(question, as_of="2020-02-02") == []
+
+
 def test_what_hardly_fits_is_not_offered():
     vectors = np.eye(4, dtype=np.float32)
     index = GuideIndex(
@@ -151,11 +172,11 @@ def test_translations_are_not_against_each_other_but_siblings_are():
     assert (match.kept.guide.id, match.kept.guide.language) == ("deposit", "en")
     assert match.similarity == pytest.approx(1.0, abs=1e-5)
     assert match.margin == pytest.approx(2.0, abs=1e-5)
-    assert match.alike == (match.kept,)
+    assert match.alike == ((match.kept, DEPOSIT),)
     beside = index.match("?", vectors[0], {"h1": 0.5, "h2": 0.5})
     assert beside.kept == match.kept
     assert 0 < beside.margin < beside.similarity
-    assert [each.guide.id for each in beside.alike] == ["deposit", "repairs"]
+    assert [kept.guide.id for kept, _ in beside.alike] == ["deposit", "repairs"]
     assert index.match("?", vectors[0], {"h2": 1.0}).kept.guide.id == "repairs"
     # A question of `unless` is nearer, or no guide stands on what was found.
     assert index.match("?", vectors[1], {"h1": 1.0}).is_excluded

@@ -96,6 +96,7 @@ OTHER = changed(id="other", unless=[])
         ([changed(when=[])], 1, "when"),
         ([changed(steeps=[])], 1, "steeps"),
         ([{**GUIDE, "reviewed": {"date": "soon", "by": "x"}}], 1, "reviewed"),
+        ([changed(reviewed={"date": "2026-11-30", "by": "a team"})], 1, "reviewed"),
         ([stepping(deadline={"days": -3, "from": "now"})], 1, "steps"),
         ([stepping(deadline={"days": 3})], 1, "steps"),
         ([GUIDE, changed(when=["What?"])], 2, "id"),
@@ -212,7 +213,7 @@ def table(tmp_path):
     def written(text):
         path = tmp_path / "sheet.csv"
         path.write_text(text, encoding="utf-8")
-        return guides_from_table(path)
+        return guides_from_table(path, TODAY)
 
     return written
 
@@ -232,11 +233,13 @@ def test_a_row_of_a_spreadsheet_is_a_step(table):
     ("text", "line", "field"),
     [
         (HEADER + ROW, 2, "reviewed"),
+        (HEADER + ROW.replace("ISODAY", "2026-11-30"), 2, "reviewed"),
         (HEADER + ROW.replace("ISODAY", "2026-11-01").replace("3 months", "soon"), 3, "deadline"),
         (HEADER + ROW.replace("ISODAY", "2026-11-01").replace("3 m", "-3 m"), 3, "deadline"),
         (HEADER + ROW.replace("ISODAY", "2026-11-01").replace(",no,", ",ja,"), 2, "urgent"),
         (HEADER + ROW.splitlines()[1] + "\n", 2, "id"),
         (HEADER.replace("telephone", "phone") + ROW.replace("ISODAY", "2026-11-01"), 1, "phone"),
+        (HEADER.replace("article", "artcle") + ROW.replace("ISODAY", "2026-11-01"), 1, "artcle"),
         ("id;language\n", 1, "id"),
         (HEADER, None, None),
     ],
@@ -248,10 +251,20 @@ def test_a_wrong_spreadsheet_is_refused(table, text, line, field):
     assert (problem.line, problem.field) == (line, field)
 
 
+@pytest.mark.parametrize(
+    ("column", "wrong"), [("article", "artcle"), ("deadline", "dead line"), ("when", "When")]
+)
+def test_a_misspelt_column_is_named_with_the_one_that_is_meant(table, column, wrong):
+    with pytest.raises(CorpusError, match=f"did you mean '{column}'") as caught:
+        table(HEADER.replace(f",{column},", f",{wrong},") + ROW.replace("ISODAY", "2026-11-01"))
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.field) == (1, wrong)
+
+
 def test_a_spreadsheet_in_the_wrong_place_is_led_to_the_right_one(tmp_path):
     for name, read, words in (
         ("sheet.csv", lambda path: read_guides(path, {}.get, date(2026, 11, 1)), "--from"),
-        ("sheet.XLSX", guides_from_table, "CSV in UTF-8"),
+        ("sheet.XLSX", lambda path: guides_from_table(path, TODAY), "CSV in UTF-8"),
     ):
         (tmp_path / name).write_text(HEADER, encoding="utf-8")
         with pytest.raises(CorpusError, match=words) as caught:
