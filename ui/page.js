@@ -178,8 +178,7 @@ function followFinding() {
   if (!form) return;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const search = new URLSearchParams({ q: form.querySelector("input").value.trim() });
-    location.assign(`${form.dataset.ask}#${search}`);
+    location.assign(`${form.dataset.ask}#${searchIn(new FormData(form))}`);
   });
 }
 

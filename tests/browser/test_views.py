@@ -215,3 +215,12 @@ def test_lines_lead_from_the_article_to_its_neighbours_and_citations(open_page, 
     for width in (320, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         check_width(page)
+
+
+def test_a_question_that_is_asked_while_a_law_is_read_may_be_kept_to_it(open_page, site):
+    page = open_page(site + article_link(ARTICLE, "en"), wait=False)
+    page.get_by_label("Ask a question").fill("child support")
+    page.get_by_label("In this law only").check()
+    page.locator(".find button").click()
+    page.locator(".narrowed", has_text=NAME).wait_for()
+    assert page.locator("#question").input_value() == "child support"
