@@ -56,6 +56,8 @@ def test_a_reader_asks_reads_and_takes_away(open_page, aldermere_page, tmp_path)
     page.on("response", lambda r: failed.append(r.url) if r.status >= 400 else None)
     page.goto(aldermere_page)
     page.locator("#link textarea").wait_for(state="attached")
+    page.wait_for_load_state("networkidle")
+    assert 20 < len(requests) <= 45  # who waits has a phone
     assert page.title() == "Lexarbor"
     assert page.locator("html").get_attribute("lang") == "en"
     assert page.get_by_role("main").count() == 1
@@ -120,7 +122,6 @@ def test_a_reader_asks_reads_and_takes_away(open_page, aldermere_page, tmp_path)
     for pressed in ("#search", ".take-away", "nav.views", "#results .small", "#results summary"):
         assert not page.locator(pressed).first.is_visible()
 
-    assert len(requests) > 20
     own = [each for each in requests if not each.url.startswith("blob:")]
     assert [each.url for each in own if not each.url.startswith(aldermere_page)] == []
     assert failed == []
