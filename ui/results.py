@@ -464,11 +464,11 @@ def results(
 
 
 # Passages above the results, and how many of these one article may have.
-_QUOTED, _OF_AN_ARTICLE = 3, 2
-# The share of the best score from which on a passage is near it. The scores are probabilities: from
-# `_DECIDES` on a passage is trusted to decide, below `_DOUBTED` it is not. Chosen on questions of
-# the demo law: docs/results/findings.md.
-_NEAR, _DOUBTED, _DECIDES = 0.4, 0.2, 0.35
+_QUOTED, _OF_AN_ARTICLE = 4, 2
+# The shares of the best score from which on a passage may decide too, and is near it. The scores
+# are probabilities: from `_DECIDES` on a passage is trusted to decide, below `_DOUBTED` it is not.
+# Chosen on questions of the demo law: docs/results/findings.md.
+_POSSIBLE, _NEAR, _DOUBTED, _DECIDES = 0.15, 0.4, 0.2, 0.35
 # An article of at most so many words is quoted whole where two of its passages are near.
 _SHORT = 150
 # About how many words of a passage stand in a result.
@@ -568,7 +568,8 @@ class _Quotation(NamedTuple):
 def _quoted(read: Sequence[_FoundArticle]) -> list[_Quotation]:
     """The passages that may decide, by article; first the article of the best one.
 
-    Those of other articles must be near the best one, and of its law: others are of another matter.
+    Those of other articles must be possible and of the law of the best one: others are of another
+    matter.
     """
     ranked = [
         (score, place, provision)
@@ -581,7 +582,7 @@ def _quoted(read: Sequence[_FoundArticle]) -> list[_Quotation]:
     for score, place, provision in ranked:
         best, first, _ = ranked[0]
         is_of_its_law = read[place].document["law"] == read[first].document["law"]
-        if place == first or (is_of_its_law and score >= _NEAR * best):
+        if place == first or (is_of_its_law and score >= _POSSIBLE * best):
             quoted.setdefault(place, []).append((score, provision))
     return [_Quotation(read[place], chosen) for place, chosen in quoted.items()]
 

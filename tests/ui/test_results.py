@@ -56,9 +56,9 @@ def answered(scores: list[float], **changes: Any) -> dict[str, Any]:
 
 def test_the_passages_with_the_best_scores_are_quoted_and_only_law_that_binds():
     for scores, ids in (
-        ([0.9, 0.8, 0.7, 0.6, 0.5], ["a0", "a1", "a2"]),
-        ([0.5, 0.3, 0.5, 0.6, 0.9], ["a3", "a0", "a2"]),
-        ([0.9, 0.2, 0.5, 0.1, 0.1], ["a0", "a2"]),
+        ([0.9, 0.8, 0.7, 0.6, 0.5], ["a0", "a1", "a2", "a3"]),
+        ([0.5, 0.3, 0.5, 0.6, 0.9], ["a3", "a0", "a2", "a1"]),
+        ([0.9, 0.2, 0.5, 0.1, 0.1], ["a0", "a2", "a1"]),
     ):
         given = answered(scores)
         given["documents"][4]["state"] = "repealed"
