@@ -89,9 +89,15 @@ def test_no_request_leaves_the_page_and_it_works_without_a_script(chromium, site
     page.locator(".trail a").last.click()
     page.get_by_role("link", name="Article 13", exact=True).click()
     assert "Article 13" in words(page.get_by_role("heading", level=1).text_content())
+    page.goto(site)
+    page.get_by_label("Your question").fill("the landlord keeps my deposit")
+    page.get_by_role("button", name="Search").click()
+    assert page.locator(".articles > li").count() == 10
     context.close()
     assert asked
     assert [url for url in asked if not url.startswith(site)] == []
+    # A question is in no address.
+    assert not any("keeps" in url for url in asked)
 
 
 QUESTION = "My ex won't let me see our daughter at weekends."

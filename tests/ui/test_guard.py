@@ -175,7 +175,7 @@ def _check_headers(response: Any) -> None:
     assert "unsafe" not in policy["script-src"]
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["x-frame-options"] == "DENY"
-    assert response.headers["referrer-policy"] == "no-referrer"
+    assert response.headers["referrer-policy"] == "same-origin"
     assert response.headers["cross-origin-resource-policy"] == "same-origin"
     assert not any(name.startswith("access-control") for name in response.headers)
 
