@@ -11,7 +11,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 # What is seen by its colour alone would be lost: forced colours keep borders and outlines.
 WITHOUT_BORDER = """() => [...document.querySelectorAll(
-  '#question, #search, button.example, .small, .take-away button, form :is(input, button)'
+  '#question, #search, button.example, .small, .take-away button, ' +
+  // A box to tick is the browser's own, which draws it in these colours.
+  'form :is(input:not([type=checkbox], [type=radio]), button)'
 )].filter((each) => {
   const look = getComputedStyle(each);
   return each.checkVisibility() && parseFloat(look.borderTopWidth) === 0;

@@ -49,11 +49,11 @@ def test_the_stores_path_and_model_are_filled_in(name, citing, law_store, minilm
             assert component.model == minilm
     assert pipeline.metadata["name"] == name
     # Dense searches no words, and no guides.
-    others: dict[str, list[str]] = {"corrections": [], "expansions": [], "guide": []}
+    others: dict[str, list[str]] = {
+        each: [] for each in ("corrections", "expansions", "guide", "situations")
+    }
     assert pipeline.metadata["outputs"] | others == {
-        "guide": [],
-        "corrections": [],
-        "expansions": [],
+        **others,
         "documents": ["result.documents"],
         "missing": [f"{citing}.missing"],
         "left_out": [f"{citing}.left_out"],
