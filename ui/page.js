@@ -305,6 +305,8 @@ function keepLanguage() {
 
 if (document.querySelector("gradio-app")) {
   keepLanguage();
+  // A page has one main part; now it is Gradio's, around the results.
+  whenDrawn("gradio-app main", () => document.getElementById("main").removeAttribute("role"));
   whenDrawn("#status", (status) => status.setAttribute("role", "status"));
   whenDrawn("#status", tellRefusals);
   whenDrawn("#status", followStatus);

@@ -437,9 +437,8 @@ def _complete(document: str, main: str, path: str, nonce: str, preferred: Langua
     above, below = main.split(RESULTS)
     document = _LANG.sub(rf'<html\1 lang="{language}"', _FOREIGN.sub("", document), count=1)
     document = document.replace("</head>", f"{around['head']}</head>", 1)
-    # The main landmark is Gradio's own, around the results.
     start, rest = document.split("<gradio-app", 1)
-    start += f'{around["top"]}<div id="main">{above}<gradio-app'
+    start += f'{around["top"]}<div id="main" role="main">{above}<gradio-app'
     rest = rest.replace("</gradio-app>", f"</gradio-app>{below}</div>{around['footer']}", 1)
     return _SCRIPT.sub(f'<script nonce="{nonce}"', start + rest)
 

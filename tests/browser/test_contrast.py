@@ -50,5 +50,6 @@ def test_axe_finds_no_violation(open_page: Any, site: str):
         address("/compare", language),
     ):
         page.goto(site + link)
-        page.locator("main h1, #comparing h1").first.wait_for()
+        page.locator("#main h1").first.wait_for()
+        page.wait_for_load_state("networkidle")
         check()
