@@ -177,6 +177,15 @@ def test_a_reader_sees_what_moved_why_and_the_times(open_view, language, looks):
     check_looks(page, "compare-message", language, looks)
 
 
+def test_an_example_is_compared_by_the_pipelines_that_were_chosen(open_view):
+    page = open_view()
+    entries = page.evaluate("history.length")
+    page.get_by_role("group", name="Left").get_by_role("radio").nth(1).check()
+    page.locator(".example").first.click()
+    page.locator(".side", has_text="Left: dense").wait_for()
+    assert page.evaluate("history.length") == entries
+
+
 # Where the rows and the cards are drawn, and where the lines begin and end.
 LINES = """() => {
   const top = document.querySelector('svg').getBoundingClientRect().top;
