@@ -440,7 +440,7 @@ def _publish(
             # Another's model becomes a Lexarbor folder first: only then does it have the digest
             # that the fusion is bound to.
             source = Path(folder) / "model"
-            model.save(source, base_model=settings.model)
+            model.save(source, articles=model.articles_digest, base_model=settings.model)
         manifest = read_manifest(source)
         parts: dict[str, Path | PartWriter] = {each: source / each for each in manifest.parts}
         parts.pop(FUSION_PART, None)

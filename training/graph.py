@@ -241,6 +241,7 @@ class GraphLearner(Learner):
         model.dense_weight = dense_weight
         model.save(
             output,
+            articles=model.articles_digest,
             base_model=base,
             config=self._settings.to_dict(),
             data=data.digests(),

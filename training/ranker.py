@@ -726,6 +726,7 @@ def publish(
     use.save(part)
     biencoder.save(
         Path(settings.output),
+        articles=biencoder.articles_digest,
         base_model=settings.model,
         config=settings.to_dict(),
         data=data.digests(),

@@ -29,6 +29,7 @@ from components.models.folder import (
     Similarity,
     articles_digest,
     find_model,
+    manifest_articles_digest,
     manifest_digest,
     manifest_of,
     model_digest,
@@ -122,6 +123,7 @@ class BiEncoder(nn.Module):
         self.dtype: DtypeName = dtype
         self.name = name
         self._digest: str | None = None
+        self._articles_digest: str | None = None
         self._base: Mapping[str, str] | None = None
         self._known_questions: Mapping[bytes, Tensor] = {}
         self.dense_weight: float | None = None
@@ -165,12 +167,12 @@ class BiEncoder(nn.Module):
     def articles_digest(self) -> str:
         """sha256 of what encodes articles: models with the same digest can search the same store.
 
-        It is `digest`, or that of the base model whose articles' side this model shares.
+        It is `digest`, or that of the model whose articles' side this model shares.
 
         Raises:
             ModelError: As `digest`.
         """
-        return self.digest if self._base is None else self._base["articles"]
+        return self._articles_digest or self.digest
 
     @property
     def query_encoder(self) -> encoding.TextEncoder:
@@ -308,6 +310,7 @@ class BiEncoder(nn.Module):
         if model.dim != manifest.dim:
             raise ModelError(f"{folder / MANIFEST_FILE}: field 'dim' is not {model.dim}.")
         model._digest = manifest_digest(manifest)
+        model._articles_digest = manifest_articles_digest(manifest)
         model._base = manifest.base
         model._held_out = manifest.held_out
         if QUESTIONS_PART in manifest.parts:
@@ -347,6 +350,7 @@ class BiEncoder(nn.Module):
         folder: str | Path,
         *,
         base: Mapping[str, str] | None = None,
+        articles: str | None = None,
         base_model: str | None = None,
         config: Mapping[str, Any] | None = None,
         data: Mapping[str, str] | None = None,
@@ -361,6 +365,8 @@ class BiEncoder(nn.Module):
             base: As in `Manifest`, to write the questions' tower as its difference to this model
                 (`components.models.difference`), and nothing of the articles' side. A model that
                 was loaded so is written so again if its part is `kept`, else whole.
+            articles: The `articles_digest` that it was loaded with, where its articles' side has
+                not been trained since: a store of that digest then takes it.
             base_model: The model that training began with; by default `name`.
             config: The resolved training configuration.
             data: Digests of what it was trained on.
@@ -396,6 +402,7 @@ class BiEncoder(nn.Module):
             base_model=self.name if base_model is None else base_model,
             towers={"query": QUERY_PART, "passage": passage},
             base=base,
+            articles=articles if base is None else None,
             dim=self.dim,
             text_rule=self.text_rule,
             segmentation=self.segmentation,

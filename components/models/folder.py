@@ -95,6 +95,8 @@ class Manifest:
             the base model itself; the questions' tower is then kept as its difference to the base.
         base: That base model: `model`, its name or path; `sha256`, its digest; and `articles`, the
             `articles_digest` of both. None where the towers are whole.
+        articles: The `articles_digest` of the model whose articles' side was copied whole; None
+            where that side was trained, and in older folders.
         dim: Width of the vectors.
         text_rule: Which parts of an article are encoded: headings and text, or text alone.
         segmentation: Language whose words are joined before a text is encoded, or None; folders
@@ -120,6 +122,7 @@ class Manifest:
     towers: Mapping[str, str]
     dim: int
     base: Mapping[str, str] | None = None
+    articles: str | None = None
     text_rule: TextRule = "headings_text"
     segmentation: Segmentation | None = None
     similarity: Similarity = "cosine"
@@ -480,7 +483,7 @@ def manifest_digest(manifest: Manifest) -> str:
 
 
 def articles_digest(folder: Path) -> str:
-    """sha256 that names what encodes articles: `model_digest`, or that of the base model.
+    """sha256 that names what encodes articles: `model_digest`, or that of the model it is from.
 
     Models with one such digest give articles the same vectors, and so can search one store.
 
@@ -488,9 +491,13 @@ def articles_digest(folder: Path) -> str:
         ModelError: As `model_digest`.
     """
     manifest = manifest_of(folder)
-    if manifest is not None:
-        return manifest_digest(manifest) if manifest.base is None else manifest.base["articles"]
-    return model_digest(folder)
+    return model_digest(folder) if manifest is None else manifest_articles_digest(manifest)
+
+
+def manifest_articles_digest(manifest: Manifest) -> str:
+    """As `articles_digest`, of a folder whose manifest is read already."""
+    inherited = manifest.articles if manifest.base is None else manifest.base["articles"]
+    return inherited or manifest_digest(manifest)
 
 
 def graph_model_digest(folder: Path) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from components.models.biencoder import BiEncoder
 from components.models.devices import BF16
-from components.models.folder import model_digest, read_manifest
+from components.models.folder import articles_digest, model_digest, read_manifest
 from components.models.learned_fusion import learned_fusion_of
 from components.statutes.article import indexed_text
 from components.statutes.corpus import StatuteCorpus, read_questions
@@ -117,6 +117,16 @@ def test_a_folder_holds_the_model_and_the_fusion(fused: Path, tiny_bert: Path) -
     texts = ["Who must mend the roof?"]
     assert written.encode_queries(texts).equal(given.encode_queries(texts))
     assert sorted(each.name for each in fused.parent.iterdir()) == ["fused"]
+
+
+def test_a_store_of_the_model_takes_the_fusion_over_and_encodes_nothing(
+    fused: Path, tiny_bert: Path, small_law: Path, tmp_path: Path
+) -> None:
+    law = small_law / "articles.jsonl"
+    index_corpus(law, tmp_path / "law.db", model=str(tiny_bert))
+    report = index_corpus(law, tmp_path / "law.db", model=str(fused))
+    assert (report.model, report.encoded) == (str(fused), 0)
+    assert articles_digest(fused) == model_digest(tiny_bert) != model_digest(fused)
 
 
 Ranked = Callable[[str], Iterator[tuple[Question, list[str], list[str]]]]

@@ -16,7 +16,7 @@ from slow_cases import slow
 from torch.nn import functional
 
 from components.models.biencoder import BiEncoder
-from components.models.folder import read_manifest
+from components.models.folder import find_model, model_digest, read_manifest
 from components.models.graph import GraphTensors, LegislativeGraphEncoder, node_texts
 from components.statutes.graph import LegislativeGraph
 from training.graph import GraphLearner, main
@@ -113,6 +113,7 @@ def test_the_model_folder_has_the_bi_encoder_as_it_was_and_the_graph(graph_setti
     manifest = read_manifest(folder)
     assert manifest.kind == ("biencoder", "graph")
     assert manifest.parts == ("biencoder/query", "graph")
+    assert manifest.articles == model_digest(find_model(str(chosen.model)))
     assert manifest.config == chosen.to_dict()
     assert manifest.metrics["graph"]["nodes"] == {"law": 2, "division": 34, "article": 30}
     assert manifest.metrics["dev"].keys() > {"R@10", "MAP"}

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
-from components.models.folder import read_manifest
+from components.models.folder import model_digest, read_manifest
 from training import ranker as watch
 from training.command_line import DONE, Place, Target, TrainingError
 from training.data import TrainingData
@@ -77,6 +77,7 @@ def test_the_ranker_is_a_plain_cross_encoder_and_lexarbors_own(trained):
 def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained, first_stage):
     manifest = read_manifest(trained)
     assert manifest.kind == ("biencoder", "ranker")
+    assert manifest.articles == model_digest(first_stage)
     weights = "biencoder/query/model.safetensors"
     assert (trained / weights).stat().st_ino == (first_stage / weights).stat().st_ino
     before, after = (BiEncoder.load(each, device="cpu") for each in (first_stage, trained))
