@@ -683,7 +683,13 @@ def _model_of(models: Path, run: Run, deadline: float | None) -> Place:
     with folder_lock(work, wait=True):
         if not (folder / MANIFEST_FILE).exists():
             say(f"Training the model below: {run}")
-            _trained(models, run, work, deadline)
+            if run.system.name == "ranker":
+                settings = replace(
+                    _ranker_settings(models, run, deadline), output=Target(str(folder))
+                )
+                ranker.train_on(settings, run.split[0], work)
+            else:
+                _trained(models, run, work, deadline)
     shutil.rmtree(work, ignore_errors=True)
     return Place(str(folder))
 
@@ -747,12 +753,17 @@ def _epochs(records: Sequence[Mapping[str, Any]]) -> Any:
     return rounded([{n: each[n] for n in names if each.get(n) is not None} for each in records])
 
 
+def _ranker_settings(models: Path, run: Run, deadline: float | None) -> RankerTrainingSettings:
+    settings: RankerTrainingSettings = run.settings
+    if run.below is None:
+        return settings
+    return replace(settings, model=_model_of(models, run.below, deadline))
+
+
 @no_progress_bars()
 def _ranked(models: Path, run: Run, work: Path, deadline: float | None) -> _Made:
     """A cross-encoder over the first stage's candidates."""
-    settings, data = run.settings, run.split[0]
-    if run.below is not None:
-        settings = replace(settings, model=_model_of(models, run.below, deadline))
+    settings, data = _ranker_settings(models, run, deadline), run.split[0]
     trained = run.system.trains(run.arm)
     work.mkdir(parents=True, exist_ok=True)
     if trained:

@@ -801,20 +801,35 @@ def train(settings: RankerTrainingSettings) -> None:
         TrainingError: A loss, weight or logit is not finite.
     """
     output = Path(settings.output)
-    # A progress bar for each file read or written would hide our own lines.
-    with no_progress_bars(), only_process(output):
+    with only_process(output):
         if not is_already_made(output, settings.to_dict()):
             check_target(output)
-            work = work_folder_of(output)
             data = TrainingData.read(
                 settings.corpus, settings.questions, dev_share=settings.dev_share
             )
             say_where_dev_is_learnt(settings, data)
-            compute_as_begun(work)
-            open_work_folder(work, fixed_by(settings, data))
-            prepared = prepare(settings, data, work)
-            publish(settings, data, prepared, train_ranker(settings, prepared, work), work)
+            train_on(settings, data, work_folder_of(output))
         finish_output(output)
+
+
+@no_progress_bars()  # one for each file read or written would hide our own lines
+def train_on(settings: RankerTrainingSettings, data: TrainingData, work: Path) -> None:
+    """Train on these questions to the settings' model folder, or resume.
+
+    Args:
+        settings: Of the run.
+        data: The law and its questions.
+        work: Folder of the checkpoints; it stays.
+
+    Raises:
+        SettingsError: A setting does not fit the data or the run to resume.
+        ModelError: A model cannot be loaded.
+        TrainingError: A loss, weight or logit is not finite.
+    """
+    compute_as_begun(work)
+    open_work_folder(work, fixed_by(settings, data))
+    prepared = prepare(settings, data, work)
+    publish(settings, data, prepared, train_ranker(settings, prepared, work), work)
 
 
 if __name__ == "__main__":

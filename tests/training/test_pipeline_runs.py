@@ -11,28 +11,32 @@ from training.pipeline_runs import METRICS, PipelineSettings, measure
 
 CONFIG = Path(compare.__file__).parent / "configs" / "scoreboard.yaml"
 TOWERED = "hybrid, question's tower"
+RANKED = "hybrid_rerank, question's tower + ranker"
 
 
 @pytest.mark.slow
-def test_a_pipeline_over_a_tower_is_measured_once(small_law, tiny_bert, tmp_path, capsys):
+def test_pipelines_over_a_tower_and_a_ranker_are_measured_once(
+    small_law, tiny_bert, tmp_path, capsys
+):
     own = ["--model", str(tiny_bert), "--device", "cpu", "--output", str(tmp_path / "out")]
     own += ["--cusines.max_steps", "2", "--cusines.batch_size", "8", "--cusines.rank", "2"]
-    arms = ["--only", f'["lexical", "{TOWERED}"]']
+    own += ["--ranker.max_steps", "2", "--ranker.start", str(tiny_bert)]
+    arms = ["--only", f'["lexical", "{TOWERED}", "{RANKED}"]']
     flags = ["--config", str(CONFIG), "--data", str(small_law), *own, *arms]
     assert compare.main(flags) == DONE
     lines = [json.loads(each) for each in (tmp_path / "out" / "results.jsonl").open()]
-    assert [each["arm"] for each in lines] == ["lexical", TOWERED]
+    assert [each["arm"] for each in lines] == ["lexical", TOWERED, RANKED]
     for line in lines:
         assert set(line["values"]) == set(METRICS)
         assert line["ms_a_question"] > 0
         assert not line["trained"]
-    assert lines[1]["start"]["over"]
-    # One store serves both: the tower leaves the articles' vectors as they are.
+    assert lines[1]["start"]["over"] != lines[2]["start"]["over"]
+    # One store serves all: tower and ranker leave the articles' vectors as they are.
     stores = tmp_path / "out" / "stores"
     assert len([*stores.rglob("*.db")]) == 1
     assert TOWERED in capsys.readouterr().out
     assert compare.main(flags) == DONE
-    assert len((tmp_path / "out" / "results.jsonl").read_bytes().splitlines()) == 2
+    assert len((tmp_path / "out" / "results.jsonl").read_bytes().splitlines()) == 3
 
 
 def test_a_command_that_fails_is_named(tmp_path, tiny_bert):
