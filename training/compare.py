@@ -59,7 +59,7 @@ from training.command_line import run as run_command
 from training.data import TrainingData, evaluated, folds_of, say_where_dev_is_learnt, trainings_on
 from training.loop import fit, take_device
 from training.negatives.views import CountedLaw, Terms
-from training.pipeline_runs import PipelineSettings
+from training.pipeline_runs import PipelineSettings, store_of
 from training.settings import (
     CusinesSettings,
     GraphSettings,
@@ -673,8 +673,13 @@ def _asked(models: Path, run: Run, work: Path, deadline: float | None) -> _Made:
     if run.below is not None:
         model = _model_of(models, run.below, deadline)
     work.mkdir(parents=True, exist_ok=True)
-    stores = models.parent / "stores" / run.dataset.name
-    return pipeline_runs.measure(run.settings, model, run.measured, run.measured_on, stores, work)
+    own = run.settings, model, run.measured, run.measured_on
+    return pipeline_runs.measure(*own, _stores(models, run), work)
+
+
+def _stores(models: Path, run: Run) -> Path:
+    """Folder of the stores that the pipelines of a law share."""
+    return models.parent / "stores" / run.dataset.name
 
 
 def _model_of(models: Path, run: Run, deadline: float | None) -> Place:
@@ -703,6 +708,9 @@ def _trained(models: Path, run: Run, work: Path, deadline: float | None) -> _Tra
     make: Any = graph.GraphLearner
     if run.system.name == "cusines":
         make = partial(cusines.BiEncoderLearner, known=run.dataset.known)
+        if settings.towers == "question" and settings.store is None:
+            stores = _stores(models, run)
+            settings = replace(settings, store=store_of(stores, settings.starting_model))
     work.mkdir(parents=True, exist_ok=True)
     if run.system.trains(run.arm):
         learner, state = fit(settings, data, accelerator, work, make, deadline=deadline)

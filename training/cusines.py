@@ -50,11 +50,9 @@ from components.models.folder import (
     manifest_of,
     model_digest,
 )
-from components.models.stored_vectors import stored_vectors
-from components.statutes.article import counted
 from training.checkpoint import kept_parts
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, texts_of
+from training.data import TrainingData, law_vectors, texts_of
 from training.loop import Learner, train
 from training.objective import (
     Batch,
@@ -550,19 +548,11 @@ class BiEncoderLearner(Learner):
         self._texts = RunTexts(self.model, data, settings.token_budget, self.articles)
 
     def _article_vectors(self, data: TrainingData) -> Tensor:
-        """The vectors that the articles keep, from the store where one is named."""
+        """The vectors that the articles keep."""
         texts = texts_of(data.corpus, self.model.text_rule)
-        known: dict[int, NDArray[np.float32]] = {}
-        if self._settings.store is not None:
-            digest = articles_digest(find_model(self._settings.starting_model))
-            known = stored_vectors(self._settings.store, digest, texts, self.model.dim)
-        new = [row for row in range(len(texts)) if row not in known]
-        if new:
-            say(f"Encoding {counted(len(new), 'article')}")
-            encoded = self.model.encode_articles([texts[row] for row in new]).numpy()
-            known |= zip(new, encoded, strict=True)
-        vectors = torch.from_numpy(np.stack([known[row] for row in range(len(texts))]))
-        return scaled(vectors, self.model.similarity).to(self.model.device)
+        digest = articles_digest(find_model(self._settings.starting_model))
+        vectors = law_vectors(self.model, digest, texts, self._settings.store, "article")
+        return scaled(torch.from_numpy(vectors), self.model.similarity).to(self.model.device)
 
     @property
     def fixed(self) -> Mapping[str, Any]:

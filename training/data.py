@@ -6,18 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from components.models.folder import MANIFEST_FILE, Manifest, ModelError, file_digest, find_model
-from components.statutes.article import Article, TextRule, indexed_text, normalised
+from components.models.stored_vectors import stored_vectors
+from components.statutes.article import Article, TextRule, counted, indexed_text, normalised
 from components.statutes.corpus import StatuteCorpus, read_questions
 from components.statutes.metrics import evaluate
 from components.statutes.question import Question
 from training.command_line import SettingsError, say
 from training.settings import KeptSettings
+
+if TYPE_CHECKING:
+    from components.models.biencoder import BiEncoder
 
 _NAMED = 3
 
@@ -25,6 +29,32 @@ _NAMED = 3
 def texts_of(articles: Iterable[Article], rule: TextRule) -> list[str]:
     """The text of each article that a model reads."""
     return [indexed_text(each.headings, each.text, rule) for each in articles]
+
+
+def law_vectors(
+    model: BiEncoder, digest: str, texts: Sequence[str], store: str | None, kind: str
+) -> NDArray[np.float32]:
+    """Vectors of articles or provisions; those that a store has are not encoded.
+
+    Args:
+        model: Encodes the others.
+        digest: `articles_digest` of the model.
+        texts: `n` texts, as the model reads them.
+        store: As in `stored_vectors`; None encodes all.
+        kind: What one of them is called.
+
+    Returns:
+        float32 `[n, dim]`.
+
+    Raises:
+        ModelError: As `stored_vectors`.
+    """
+    known = {} if store is None else stored_vectors(store, digest, texts, model.dim)
+    if new := [row for row in range(len(texts)) if row not in known]:
+        say(f"Encoding {counted(len(new), kind)}")
+        encoded = model.encode_articles([texts[row] for row in new]).numpy()
+        known |= zip(new, encoded, strict=True)
+    return np.array([known[row] for row in range(len(texts))], np.float32)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ from components.statutes.provisions import is_long, provision_texts
 from components.statutes.question import Question, clean_question
 from components.statutes.significance import paired_randomisation
 from training.command_line import SettingsError, run, say, settings_from
-from training.data import TrainingData, evaluated, texts_of, trainings_on
+from training.data import TrainingData, evaluated, law_vectors, texts_of, trainings_on
 from training.settings import DEV_DEPTH, FusionSettings
 
 FOLDS = 5
@@ -105,15 +105,16 @@ class SearchResult:
 
 
 def provision_vectors(
-    articles: Sequence[Article], model: BiEncoder
+    articles: Sequence[Article], model: BiEncoder, store: str | None = None
 ) -> dict[int, NDArray[np.float32]]:
-    """The vectors of the provisions of long articles, by row."""
+    """The vectors of the provisions of long articles, by row; see `law_vectors`."""
     texts = {
         row: provision_texts(each.headings, each.text, model.text_rule)
         for row, each in enumerate(articles)
         if is_long(each.text)
     }
-    vectors = model.encode_articles([text for own in texts.values() for text in own]).numpy()
+    together = [text for own in texts.values() for text in own]
+    vectors = law_vectors(model, model.articles_digest, together, store, "provision")
     ends = np.cumsum([len(own) for own in texts.values()])
     return dict(zip(texts, np.split(vectors, ends[:-1]), strict=True)) if texts else {}
 
@@ -271,10 +272,10 @@ def train(settings: FusionSettings) -> None:
     data = TrainingData.read(settings.corpus, settings.questions, dev_share=settings.dev_share)
     train = unlearnt(settings, data)
     model = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
-    say(f"Encoding {len(data.corpus):,} articles and {len(train) + len(data.dev):,} questions")
     articles = list(data.corpus)
-    vectors = model.encode_articles(texts_of(articles, model.text_rule))
-    provisions = provision_vectors(articles, model)
+    texts = texts_of(articles, model.text_rule)
+    vectors = law_vectors(model, model.articles_digest, texts, settings.store, "article")
+    provisions = provision_vectors(articles, model, settings.store)
     searches = Searches(articles, vectors, model.text_rule, model.similarity, provisions)
     sides = {"train": train, "dev": data.dev}
     found = {split: searches.find_all(own, model) for split, own in sides.items()}

@@ -62,6 +62,17 @@ class PipelineSettings(KeptSettings):
     seed: int = 0
 
 
+def store_of(stores: Path, model: str) -> Place | None:
+    """The store that `measure` has made of the law with a model, if it has.
+
+    Args:
+        stores: As there.
+        model: Name or folder.
+    """
+    path = stores / f"{articles_digest(find_model(model))[:16]}.db"
+    return Place(str(path)) if path.exists() else None
+
+
 def measure(
     settings: PipelineSettings,
     model: Place,
@@ -97,6 +108,7 @@ def measure(
                     questions=settings.questions,
                     output=Target(str(fused)),
                     model=model,
+                    store=store_of(stores, model),
                     dev_share=settings.dev_share,
                     device=settings.device,
                     seed=settings.seed,

@@ -472,6 +472,8 @@ class FusionSettings(KeptSettings):
         questions: Questions with their articles and splits; "train" is learnt, "dev" measures.
         output: The model folder to make.
         model: Name or folder of the bi-encoder whose list is fused; its parts are taken over.
+        store: A store that the model has encoded: its vectors are taken, and only articles that it
+            lacks are encoded.
         dev_share: Share of the training questions that is set aside to measure by, where none is
             of the split "dev".
         select_by: Metric in which the fusion must be better than rank fusion to be written.
@@ -487,6 +489,7 @@ class FusionSettings(KeptSettings):
     questions: Place
     output: Target
     model: Place = _BUNDLED
+    store: Place | None = None
     dev_share: float = 0.1
     select_by: str = "MAP@10"
     dtype: DtypeName = "auto"

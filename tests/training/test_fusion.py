@@ -185,6 +185,24 @@ def test_the_same_command_writes_the_same_fusion(fused: Path, demo: Path, tmp_pa
     assert (tmp_path / "again" / weights).samefile(fused / weights)
 
 
+def test_with_a_store_neither_articles_nor_provisions_are_encoded(
+    fused: Path, demo: Path, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BF16, "_settled", "float32")
+    store = tmp_path / "law.db"
+    index_corpus("aldermere", store, model=str(tiny_bert))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("an article was encoded")
+
+    monkeypatch.setattr(BiEncoder, "encode_articles_report", refuse)
+    assert main(flags(demo, tiny_bert, tmp_path / "again", store=store)) == DONE
+    first, again = (
+        read_manifest(each).metrics["fusion"]["by_rank"] for each in (fused, tmp_path / "again")
+    )
+    assert again == pytest.approx(first, abs=0.01)
+
+
 def test_many_questions_are_measured_on_dev_and_where_ranks_are_better_no_fusion_is_written(
     demo: Path,
     tiny_bert: Path,
