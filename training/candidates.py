@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
@@ -31,7 +32,7 @@ from components.models.learned_fusion import LearnedFusion
 from components.statutes.fusion import rank_candidates
 from components.statutes.metrics import metric_depth
 from components.statutes.question import Question
-from training.data import TrainingData, evaluated, texts_of
+from training.data import TrainingData, evaluated, law_vectors, texts_of
 from training.fusion import Searches, weights_of
 from training.negatives.curriculum import random_generator
 from training.negatives.gold import Gold, QuestionNegatives
@@ -167,6 +168,7 @@ class FirstStage:
         network: LegislativeGraphEncoder | None = None,
         *,
         articles: NDArray[np.float32] | None = None,
+        store: str | None = None,
     ) -> FirstStage:
         """Encode law and questions, and find the m nearest articles of each question.
 
@@ -176,17 +178,24 @@ class FirstStage:
             m: How many articles to find; a smaller law gives all that it has.
             network: The graph network that the articles' vectors pass through, as in indexing.
             articles: The law's vectors, where they are known; default: it is encoded.
+            store: As for `law_vectors`.
+
+        Raises:
+            ModelError: As `law_vectors`.
         """
+
+        def encoded(texts: Sequence[str]) -> NDArray[np.float32]:
+            return law_vectors(biencoder, biencoder.articles_digest, texts, store, "article")
+
         if network is not None:
             graph = graph_for(network, data.corpus)
             nodes = list(node_texts(graph, data.corpus, biencoder.text_rule))
-            vectors_of_nodes = biencoder.encode_articles(nodes)
+            vectors_of_nodes = torch.from_numpy(encoded(nodes))
             articles = enriched(
                 network, graph, range(len(data.corpus)), lambda rows: vectors_of_nodes[rows]
             ).numpy()
         elif articles is None:
-            texts = texts_of(data.corpus, biencoder.text_rule)
-            articles = biencoder.encode_articles(texts).numpy()
+            articles = encoded(texts_of(data.corpus, biencoder.text_rule))
         index = DenseIndex(articles, str(biencoder.device.type), biencoder.similarity)
 
         def candidates(questions: Sequence[Question]) -> Candidates:

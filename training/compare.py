@@ -763,9 +763,10 @@ def _epochs(records: Sequence[Mapping[str, Any]]) -> Any:
 
 def _ranker_settings(models: Path, run: Run, deadline: float | None) -> RankerTrainingSettings:
     settings: RankerTrainingSettings = run.settings
-    if run.below is None:
-        return settings
-    return replace(settings, model=_model_of(models, run.below, deadline))
+    if run.below is not None:
+        settings = replace(settings, model=_model_of(models, run.below, deadline))
+    store = settings.store or store_of(_stores(models, run), settings.model)
+    return replace(settings, store=store)
 
 
 @no_progress_bars()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,11 +22,10 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from components.models import difference
 from components.models.biencoder import BiEncoder, save_questions
-from components.models.devices import measured_way, resolve_dtype
+from components.models.devices import fast_backwards, measured_way, resolve_dtype
 from components.models.encoding import (
     HierarchicalArticleHead,
     Passages,
@@ -278,13 +277,8 @@ class Side:
         device = self.encoder.tower.device.type
         autocast = torch.autocast(device, self.dtype, enabled=self.dtype != torch.float32)
         budget = TokenBudget(self.budget.tokens)
-        attention: AbstractContextManager[object] = nullcontext()
-        if device == "cpu":
-            # PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards
-            # than plain matrix products. Avoid it without gradients too, so that both passes give
-            # the same vectors.
-            attention = sdpa_kernel(SDPBackend.MATH)
-        with autocast, attention:
+        # Without gradients too, so that both passes give the same vectors.
+        with autocast, fast_backwards(device):
             vectors = self.encoder.embed(self.passages.take(rows), budget)
         # Dropout repeats only in identical batches: instead of going on in smaller ones, the
         # training batch has to begin again.

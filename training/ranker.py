@@ -44,7 +44,7 @@ from components.models.cross_encoder import (
     PassageChooser,
     RankerSettings,
 )
-from components.models.devices import resolve_device, resolve_dtype
+from components.models.devices import fast_backwards, resolve_device, resolve_dtype
 from components.models.encoding import token_limit
 from components.models.folder import (
     QUERY_PART,
@@ -141,6 +141,10 @@ class EpochBatches(DefaultBatchSampler):
             yield order[start : start + self.batch_size]
 
 
+# Tokens that a CPU reads at a time.
+_PIECE_TOKENS = 512
+
+
 class BestPassageLoss(BinaryCrossEntropyLoss):
     """sentence-transformers' BinaryCrossEntropyLoss where a text may be several passages.
 
@@ -187,10 +191,30 @@ class BestPassageLoss(BinaryCrossEntropyLoss):
             for passage in passages
         ]
         features = self.model.preprocess(pairs, prompt=prompt, task=task)
-        logits = self.model(batch_to_device(features, self.model.device))["scores"].view(-1)
-        best = [own.max() for own in logits.float().split([len(each) for each in articles])]
+        logits = self._logits(batch_to_device(features, self.model.device))
+        best = [own.max() for own in torch.split(logits, [len(each) for each in articles])]
         loss: Tensor = self.bce_with_logits_loss(torch.stack(best), labels.float())
         return loss
+
+    def _logits(self, features: Mapping[str, Any]) -> Tensor:
+        """The pairs' logits, float32 `[n]`."""
+        if self.model.device.type != "cpu":
+            whole: Tensor = self.model(features)["scores"]
+            return whole.view(-1).float()
+        # A CPU takes two thirds of the time for pairs of like length, as many as fit its cache.
+        mask = features["attention_mask"]
+        tokens, order = mask.sum(1).sort(stable=True)
+        cuts = ((tokens.cumsum(0) - 1) // _PIECE_TOKENS).diff().nonzero().flatten() + 1
+        logits: list[Tensor] = []
+        for rows in order.tensor_split(cuts.tolist()):
+            read = mask[rows].any(0)
+            piece = {
+                name: value[rows][:, read] if isinstance(value, Tensor) else value
+                for name, value in features.items()
+            }
+            with fast_backwards("cpu"):
+                logits.append(self.model(piece)["scores"].view(-1))
+        return torch.cat(logits)[order.argsort()].float()
 
 
 # What is measured in a ranker's run, and its records.
@@ -453,7 +477,10 @@ def prepare(settings: RankerTrainingSettings, data: TrainingData, work: Path) ->
     biencoder = BiEncoder.load(settings.model, device=settings.device, dtype=settings.dtype)
     ranker = open_ranker(settings, biencoder)
     network = open_network(settings.model, settings.device)
-    stage = FirstStage.search(biencoder, data, settings.candidates, network).kept_in(work)
+    searched = FirstStage.search(
+        biencoder, data, settings.candidates, network, store=settings.store
+    )
+    stage = searched.kept_in(work)
     passages = passages_read(data, biencoder, ranker)
     gold = Gold.of(list(data.corpus), data.train)
     strategy, n, found = settings.strategy, settings.negatives, stage.train.found

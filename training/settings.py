@@ -379,6 +379,8 @@ class RankerTrainingSettings(KeptSettings):
             finished.
         model: The first stage: name or folder of a bi-encoder, with its graph network where it has
             one. Its parts are copied unchanged.
+        store: A store that the model has encoded: its vectors are taken, and only articles that it
+            lacks are encoded.
         start: What the ranker starts from: name or folder of any Hugging Face encoder, of a
             cross-encoder, or of a Lexarbor model with a ranker.
         candidates: Articles that the first stage finds for a question, to draw negatives from and
@@ -418,6 +420,7 @@ class RankerTrainingSettings(KeptSettings):
     output: Target
     dev_share: float = 0.1
     model: Place = _BUNDLED
+    store: Place | None = None
     start: Place = _BUNDLED
     candidates: int = 90
     dev_candidates: int | None = None

@@ -97,6 +97,23 @@ def test_the_best_passage_counts_and_the_others_get_no_gradient(model):
     assert all(torch.allclose(mine[name], theirs[name], atol=1e-6) for name in mine)
 
 
+def test_pieces_of_a_batch_have_the_loss_of_the_whole(model, monkeypatch):
+    articles = [["Rent. " * 9, "Leave."], ["Wages are due monthly."], ["Custody.", "Roofs. " * 30]]
+    whole = BestPassageLoss(model)([QUESTIONS, articles], LABELS)
+    theirs = gradients(model, whole)
+    monkeypatch.setattr("training.ranker._PIECE_TOKENS", 16)
+    lengths = []
+    model[0].register_forward_pre_hook(
+        lambda _, inputs: lengths.append(tuple(inputs[0]["input_ids"].shape))
+    )
+    loss = BestPassageLoss(model)([QUESTIONS, articles], LABELS)
+    assert sum(n for n, _ in lengths) == 5
+    assert [length for _, length in lengths] == sorted({length for _, length in lengths})
+    torch.testing.assert_close(loss, whole)
+    mine = gradients(model, loss)
+    assert all(torch.allclose(mine[name], theirs[name], atol=1e-6) for name in mine)
+
+
 ARTICLES = [Article(f"a{n}", "Code", str(n), (), f"Rule {n}.") for n in range(6)]
 QUESTIONS_EXAMPLES = [Question("q0", "Who pays?", ("a1", "a2")), Question("q1", "When?", ("a0",))]
 
@@ -192,6 +209,9 @@ def test_the_lists_are_those_of_the_pipeline(
         covered.append(coverage(question.text, f"{' '.join(first.headings)} {first.text}", "en"))
     assert min(covered) < FULL_COVERAGE  # so that what weight BM25 has is seen in the order
     assert not np.array_equal(found.found[:, :5], stage.dev.found)
+    monkeypatch.setattr(BiEncoder, "encode_articles", None)  # the store's vectors do
+    stored = FirstStage.search(biencoder, data, 5, store=str(tmp_path / "law.db"))
+    assert stored.articles == pytest.approx(stage.articles, abs=1e-6)
 
 
 # Measuring
