@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 _PORT = 7860
 
-# Gradio sends no analytics and keeps no table of calls, which it would sum up again and again.
+# Gradio sends no analytics, and does not sum up its calls again and again.
 _GRADIO = {
     "GRADIO_ANALYTICS_ENABLED": "False",
-    "GRADIO_ANALYTICS_MAX_EVENTS": "1",
     "GRADIO_ANALYTICS_CACHE_FREQUENCY": str(2**62),
 }
 

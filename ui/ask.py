@@ -310,16 +310,14 @@ class Desk:
 
     def _link(self, question: str, narrowing: Narrowing) -> str:
         """The address of a search."""
-        start = f"{address('/search', self._language)}?" if self._is_plain else ""
-        start = start or f"{address('/', self._language)}#"
-        return start + _link(question, narrowing)
+        path, sign = ("/search", "?") if self._is_plain else ("/", "#")
+        return f"{address(path, self._language)}{sign}{_link(question, narrowing)}"
 
     def arrive(self, link: object) -> Arrival:
         """The search of a link, given its query string, which may be anything."""
         given = parse_qs(link) if isinstance(link, str) else {}
         defaults = {"q": "", "which": DEFAULT, "day": "", "guide": ""}
-        values = (given.get(name, [each])[0] for name, each in defaults.items())
-        question, which, on, guide = values
+        question, which, on, guide = (given.get(name, [each])[0] for name, each in defaults.items())
         listed = given.get("law", [])
         laws: list[str] | str = listed if self._collection().lists_laws else " ".join(listed)
         as_typed = given.get(_SPELLING) == [_AS_TYPED]
@@ -462,26 +460,6 @@ class View(gr.Blocks):
         )
 
 
-def about(
-    collection: Collection,
-    stages: Sequence[str],
-    language: Language,
-    *,
-    sent_to: Set[Recipient] = frozenset(),
-) -> Markup:
-    """What is searched, how to read a result of these stages, and where a question goes.
-
-    Args:
-        collection: what is searched.
-        stages: names as in an answer's ranks.
-        language: of the interface.
-        sent_to: who else gets the question.
-    """
-    known = vars(TEXTS[language].stages)
-    named = [each for name, each in known.items() if name in stages]
-    return render("about.html", language, collection=collection, stages=named, sent_to=sent_to)
-
-
 # About the demo law; offered only if that law is searched.
 EXAMPLES = (
     "My landlord has not given back the deposit I paid when I moved in.",
@@ -541,16 +519,16 @@ def ask_markup(
 
     Args:
         collection: what is searched.
-        stages: as of `about`.
+        stages: names as in an answer's ranks, to explain them.
         language: of the interface.
-        sent_to: as of `about`.
+        sent_to: who else gets a question; the page says so.
         question: in the form's field.
         laws: those chosen in the form, or words of a name.
         which: the articles chosen in the form.
         on: the day in the form.
         shown: HTML of what was found.
     """
-    texts = TEXTS[language].ask
+    texts, known = TEXTS[language].ask, vars(TEXTS[language].stages)
     example = texts.cited_example if collection.is_aldermere else texts.cited_plainly
     return render(
         "ask.html",
@@ -567,7 +545,8 @@ def ask_markup(
         day=on,
         shown=shown,
         examples=EXAMPLES if collection.is_aldermere else (),
-        about=about(collection, stages, language, sent_to=sent_to),
+        stages=[each for name, each in known.items() if name in stages],
+        sent_to=sent_to,
     )
 
 
@@ -616,25 +595,19 @@ def search_routes(
     for language in LANGUAGES:
         desk = Desk(ask, searched, language, glossaries, guides, is_plain=True)
         draw = partial(ask_markup, stages=stages, language=language, sent_to=sent_to)
-        view = partial(_plain_search, desk, searched, draw, language)
+        view = partial(_plain_search, partial(_plain_page, desk, searched, draw, language))
         routes.append(Route(address("/search", language), view, methods=["GET", "POST"]))
     return routes
 
 
-async def _plain_search(
-    desk: Desk,
-    searched: Callable[[], Collection],
-    draw: Callable[..., Markup],
-    language: Language,
-    request: Request,
-) -> Response:
+async def _plain_search(page_of: Callable[[str, URL], Markup], request: Request) -> Response:
     """What the view "Ask" shows for a search, as one document.
 
     The form sends a question in its body, so that no address or log keeps it; a link has it in its
     address.
     """
     sent = (await request.body()).decode("utf-8", "replace")
-    page = await run_in_threadpool(_plain_page, desk, searched, draw, language, sent, request.url)
+    page = await run_in_threadpool(page_of, sent, request.url)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 

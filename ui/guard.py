@@ -203,7 +203,7 @@ class Guard:
             return JSONResponse({"detail": text}, status, headers)
         if status == 404 and "text/html" in Headers(scope=scope).get("accept", ""):
             why = TEXTS[language].guard.not_found_why
-            page = refusal(None, language, text.rstrip("."), why)
+            page = refusal(None, language, text, why)
             return HTMLResponse(page, status, headers)
         return PlainTextResponse(f"{text}\n", status, headers)
 

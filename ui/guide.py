@@ -13,12 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from components.retrievers.guides import (
-    GuideMatch,
-    StatuteGuideRetriever,
-    articles_in,
-    shown_guide,
-)
+from components.retrievers.guides import GuideMatch, StatuteGuideRetriever, articles_in, shown_guide
 from components.statutes import excerpts
 from components.statutes.article import Article
 from components.statutes.deadlines import last_day
@@ -111,7 +106,8 @@ class GuideShelf:
         last = last_day(chosen.deadline, event, rule)
         counted_by = None
         if rule and (ruling := article_of(rule.article)):
-            counted_by = _named(ruling, rule.passages)
+            names = {"id": ruling.id, "law": ruling.law, "number": ruling.number}
+            counted_by = {**names, "anchor": _anchor(rule.passages)}
         return {
             "last": last.day,
             "is_about": last.is_about,
@@ -128,16 +124,13 @@ def _law_under(step: Mapping[str, Any], article: Article | None) -> dict[str, An
     named = set(step["passages"])
     chosen = [each for each in provisions_of(article.text) if named & each.labels]
     spans = excerpts.merged({each.span for each in chosen}) if chosen else None
-    place = _named(article, step["passages"])
     lines = shown_lines(article.text, spans)
-    return {"lines": lines, "anchor": place["anchor"], "tag": article.language}
+    return {"lines": lines, "anchor": _anchor(step["passages"]), "tag": article.language}
 
 
-def _named(article: Article, passages: Sequence[str]) -> dict[str, Any]:
-    """An article as templates name it, at the first of some paragraphs."""
-    anchor = anchor_of(passages[0]) if passages and not passages[0].startswith("#") else ""
-    names = {"id": article.id, "law": article.law, "number": article.number}
-    return {**names, "headings": article.headings, "language": article.language, "anchor": anchor}
+def _anchor(passages: Sequence[str]) -> str:
+    """The place in an article's page of the first of some paragraphs; "" without a number."""
+    return anchor_of(passages[0]) if passages and not passages[0].startswith("#") else ""
 
 
 def _length(deadline: Mapping[str, Any], language: Language) -> str:

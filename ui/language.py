@@ -120,11 +120,7 @@ def article_link(
 
 
 def division_link(
-    law: str,
-    headings: Sequence[str],
-    language: Language,
-    page: int = 1,
-    on: date | None = None,
+    law: str, headings: Sequence[str], language: Language, page: int = 1, on: date | None = None
 ) -> str:
     """The address of the view of a law, or of one of its divisions.
 

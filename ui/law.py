@@ -70,16 +70,7 @@ from ui.article import (
     shown_lines,
 )
 from ui.frame import Collection, beyond, document, in_templates, notice, refusal, render, shortened
-from ui.language import (
-    LANGUAGES,
-    TEXTS,
-    Language,
-    address,
-    article_link,
-    counted,
-    day,
-    number,
-)
+from ui.language import LANGUAGES, TEXTS, Language, address, article_link, counted, day, number
 
 logger = logging.getLogger(__name__)
 
@@ -418,7 +409,7 @@ def _law_view(places: Places, request: Request, language: Language) -> Shown:
     beside = tree.children(int(tree.parent[node])) if node != ROOT else []
     values = {
         "on": asked.on,
-        "title": tree.label[node] or TEXTS[language].law.law,
+        "title": tree.label[node] or TEXTS[language].frame.law,
         "law": law,
         "node": node,
         "n_inner": sum(law.position_at(each) is None for each in children),
@@ -601,7 +592,7 @@ def _answer(view: View, places: Places, language: Language, request: Request) ->
         return shown if isinstance(shown, Response) else _page(places, here, language, *shown)
     except HTTPException as error:
         status, reason = error.status_code, error.detail
-        title = texts.wrong if status == 400 else texts.missing
+        title = texts.wrong if status == 400 else TEXTS[language].guard.not_found
     except StoreError:
         logger.exception("The law could not be read from its store.")
         status, title, reason = 503, texts.failed, texts.failed_why

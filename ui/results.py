@@ -259,11 +259,7 @@ def listed_laws(laws: Sequence[str], language: Language) -> str:
 
 
 def refusal(
-    message: Message,
-    answer: Mapping[str, Any],
-    language: Language,
-    laws: Sequence[str],
-    *more: str,
+    message: Message, answer: Mapping[str, Any], language: Language, laws: Sequence[str], *more: str
 ) -> Message:
     """That the law may not answer: the field that is missing, where words name one, and what is.
 

@@ -238,7 +238,6 @@ class Serving:
             # A long article is found by its provisions, unless its vector went through a graph.
             if share < 1 and (GRAPH in self.stages or not is_long(article["content"])):
                 article["words_read"] = round(word_count(str(article["content"])) * share)
-        for article in documents:
             for best in article.get("passages", ())[:1]:
                 article.setdefault("passage", {name: best[name] for name in ("start", "end")})
         named = any("citation" in each["ranks"] for each in documents)
@@ -359,12 +358,10 @@ def build_server(
         # Gradio's own interval is a millisecond.
         queue.sleep_when_free = 0.02
         limit_sessions(queue)
-    app.add_middleware(Shell, pages=dict(pages))
+    app.add_middleware(Shell, pages=pages)
     read = [each.path for each in routes]
     forms = [each.path for each in routes if "POST" in (each.methods or ())]
-    app.add_middleware(
-        Guard, pages=dict(pages), read=read, forms=forms, passwords=passwords, names=names
-    )
+    app.add_middleware(Guard, pages=pages, read=read, forms=forms, passwords=passwords, names=names)
     app.add_middleware(GZipMiddleware)
     return app
 
@@ -465,11 +462,7 @@ def build_site(
     pages: dict[str, View] = {}
     for language in LANGUAGES:
         pages[address(VIEWS["ask"], language)] = build_page(
-            serving.answers,
-            searched,
-            serving.stages,
-            language,
-            *more,
+            serving.answers, searched, serving.stages, language, *more
         )
         pages[address(VIEWS["compare"], language)] = build_compare(compared, searched, language)
     routes = law_routes(places)

@@ -4,7 +4,7 @@ import html
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
 from urllib.parse import parse_qs
@@ -16,7 +16,7 @@ from pipelines.serving.limits import MAX_QUESTION_CHARS
 from ui.article import BINARY, MEDIA_TYPES
 from ui.ask import Desk, Narrowing, Shown
 from ui.frame import Collection
-from ui.language import LANGUAGES, TEXTS
+from ui.language import LANGUAGES, TEXTS, Language
 
 LAWS = ("Housing Code", "Work Code")
 ARTICLE = {
@@ -44,19 +44,15 @@ class Ask:
         return {"question": question, "took_ms": 1.0, "documents": list(self.documents)}
 
 
-def at_once(ask: Callable[..., Any]) -> Callable[..., list[Any]]:
-    """What answers in one piece."""
-    return lambda question, narrowing: [ask(question, narrowing)]
-
-
 def last(shown: Iterable[Shown]) -> Shown:
     """What is shown in the end."""
     *_, at_last = shown
     return at_last
 
 
-def desk_of(ask: Callable[..., Any]) -> Desk:
-    return Desk(at_once(ask), lambda: Collection(2, LAWS), "en")
+def desk_of(ask: Callable[..., Any], laws: Sequence[str] = LAWS, language: Language = "en") -> Desk:
+    """A desk that answers in one piece."""
+    return Desk(lambda *asked: [ask(*asked)], lambda: Collection(len(laws), tuple(laws)), language)
 
 
 def test_a_question_is_cleaned_asked_and_its_results_are_announced():
@@ -70,11 +66,7 @@ def test_a_question_is_cleaned_asked_and_its_results_are_announced():
     for question, message in (
         *(
             (each, "Enter a question or an article number.")
-            for each in (None, "", " \n\t ", "\x00\x01", b"x")
-        ),
-        *(
-            (each, "Enter a question or an article number.")
-            for each in (1.5, ["a"], {"a": 1}, True)
+            for each in (None, "", " \n\t ", "\x00\x01", b"x", 1.5, ["a"], {"a": 1}, True)
         ),
         ("x" * (MAX_QUESTION_CHARS + 1), "Shorten it by 1 character. The limit is 2,000."),
         ("x" * 20_000_000, "by 19,998,000 characters"),
@@ -125,7 +117,7 @@ MANY = tuple(f"Act {number} on Léasing" for number in range(300))
 
 def test_of_very_many_laws_those_are_searched_whose_name_holds_the_words():
     ask = Ask(ARTICLE)
-    desk = Desk(at_once(ask), lambda: Collection(900, (*MANY, "Work Code")), "en")
+    desk = desk_of(ask, (*MANY, "Work Code"))
     shown = last(desk.search("deposit", "  leasing ACT  29 "))
     # Act 29, 129 and 229, and 290 to 299
     assert len(ask.narrowed[0].laws) == 13
@@ -207,7 +199,7 @@ def test_an_article_that_is_named_and_not_there_is_told_above_what_was_found(lan
         found = {"missing": ["art. 9", "<b>art. 10, Code"], "not_followed": ["<b>1 to 2"]}
         return {**Ask(ARTICLE)(question, narrowing), **found, "doubtful": True}
 
-    shown = last(Desk(at_once(ask), lambda: Collection(2, LAWS), language).search("art. 9"))
+    shown = last(desk_of(ask, language=language).search("art. 9"))
     told = TEXTS[language].ask.missing.format(articles="art. 9; &lt;b&gt;art. 10, Code")
     assert f"<strong>{told}</strong>" in shown.status
     assert TEXTS[language].ask.also_found in shown.status
@@ -245,7 +237,7 @@ def test_a_named_article_that_is_left_out_is_linked_with_the_reason(
     def ask(question: str, narrowing: Narrowing) -> dict[str, Any]:
         return {**Ask()(question, narrowing), "left_out": [left_out]}
 
-    shown = last(Desk(at_once(ask), lambda: Collection(2, LAWS), language).search("art. 1 Code"))
+    shown = last(desk_of(ask, language=language).search("art. 1 Code"))
     assert said in html.unescape(re.sub(r"<[^>b]*>|<b[^>]+>", "", shown.status))
     assert re.findall(r"article\?id=(\w+)", shown.status) == links
     assert ("Your filters" in shown.status) is (left_out["state"] == "in force")
@@ -263,7 +255,7 @@ def test_each_state_of_an_answer_looks_different():
         found = {"question": question, "took_ms": 1.0, "documents": documents}
         return {**found, "doubtful": question == "tax"}
 
-    desk = Desk(at_once(ask), lambda: Collection(2, OF_CODES), "en")
+    desk = desk_of(ask, OF_CODES)
     answered, doubted, nothing, broken = (
         last(desk.search(question)) for question in ("deposit", "tax", "passport", "broken")
     )
@@ -280,7 +272,7 @@ def test_each_state_of_an_answer_looks_different():
 
 def test_a_law_alone_leads_to_it_and_with_a_number_to_its_article():
     ask = Ask(ARTICLE)
-    desk = Desk(at_once(ask), lambda: Collection(2, OF_CODES), "en")
+    desk = desk_of(ask, OF_CODES)
     alone = last(desk.search("housing code?")).results
     assert "/law?of=Housing%20Code%20of%20Aldermere" in alone
     assert ask.asked == []

@@ -4,34 +4,17 @@ import html
 import re
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from indexed import indexed
-from law_files import article as law_article
+from law_files import article
 
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import FOLDER
 from pipelines.evaluation import Comparison, ComponentTime, PipelineResult, StageRanking, compare
 from ui.compare import Compared, compared_html
 from ui.compare import comparison as render_comparison
-
-
-@pytest.fixture(scope="module")
-def text_store(tmp_path_factory) -> Path:
-    """Twelve articles without vectors."""
-    articles = [
-        law_article(f"a{n}", text=f"A deposit is owed; rule {n}.", language="en")
-        for n in range(1, 13)
-    ]
-    return indexed(tmp_path_factory.mktemp("law"), articles)
-
-
-def article(id: str, **fields: Any) -> dict[str, Any]:
-    of_law = {"law": "Housing Code", "number": id, "headings": [], "language": "en"}
-    return {"id": id, **of_law, **fields}
 
 
 def found(
@@ -45,7 +28,8 @@ def found(
     told = [StageRanking(name, ranks, None) for name, ranks in (stages or {}).items()]
     timed = [ComponentTime(name, ms) for name, ms in (times or {}).items()]
     took = sum(time.ms for time in timed) + 2.0
-    return PipelineResult(pipeline, [article(id_) for id_ in ids], cut, told, timed, took)
+    articles = [article(id_, number=id_, language="en") for id_ in ids]
+    return PipelineResult(pipeline, articles, cut, told, timed, took)
 
 
 @pytest.fixture(scope="session")
@@ -58,14 +42,11 @@ def comparison() -> Comparison:
     return compare(left, found("hybrid", ["1", "2", "3", "5"], stages, times))
 
 
-def over(store: Path, **options: Any) -> Compared:
-    return Compared(StatuteDocumentStore(str(store)), **options)
-
-
-def test_a_file_of_ones_own_is_compared(text_store, tmp_path):
+def test_a_file_of_ones_own_is_compared(tmp_path):
+    store = indexed(tmp_path, [article(text="A deposit is owed.", language="en")])
     mine = tmp_path / "hybrid.yaml"
     mine.write_text((FOLDER / "lexical.yaml").read_text())
-    compared = over(text_store, own=str(mine))
+    compared = Compared(StatuteDocumentStore(str(store)), own=str(mine))
     # This store cannot serve "dense".
     assert compared.names == ("lexical", "hybrid", "hybrid.yaml")
     assert compared.defaults == ("lexical", "hybrid")

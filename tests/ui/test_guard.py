@@ -348,9 +348,7 @@ def test_many_sessions_fill_no_memory_and_stop_no_queue(slow: Slow):
     assert heard(client, "last")[-2:] == ["process_completed", "close_stream"]
 
 
-def test_unknown_sessions_are_refused_without_a_word_in_the_log(
-    site: TestClient, caplog: pytest.LogCaptureFixture
-):
+def test_unknown_sessions_are_refused_without_a_word_in_the_log(caplog: pytest.LogCaptureFixture):
     with on_a_port(build_server({"/": tiny_site.view(), "/fr": tiny_site.view()})) as port:
         client = httpx.Client(base_url=f"http://localhost:{port}")
         for path in (DATA, f"/fr{DATA}"):

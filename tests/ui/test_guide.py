@@ -48,13 +48,14 @@ GUIDES = [
 RULE = TimeRule(article="a2", passages=("1",))
 
 
-def site_with(store: Any, guides: list[Guide], *rules: TimeRule) -> TestClient:
+def keep(store: Any, guides: list[Guide], *rules: TimeRule) -> None:
     known = articles_in(store)
-    keep_guides(
-        store,
-        Guides(kept=[KeptGuide.new(each, known, None) for each in guides], rules=list(rules)),
-        None,
-    )
+    kept = [KeptGuide.new(each, known, None) for each in guides]
+    keep_guides(store, Guides(kept=kept, rules=list(rules)), None)
+
+
+def site_with(store: Any, guides: list[Guide], *rules: TimeRule) -> TestClient:
+    keep(store, guides, *rules)
     serving = Serving("lexical", store.path)
     places, shelf = Places(serving.store), serving.guides
     routes = search_routes(
@@ -189,8 +190,7 @@ def test_two_situations_that_tie_are_offered_and_one_is_chosen(site):
 def test_situations_are_withheld_where_the_law_may_not_answer(tmp_path, minilm, monkeypatch):
     law = [article(f"a{n}", text=f"The landlord {n}.", language="en") for n in range(2)]
     store = StatuteDocumentStore(str(indexed(tmp_path, law, minilm)))
-    known = articles_in(store)
-    keep_guides(store, Guides(kept=[KeptGuide.new(each, known, None) for each in GUIDES]), None)
+    keep(store, GUIDES)
     serving = Serving("hybrid", store.path)
 
     def situations(threshold: float) -> Any:

@@ -5,7 +5,7 @@ from small_law import told as text_of
 
 from pipelines.serving.limits import listen
 from ui.__main__ import main
-from ui.ask import about
+from ui.ask import ask_markup
 from ui.frame import Collection, notice
 
 
@@ -52,27 +52,27 @@ def test_the_notice_names_invented_law_only_where_it_is():
 
 def test_what_was_read_is_shown():
     checks = {"code.md": "Read 2 articles of 1 law\n  Code <b>: numbers 1 to 2"}
-    told = about(Collection(2, ("Code",), checks=checks), [], "de")
+    told = ask_markup(Collection(2, ("Code",), checks=checks), [], "de")
     assert "Was gelesen wurde" in told
     assert "Code &lt;b&gt;: numbers 1 to 2</li>" in told
-    assert "Was gelesen wurde" not in about(Collection(2, ("Code",)), [], "de")
+    assert "Was gelesen wurde" not in ask_markup(Collection(2, ("Code",)), [], "de")
 
 
 def test_what_is_searched_and_where_a_question_goes_is_stated():
     laws = tuple(f"Law {number} <b>" for number in range(12))
-    told = about(Collection(1200, laws), ["bm25"], "en")
+    told = ask_markup(Collection(1200, laws), ["bm25"], "en")
     assert "1,200 articles of 12 laws." in text_of(told)
     assert "Law 11 <b>" in text_of(told)
     assert "<dt>Same words</dt>" in told
     assert told.count("<dt>") == 1
     assert "<details>" in told
-    assert "<details>" not in about(Collection(5, laws[:5]), [], "en")
-    assert "1\u202f200 articles, 12 lois." in text_of(about(Collection(1200, laws), [], "fr"))
+    assert "<details>" not in ask_markup(Collection(5, laws[:5]), [], "en")
+    assert "1\u202f200 articles, 12 lois." in text_of(ask_markup(Collection(1200, laws), [], "fr"))
     one = Collection(1, ("A",))
     for language, kept in (("en", "not stored or shared"), ("fr", "ni enregistrée ni transmise")):
-        here = about(one, [], language)
+        here = ask_markup(one, [], language)
         sent = [
-            about(one, [], language, sent_to=to)
+            ask_markup(one, [], language, sent_to=to)
             for to in ({"generator"}, {"engine"}, {"engine", "generator"})
         ]
         assert len({here, *sent}) == 4
