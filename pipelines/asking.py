@@ -260,10 +260,7 @@ def ask(
         PipelineRuntimeError: a component failed in another way; names pipeline and component.
     """
     asking = _Asking(
-        *(pipeline, question, top_k, filters, as_of, states_on),
-        correct=correct,
-        expand=expand,
-        jurisdiction=jurisdiction,
+        pipeline, question, top_k, filters, as_of, states_on, correct, expand, jurisdiction
     )
     with _full_messages(pipeline):
         outputs = pipeline.run(asking.data, include_outputs_from=asking.components)
@@ -282,12 +279,7 @@ async def ask_async(
     jurisdiction: str | None = None,
 ) -> Answer:
     """`ask` without blocking the event loop."""
-    asking = _Asking(
-        *(pipeline, question, top_k, filters, as_of),
-        correct=correct,
-        expand=expand,
-        jurisdiction=jurisdiction,
-    )
+    asking = _Asking(pipeline, question, top_k, filters, as_of, None, correct, expand, jurisdiction)
     with _full_messages(pipeline):
         outputs = await pipeline.run_async(asking.data, include_outputs_from=asking.components)
     return asking.answer(outputs)
@@ -318,10 +310,7 @@ async def stream(
         The errors of `ask`; those of the arguments before anything is yielded.
     """
     asking = _Asking(
-        *(pipeline, question, top_k, filters, as_of, states_on),
-        correct=correct,
-        expand=expand,
-        jurisdiction=jurisdiction,
+        pipeline, question, top_k, filters, as_of, states_on, correct, expand, jurisdiction
     )
     events: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
 
@@ -366,14 +355,13 @@ class _Asking:
         self,
         pipeline: Pipeline,
         question: str,
-        top_k: int | None = None,
-        filters: Mapping[str, Any] | None = None,
-        as_of: date | str | None = None,
-        states_on: date | None = None,
-        *,
-        correct: bool = True,
-        expand: bool = True,
-        jurisdiction: str | None = None,
+        top_k: int | None,
+        filters: Mapping[str, Any] | None,
+        as_of: date | str | None,
+        states_on: date | None,
+        correct: bool,
+        expand: bool,
+        jurisdiction: str | None,
     ) -> None:
         declared = getattr(pipeline, "metadata", {})
         if not (declared.get("inputs") and declared.get("outputs")):
@@ -679,15 +667,14 @@ def _name(pipeline: Pipeline) -> str:
     return str(pipeline.metadata.get("name", ""))
 
 
-def _given(pipeline: Pipeline, name: str) -> list[str]:
-    """The targets of one of the file's inputs; [] if it does not declare it."""
-    targets: list[str] = pipeline.metadata.get("inputs", {}).get(name, [])
+def _given(pipeline: Pipeline, name: str, side: str = "inputs") -> list[str]:
+    """The targets of one of the file's inputs, or outputs; [] if it does not declare it."""
+    targets: list[str] = pipeline.metadata.get(side, {}).get(name, [])
     return targets
 
 
 def _declared(pipeline: Pipeline, side: str, name: str) -> list[str]:
-    targets: list[str] = pipeline.metadata.get(side, {}).get(name, [])
-    if not targets:
+    if not (targets := _given(pipeline, name, side)):
         raise LoadingError(
             f"The pipeline {_name(pipeline)} declares no {side}.{name}. Add it to the file's "
             f"'{side}' as component.socket."

@@ -204,17 +204,13 @@ def _docx_text(name: str) -> str:
     except (OpcError, BadZipFile, XMLSyntaxError, KeyError) as error:
         raise ValueError(f"it is not a Word file: {error}") from error
     paragraphs = (
-        _paragraph(each)
+        re.sub(r"\n+", "\n", "".join(_pieces(each)))
         for root in roots
         for each in root.iter(f"{_WORD}p")
         # Word writes a text box twice: for itself, and for older programs.
         if next(each.iterancestors(_FALLBACK), None) is None
     )
     return "\n\n".join(each for each in paragraphs if each.strip())
-
-
-def _paragraph(paragraph: _Element) -> str:
-    return re.sub(r"\n+", "\n", "".join(_pieces(paragraph)))
 
 
 def _pieces(element: _Element) -> Iterator[str]:

@@ -43,10 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    from components.statutes.corpus import read_questions
     from components.stores.sqlite import StatuteDocumentStore
     from pipelines.calibration import calibrate, keep_threshold, report
-    from pipelines.evaluation import chosen_split
+    from pipelines.evaluation import asked_questions
     from pipelines.home import resolve
     from pipelines.loading import article_ids
 
@@ -57,12 +56,7 @@ def _calibrate(options: argparse.Namespace) -> int:
             "on a store, and write the threshold into the pipeline's file."
         )
     path = Path(plan.store)
-    questions = read_questions(
-        options.questions, corpus_ids=article_ids(path), skip_bad=options.skip_bad
-    )
-    for problem in questions.problems:
-        say(str(problem))
-    split = chosen_split(questions, options.split, "dev", options.questions)
+    questions, split = asked_questions(options, "dev", article_ids(path))
     found = calibrate(options.pipeline, questions, split, store=path, model=options.model)
     result = {"split": split, **report(found), "store": str(path)}
     show(result if options.json else _table(result))

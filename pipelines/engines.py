@@ -39,7 +39,6 @@ from components.stores.engines import (
     digest_of,
 )
 from pipelines.indexing import (
-    Say,
     block_size,
     check_usable,
     half_refused,
@@ -48,7 +47,7 @@ from pipelines.indexing import (
     say_pruned,
     say_unknown,
 )
-from pipelines.loading import ChosenModel, engine_store, loaded_model, model_place, opened
+from pipelines.loading import ChosenModel, Say, engine_store, loaded_model, model_place, opened
 
 
 @dataclass(frozen=True)

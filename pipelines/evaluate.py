@@ -67,14 +67,13 @@ def _say_of_answered(path: str, questions: Sequence[Question]) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from components.statutes.corpus import read_questions
     from components.statutes.metrics import write_trec_run
-    from pipelines.evaluation import chosen_split, distinct_names, measure, of_split, report, spoken
+    from pipelines import evaluation
     from pipelines.home import resolve
     from pipelines.loading import article_ids, article_text
     from pipelines.stages import ANSWERED
 
-    names = distinct_names([options.pipeline, *options.compare])
+    names = evaluation.distinct_names([options.pipeline, *options.compare])
     if options.plot:  # before a long evaluation
         command_line.require("--plot", "training", "matplotlib")
         if Path(options.plot).suffix not in (".png", ".svg", ".pdf"):
@@ -86,20 +85,18 @@ def _evaluate(options: argparse.Namespace) -> int:
     ids, text_of = None, None
     if not plan.asks_engine:
         ids, text_of = article_ids(plan.store), partial(article_text, plan.store)
-    everything = read_questions(
-        options.questions, corpus_ids=ids, text_of=text_of, skip_bad=options.skip_bad
-    )
-    for problem in everything.problems:
-        say(str(problem))
-    split = chosen_split(everything, options.split, "test", options.questions)
-    asked = of_split(everything, split)
+    everything, split = evaluation.asked_questions(options, "test", ids, text_of)
+    asked = evaluation.of_split(everything, split)
     questions = [question for question in asked if question.answerable]
     if not questions:
         raise LoadingError(
-            f"--split: {options.questions} has no answerable question of {spoken(split)}."
+            f"--split: {options.questions} has no answerable question of "
+            f"{evaluation.spoken(split)}."
         )
     measured = [
-        measure(name, questions, store=plan.store, model=options.model, depth=options.depth)
+        evaluation.measure(
+            name, questions, store=plan.store, model=options.model, depth=options.depth
+        )
         for name in names
     ]
     if any(each.stage.name == ANSWERED for one in measured for each in one.stages):
@@ -112,7 +109,7 @@ def _evaluate(options: argparse.Namespace) -> int:
         "n_unanswerable": len(asked) - len(questions),
         "repeated_relevant": everything.repeated_relevant,
         "depth": options.depth,
-        **report(measured[0], measured[1:], questions, training),
+        **evaluation.report(measured[0], measured[1:], questions, training),
     }
     show(result if options.json else _table(result))
     if options.run_dir:

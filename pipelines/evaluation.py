@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence, Set
+from argparse import Namespace
+from collections.abc import Callable, Collection, Container, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
@@ -17,6 +18,7 @@ from components.converters.articles import ranks_of
 from components.joiners.rank_fusion import CITATION
 from components.rankers.passages import quoted
 from components.retrievers.validity import ANY
+from components.statutes.corpus import QuestionSet, read_questions
 from components.statutes.excerpts import provision_at
 from components.statutes.metrics import (
     DEFAULT_METRICS,
@@ -43,27 +45,37 @@ from pipelines.stages import (
 ALL = "all"  # stands for no split: a question's own is train, dev or test
 
 
-def chosen_split(
-    questions: Sequence[Question], requested: str | None, usual: str, source: str
-) -> str:
-    """The split to ask.
+def asked_questions(
+    options: Namespace,
+    usual: str,
+    corpus_ids: Container[str] | None,
+    text_of: Callable[[str], str] | None = None,
+) -> tuple[QuestionSet, str]:
+    """The questions of a command's file, and the split to ask.
 
     Args:
-        questions: all of a file.
-        requested: as given by the user.
+        options: the flags of `pipelines.command_line.add_questions`.
         usual: the split where the user names none; `ALL` if no question has one, which is said.
-        source: the file, as given by the user.
+        corpus_ids: as for `read_questions`.
+        text_of: likewise.
 
     Raises:
+        CorpusError: the questions cannot be read.
         LoadingError: no question is of the split.
     """
+    source, requested = options.questions, options.split
+    questions = read_questions(
+        source, corpus_ids=corpus_ids, text_of=text_of, skip_bad=options.skip_bad
+    )
+    for problem in questions.problems:
+        say(str(problem))
     named = {question.split for question in questions}
     if requested is None and named == {None}:
         say(f"No question of {source} names a split: all {len(questions):,} are asked.")
-        return ALL
+        return questions, ALL
     split = usual if requested is None else requested
     if split in named:
-        return split
+        return questions, split
     known = ", ".join(sorted(each or "(none)" for each in named))
     raise LoadingError(f"--split: {source} has no question of the split '{split}', only {known}.")
 
@@ -106,7 +118,7 @@ class StageRun:
 
     def add(self, question: str, outputs: Outputs) -> None:
         """Keep what the stage found for a question; its candidates where it ranks a list again."""
-        self.rankings[question] = self.stage.ranking(outputs)[:_DEEP]
+        self.rankings[question] = list(self.stage.ranks(outputs))[:_DEEP]
         if self.stage.reranked:
             self.candidates[question] = self.stage.candidates(outputs)
 

@@ -287,11 +287,7 @@ def _is_current(path: Path) -> bool:
                 return False
             if loading.bundled_model() is None:
                 return True
-            digest = model_digest(loading.DEMO_MODEL)
-            return (
-                store.has_vectors()
-                and store.model is not None
-                and (store.model.question_digest == digest)
-            )
+            model = store.model if store.has_vectors() else None
+            return model is not None and model.question_digest == model_digest(loading.DEMO_MODEL)
     except StoreError:
         return False  # it is built again

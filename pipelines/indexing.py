@@ -49,6 +49,7 @@ from pipelines.checking import LoadingError
 from pipelines.loading import (
     ChosenGraph,
     ChosenModel,
+    Say,
     choose_graph,
     choose_model,
     load_pipeline,
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from components.models.biencoder import BiEncoder
     from components.models.graph import Nodes
 
-Say = Callable[[str], object]
 _NAMED = 5  # laws, languages or articles that a message names
 
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from haystack import Pipeline
 from haystack.core.errors import DeserializationError, PipelineError
-from haystack.core.serialization import generate_qualified_class_name
 from haystack.utils import Secret
 
 from components.aliases import trusted_name
@@ -55,7 +54,7 @@ from pipelines.checking import (
     stores_in,
     with_trusted_names,
 )
-from pipelines.stages import Outputs, is_list, stages_of
+from pipelines.stages import Outputs, class_of, is_list, stages_of
 
 if TYPE_CHECKING:
     from components.models.biencoder import BiEncoder
@@ -997,7 +996,7 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
     components: dict[str, Any] = {
         stage.component: pipeline.get_component(stage.component) for stage in stages_of(pipeline)
     }
-    rankers = [part for part in components if _kind(components[part]) == _RANKER]
+    rankers = [part for part in components if class_of(components[part]) == _RANKER]
     if rankers:
         return Scorer("reranker", rankers[-1], _ranker_digest(components[rankers[-1]]))
     found = {part: _searched_model(instance) for part, instance in components.items()}
@@ -1017,7 +1016,7 @@ def scorer_of(pipeline: Pipeline) -> Scorer:
 
 def _searched_model(instance: Any) -> StoreModel | None:
     """The model on record of the vectors that a retriever searches, and what asks it."""
-    kind = _kind(instance)
+    kind = class_of(instance)
     if kind != _DENSE and (kind != _HYBRID or instance.model is None):
         return None
     store = instance.document_store
@@ -1048,15 +1047,11 @@ def threshold_by_meaning(
     return known or load_threshold(store, "dense", model.scores_digest)
 
 
-def _kind(instance: object) -> str:
-    return generate_qualified_class_name(type(instance))
-
-
 def _questions_digest(retriever: Any) -> str | None:
     """Of the answered questions that a retriever searches; None if it searches none."""
     from components.retrievers.answered import recorded_questions
 
-    if _kind(retriever) != _HYBRID or not retriever.answered_questions():
+    if class_of(retriever) != _HYBRID or not retriever.answered_questions():
         return None
     store, asked_by = retriever.document_store, retriever.dense.asked_by
     record = recorded_questions(store, asked_by)

@@ -21,7 +21,6 @@ import argparse
 import os
 import re
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipelines import command_line
@@ -95,9 +94,7 @@ def _serve(options: argparse.Namespace) -> int:
     from pipelines.serving.metrics import log_as_json, trace_to_collector
 
     share_cores(options.at_once)
-    limits = replace(
-        Limits(), at_once=options.at_once, waiting=options.waiting, seconds=options.seconds
-    )
+    limits = Limits(options.at_once, options.waiting, options.seconds)
     names = None if options.insecure else LOOPBACK | {options.host.lower()}
     app = build_app(pipelines, limits, names, key)
     trace_to_collector(app)

@@ -121,10 +121,6 @@ class Stage:
     top_k: int | None
     n_candidates: int | None
 
-    def ranking(self, outputs: Outputs) -> list[str]:
-        """Ids of what it found, each once, best first."""
-        return list(self.ranks(outputs))
-
     def ranks(self, outputs: Outputs) -> dict[str, int]:
         """The rank of each article that it found, by id, best first.
 
@@ -160,7 +156,7 @@ def ranked_last(pipeline: Pipeline) -> tuple[str, str]:
         LoadingError: the pipeline declares no output `documents`.
     """
     component, socket = declared_output(pipeline, "documents")
-    while _class_of(pipeline.get_component(component)) in _HAND_ON:
+    while class_of(pipeline.get_component(component)) in _HAND_ON:
         into = [
             (sender, edge["from_socket"])
             for sender, _, edge in pipeline.graph.in_edges(component, data=True)
@@ -218,7 +214,7 @@ def stages_of(pipeline: Pipeline) -> list[Stage]:
 
 def _lists_of(instance: Any, stage: Stage, names: Collection[str]) -> list[Stage]:
     """The lists that a `StatuteHybridRetriever` fuses, as stages; of other components none."""
-    if _class_of(instance) != _HYBRID:
+    if class_of(instance) != _HYBRID:
         return []
     kinds = {each: each for each in (CITATION, BM25, DIVISION)}
     if instance.model is not None:
@@ -266,13 +262,14 @@ def parts_of(pipeline: Pipeline) -> Iterator[Any]:
     for _, each in pipeline.walk():
         instance: Any = each
         yield instance
-        if _class_of(instance) == _HYBRID:
+        if class_of(instance) == _HYBRID:
             yield from (instance.citation, instance.bm25)
             if instance.model is not None:
                 yield from (instance.dense, instance.embedder)
 
 
-def _class_of(instance: object) -> str:
+def class_of(instance: object) -> str:
+    """The name of a component's class, as pipeline files have it."""
     return generate_qualified_class_name(type(instance))
 
 
@@ -284,13 +281,13 @@ def ask_for_rankings(pipeline: Pipeline) -> None:
     """
     for _, each in pipeline.walk():
         instance: Any = each
-        if _class_of(instance) == _HYBRID:
+        if class_of(instance) == _HYBRID:
             instance.with_rankings = True
 
 
 def kind_of(instance: object) -> str | None:
     """The name of a component's stage by its class; None for a class that is not Lexarbor's."""
-    kind = _NAMES.get(_class_of(instance))
+    kind = _NAMES.get(class_of(instance))
     store = getattr(instance, "document_store", None)
     if kind == DENSE and isinstance(store, StatuteDocumentStore):
         return GRAPH if store.model is not None and store.model.through_graph else DENSE

@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,30 +35,21 @@ from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from components.models.biencoder import BiEncoder
 
 _DEPTH = 10
 
 _DIVISIONS = 300
 _FEWEST_DIVISIONS = 20
-_MOST_ARTICLES = (
-    50  # per division: a heading such as "General provisions of the code" is not a question
-)
+# Per division: a heading such as "General provisions of the code" is not a question.
+_MOST_ARTICLES = 50
 # Dense R@10 divided by BM25's, at which the weight is 0 and 1. With MiniLM the Belgian Civil Code's
 # Book I has .65 (best weight on its questions: .1 to .3), ObliQA .69 (.5), the PDPA .80 (1); with
 # the multilingual model Book I has .86 and the PDPA .92 (1 for both).
 _NOTHING, _EVERYTHING = 0.55, 0.8
 
 
-class QueryEncoder(Protocol):
-    """A model that embeds questions."""
-
-    def encode_queries(self, texts: list[str]) -> Tensor: ...  # noqa: D102
-
-
-def measure_weight(store: StatuteDocumentStore, model: QueryEncoder) -> float:
+def measure_weight(store: StatuteDocumentStore, model: BiEncoder) -> float:
     """Measure and record the weight of the dense list in this store, where words have 1.
 
     It asks for at most 300 of the lowest divisions, with up to 50 articles each. The weight grows
@@ -90,7 +81,7 @@ def _can_be_asked(heading: str) -> bool:
 
 
 def _measured(
-    store: StatuteDocumentStore, model: QueryEncoder, divisions: list[tuple[str, set[int]]]
+    store: StatuteDocumentStore, model: BiEncoder, divisions: list[tuple[str, set[int]]]
 ) -> float:
     asked = random.Random(0).sample(divisions, min(_DIVISIONS, len(divisions)))  # noqa: S311
     embeddings = model.encode_queries([heading for heading, _ in asked]).float().numpy()

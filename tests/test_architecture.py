@@ -51,18 +51,15 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Every module that is imported, in functions too; (line, dotted name)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                above = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*above, *([node.module] if node.module else [])])
+            assert node.level == 0, f"line {node.lineno}: write the import with its whole name"
             # `from components import models` names a part in its second half.
-            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.Call) and node.args:
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             first = node.args[0]
@@ -75,14 +72,9 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def package_of(path: Path) -> str:
-    module = module_name(path)
-    return module if path.name == "__init__.py" else module.rpartition(".")[0]
-
-
 @cache
 def imports_of(path: Path) -> list[tuple[int, str]]:
-    return list(imports(tree_of(path), package_of(path)))
+    return list(imports(tree_of(path)))
 
 
 def broken_arrows(found: Iterable[tuple[int, str]], module: str) -> list[str]:

@@ -1,14 +1,12 @@
 """The examples run, print what they promise, and stand in the README as they are."""
 
-import json
 import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from pipelines.indexing import index_corpus
+from indexed import indexed
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -68,10 +66,8 @@ def test_the_wrapper_answers_in_hayhooks(tmp_path: Path, monkeypatch: pytest.Mon
     from hayhooks import create_app
 
     article = {"id": "g6", "law": "Gardens Act", "number": "6", "headings": [], "text": "Six hens."}
-    (tmp_path / "articles.jsonl").write_text(json.dumps(article))
-    index_corpus(tmp_path / "articles.jsonl", tmp_path / "law.db", model="none")
     monkeypatch.setattr(settings, "pipelines_dir", str(EXAMPLES / "hayhooks"))
-    monkeypatch.setenv("LEXARBOR_STORE", str(tmp_path / "law.db"))
+    monkeypatch.setenv("LEXARBOR_STORE", str(indexed(tmp_path, [article])))
     monkeypatch.setenv("LEXARBOR_PIPELINE", "lexical")
     with TestClient(create_app()) as client:
         found, refused = (

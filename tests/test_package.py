@@ -12,6 +12,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from indexed import indexed
 from tiny_bert import fixed_wordpiece, save_bert
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,15 +189,8 @@ def test_models_need_no_other_extra_and_a_missing_one_is_named(text_law, tmp_pat
 @pytest.fixture(scope="module")
 def text_law(tmp_path_factory) -> Path:
     """One article of one law, stored as text."""
-    folder = tmp_path_factory.mktemp("law")
-    article = (
-        '{"id": "g6", "law": "Gardens Act", "number": "6", "headings": [], "text": "Six hens."}'
-    )
-    (folder / "articles.jsonl").write_text(article)
-    from pipelines.indexing import index_corpus
-
-    index_corpus(folder / "articles.jsonl", folder / "law.db", model="none")
-    return folder / "law.db"
+    article = {"id": "g6", "law": "Gardens Act", "number": "6", "headings": [], "text": "Six hens."}
+    return indexed(tmp_path_factory.mktemp("law"), [article])
 
 
 @pytest.mark.slow

@@ -13,13 +13,12 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from components.models.folder import whole_file
 from components.statutes.article import normalised
 from components.statutes.corpus import read_questions
 from components.statutes.question import Question
-from training.command_line import Place, SettingsError, Target, run, say, settings_from
+from training.command_line import Place, Target, new_file, run, say, settings_from
 
 _DESCRIPTION = """\
 Writes a copy of a questions file in which no question of train is also in dev or test, and none of
@@ -57,9 +56,7 @@ def clean_questions(settings: CleanQuestionsSettings) -> None:
         CorpusError: The questions cannot be read.
         SettingsError: The output exists already.
     """
-    output = Path(settings.output)
-    if output.exists():
-        raise SettingsError(f"{output} already exists. Give another output, or remove it.")
+    output = new_file(settings.output)
     asked = read_questions(settings.questions)
     kept, left_out = each_in_one_split(asked)
     output.parent.mkdir(parents=True, exist_ok=True)

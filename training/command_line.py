@@ -52,6 +52,18 @@ class OutOfTimeError(Exception):
     """The time for a run is over; its checkpoint is saved."""
 
 
+def new_file(output: Target) -> Path:
+    """The file that a command writes.
+
+    Raises:
+        SettingsError: It exists.
+    """
+    path = Path(output)
+    if path.exists():
+        raise SettingsError(f"{path} already exists. Give another output, or remove it.")
+    return path
+
+
 def say(message: str, *, every_process: bool = False) -> None:
     """Print a line to the terminal; under torchrun only the first process prints."""
     if every_process or os.environ.get("RANK", "0") == "0":

@@ -343,11 +343,6 @@ def first_steps(pairs: Rows, order: Rows, batch_size: int, n_questions: int) -> 
     return steps
 
 
-def steps_in_epoch(n_pairs: int, batch_size: int) -> int:
-    """Steps of an epoch; the last batch may be short."""
-    return -(-n_pairs // batch_size)
-
-
 def folds_of(questions: Sequence[Question], n_folds: int, *, seed: int) -> list[int]:
     """The fold of each question, `[n_questions]`, from 0; -1 for one that is always learnt.
 

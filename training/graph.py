@@ -41,7 +41,7 @@ from training.command_line import SettingsError, run, say, settings_from
 from training.data import TrainingData
 from training.loop import Learner, train
 from training.negatives.curriculum import random_generator
-from training.objective import Batch, Optimizer, StepLoss, Vectors, constant, propagate
+from training.objective import Batch, Optimizer, StepLoss, Vectors, propagate
 from training.settings import GraphSettings
 
 # The frozen vectors that a graph network is trained on.
@@ -206,7 +206,7 @@ class GraphLearner(Learner):
             self.model,
             learning_rate=self._settings.learning_rate,
             weight_decay=self._settings.weight_decay,
-            rates=constant,
+            rates=lambda _: 1.0,
         )
 
     def encode(self, *, train: bool) -> Vectors:  # noqa: ARG002

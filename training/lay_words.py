@@ -13,7 +13,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from components.models.folder import whole_file
 from components.statutes.corpus import StatuteCorpus, read_questions
@@ -21,9 +20,9 @@ from components.statutes.languages import known_language
 from components.statutes.lexical import analyzer
 from training.command_line import (
     Place,
-    SettingsError,
     Target,
     TrainingError,
+    new_file,
     run,
     say,
     settings_from,
@@ -77,9 +76,7 @@ def propose(settings: LayWordsSettings) -> None:
         SettingsError: The output exists already.
         TrainingError: No word predicts an article without standing in it.
     """
-    output = Path(settings.output)
-    if output.exists():
-        raise SettingsError(f"{output} already exists. Give another output, or remove it.")
+    output = new_file(settings.output)
     law = StatuteCorpus.read(settings.corpus)
     language = Counter(known_language(each.language) for each in law).most_common(1)[0][0]
     texts = {each.id: _words(each.text, language) for each in law}

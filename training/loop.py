@@ -45,7 +45,6 @@ from training.data import (
     evaluated,
     first_steps,
     say_where_dev_is_learnt,
-    steps_in_epoch,
 )
 from training.fusion import DevWeight
 from training.negatives.sampling import CurriculumNegatives, statistics
@@ -221,7 +220,7 @@ class TrainingLoop:
         self._whole_law = settings.compares_whole_law
         self._accelerator = accelerator
         self._work = work
-        self._epoch_steps = steps_in_epoch(len(data.pairs), settings.batch_size)
+        self._epoch_steps = -(-len(data.pairs) // settings.batch_size)  # the last may be short
         self._steps = settings.total_steps(self._epoch_steps)
         epochs = -(-self._steps // self._epoch_steps)  # max_steps may cut the last one short
         self._last_epoch = epochs if stop_after is None else min(stop_after, epochs)
@@ -440,32 +439,25 @@ S = TypeVar("S", bound=RunSettings)
 L = TypeVar("L", bound=Learner)
 
 
-def train(
-    settings: S,
-    make_learner: Callable[[S, TrainingData, Accelerator], Learner],
-    *,
-    deadline: float | None = None,
-) -> None:
+def train(settings: S, make_learner: Callable[[S, TrainingData, Accelerator], Learner]) -> None:
     """Train from the settings' files to the settings' model folder.
 
     Args:
         settings: Of the run.
         make_learner: Opens the learner that is trained.
-        deadline: As for `TrainingLoop`.
 
     Raises:
         SettingsError: A setting does not fit the data, or another process trains into the output.
         CorpusError: A file cannot be read.
         ModelError: A model cannot be opened, or the output folder is not empty.
         TrainingError: A loss or weight is not finite.
-        OutOfTimeError: The deadline has passed.
     """
     output = Path(settings.output)
     accelerator = Accelerator(cpu=take_device(settings.device).type == "cpu")
     with only_process(output) if accelerator.is_main_process else nullcontext():
         if not from_main(accelerator, is_already_made(output, settings.to_dict())):
             check_target(output)
-            _train(settings, accelerator, make_learner, deadline)
+            _train(settings, accelerator, make_learner)
         if accelerator.is_main_process:
             finish_output(output)
         accelerator.wait_for_everyone()
@@ -476,7 +468,6 @@ def _train(
     settings: S,
     accelerator: Accelerator,
     make_learner: Callable[[S, TrainingData, Accelerator], Learner],
-    deadline: float | None,
 ) -> None:
     """Train and write the model folder."""
     work = work_folder_of(Path(settings.output))
@@ -496,9 +487,7 @@ def _train(
     device = str(accelerator.device)
     negatives = curriculum_negatives(settings, data, device)
     of_all = None if joined is None else curriculum_negatives(settings, joined, device)
-    fit_to = partial(
-        fit, settings, accelerator=accelerator, make_learner=make_learner, deadline=deadline
-    )
+    fit_to = partial(fit, settings, accelerator=accelerator, make_learner=make_learner)
     weight = DevWeight(data, settings.text_rule, settings.similarity) if data.dev else None
     learner, state = fit_to(data, work=work, negatives=negatives, dev_weight=weight)
     records = state.records

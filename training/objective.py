@@ -420,11 +420,6 @@ def warm_up_and_decay(total_steps: int, warmup: float) -> Rates:
     return rate
 
 
-def constant(_: int) -> float:
-    """The highest rate at every step."""
-    return 1.0
-
-
 class Optimizer:
     """AdamW over the trainable parameters, with a learning rate per step.
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from components.models.folder import (
-    BUNDLED_MODEL,
     MANIFEST_FILE,
     articles_digest,
     find_model,
@@ -26,11 +25,10 @@ from components.statutes.question import Question
 from training import fusion
 from training.command_line import Place, Target, TrainingError
 from training.data import evaluated
-from training.settings import FusionSettings, KeptSettings
+from training.settings import BUNDLED, FusionSettings, KeptSettings
 
 METRICS = ("Exist@1", "Exist@3", "R@10", "R@100", "MAP@10", "MRR@10")
 _DEPTH = 100
-_BUNDLED = Place(BUNDLED_MODEL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +51,7 @@ class PipelineSettings(KeptSettings):
     corpus: Place
     questions: Place
     output: Target
-    model: Place = _BUNDLED
+    model: Place = BUNDLED
     pipeline: str = "hybrid"
     answered: bool = False
     learned: bool = False

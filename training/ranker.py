@@ -44,7 +44,7 @@ from components.models.cross_encoder import (
     PassageChooser,
     RankerSettings,
 )
-from components.models.devices import fast_backwards, resolve_device, resolve_dtype
+from components.models.devices import resolve_device, resolve_dtype
 from components.models.encoding import token_limit
 from components.models.folder import (
     QUERY_PART,
@@ -97,7 +97,7 @@ from training.checkpoint import (
     write_metrics,
 )
 from training.command_line import SettingsError, TrainingError, run, say, settings_from
-from training.cusines import set_dropout
+from training.cusines import fast_backwards, set_dropout
 from training.data import TrainingData, say_where_dev_is_learnt, texts_of
 from training.negatives.gold import Gold, flattened
 from training.plots import plot_records

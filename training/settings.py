@@ -360,7 +360,7 @@ Strategy = Literal["semi_hard", "hard", "easy"]
 RERANKED = 90
 """How many of the fused list a ranker reads."""
 
-_BUNDLED = Place(BUNDLED_MODEL)
+BUNDLED = Place(BUNDLED_MODEL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -419,9 +419,9 @@ class RankerTrainingSettings(KeptSettings):
     questions: Place
     output: Target
     dev_share: float = 0.1
-    model: Place = _BUNDLED
+    model: Place = BUNDLED
     store: Place | None = None
-    start: Place = _BUNDLED
+    start: Place = BUNDLED
     candidates: int = 90
     dev_candidates: int | None = None
     strategy: Strategy = "semi_hard"
@@ -491,7 +491,7 @@ class FusionSettings(KeptSettings):
     corpus: Place
     questions: Place
     output: Target
-    model: Place = _BUNDLED
+    model: Place = BUNDLED
     store: Place | None = None
     dev_share: float = 0.1
     select_by: str = "MAP@10"

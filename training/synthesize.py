@@ -39,6 +39,7 @@ from training.command_line import (
     SettingsError,
     Target,
     TrainingError,
+    new_file,
     run,
     say,
     settings_from,
@@ -121,9 +122,7 @@ def synthesize(settings: SynthesizeSettings) -> None:
         ModelError: A model cannot be opened.
         TrainingError: The server does not answer, or no question is left.
     """
-    output = Path(settings.output)
-    if output.exists():
-        raise SettingsError(f"{output} already exists. Give another output, or remove it.")
+    output = new_file(settings.output)
     law = StatuteCorpus.read(settings.corpus)
     known = read_questions(settings.questions) if settings.questions else ()
     output.parent.mkdir(parents=True, exist_ok=True)

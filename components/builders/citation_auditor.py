@@ -11,7 +11,7 @@ from haystack.document_stores.types import DocumentStore
 from components.converters.articles import article_of
 from components.models.lexical_index import LexicalIndex
 from components.retrievers import resident
-from components.retrievers.bm25 import lexical_index
+from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import by_wording, citation_index
 from components.retrievers.validity import TODAY, InForce, Validity, asked_day, checked_as_of
 from components.statutes.article import Article, indexed_text
@@ -80,10 +80,9 @@ class CitationAuditor(resident.IndexReader[CitationResolver]):
             ValueError: `refresh_seconds` is less than 0, or `as_of` neither of the two words nor a
                 day.
         """
-        self.document_store = document_store
         self.as_of = checked_as_of("CitationAuditor", as_of)
         self._read_from(document_store, refresh_seconds)
-        self._words: resident.ResidentIndex[LexicalIndex] | None = None
+        self._words = StatuteBM25Retriever(document_store, refresh_seconds=refresh_seconds)
 
     @component.output_types(
         citations=list[auditing.AuditedCitation], counts=dict[str, int], documents=list[Document]
@@ -115,7 +114,7 @@ class CitationAuditor(resident.IndexReader[CitationResolver]):
         resolver = self.current_index(state)
         validity = resident.validity_of(self._store, state)
         articles = _Articles(self._store)
-        words = self._by_words().current(self._store, state)
+        words = self._words.current_index(state)
         nearer = partial(_nearer, words=words, articles=articles, allowed=validity.on(day))
         of_the_day = partial(_one_wording, validity=validity, day=day or date.today())
         given = None if documents is None else {document.id for document in documents}
@@ -137,13 +136,8 @@ class CitationAuditor(resident.IndexReader[CitationResolver]):
             StoreError: the store cannot be read.
         """
         if not self._is_warm:
-            self._by_words().current(self._store)
+            self._words.current_index()
         resident.IndexReader.warm_up(self)
-
-    def _by_words(self) -> resident.ResidentIndex[LexicalIndex]:
-        if self._words is None:
-            self._words = lexical_index(self._store)
-        return self._words
 
     def _shared_index(self) -> resident.ResidentIndex[CitationResolver]:
         return citation_index(self._store)

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from components.converters.articles import headings_of
 from components.embedders.text import BiEncoderComponent
 from components.models.folder import DtypeName
-from components.parameters import check_documents, checked_device
+from components.parameters import check_documents
 from components.statutes.article import indexed_text
 
 
@@ -51,9 +51,7 @@ class StatuteDocumentEmbedder(BiEncoderComponent):
         Raises:
             TypeError: `device` is not a ComponentDevice.
         """
-        self.model = model
-        self.device = checked_device("StatuteDocumentEmbedder", device)
-        self.dtype = dtype
+        BiEncoderComponent.__init__(self, model, device, dtype)
         self.progress_bar = progress_bar
 
     @component.output_types(documents=list[Document], meta=dict[str, Any])

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from components.converters.articles import LAW_ARTICLES, article_of
 from components.embedders.text import BiEncoderComponent
 from components.models.folder import DtypeName
-from components.parameters import check_documents, checked_device
+from components.parameters import check_documents
 from components.statutes.corpus import StatuteCorpus
 from components.statutes.extras import needs_extra
 from components.stores.database import position_of
@@ -76,9 +76,7 @@ class LegislativeGraphEmbedder(BiEncoderComponent):
         Raises:
             TypeError: `device` is not a ComponentDevice.
         """
-        self.model = model
-        self.device = checked_device("LegislativeGraphEmbedder", device)
-        self.dtype = dtype
+        BiEncoderComponent.__init__(self, model, device, dtype)
         self.store = store
         self.progress_bar = progress_bar
         self._network: LegislativeGraphEncoder | None = None

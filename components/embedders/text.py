@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 class BiEncoderComponent(AsyncWarmUp, StatuteComponent):
     """A component with the parameters of a bi-encoder, which it loads once."""
 
-    model: str | None
-    device: ComponentDevice | None
-    dtype: DtypeName
     _encoder: Any = None  # a BiEncoder, whose module needs the extra `models`
     _expected: str | None = None
+
+    def __init__(self, model: str | None, device: ComponentDevice | None, dtype: DtypeName) -> None:
+        self.model = model
+        self.device = checked_device(type(self).__name__, device)
+        self.dtype = dtype
 
     def warm_up(self) -> None:
         """Load the model, once.
@@ -95,9 +97,7 @@ class StatuteTextEmbedder(BiEncoderComponent):
         Raises:
             TypeError: `device` is not a ComponentDevice.
         """
-        self.model = model
-        self.device = checked_device("StatuteTextEmbedder", device)
-        self.dtype = dtype
+        BiEncoderComponent.__init__(self, model, device, dtype)
 
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, list[float]]:

@@ -104,7 +104,6 @@ class StatuteQueryRewriter(IndexReader[_Laws]):
             TypeError: `document_store` is not a document store.
             ValueError: a number is out of range.
         """
-        self.document_store = document_store
         self.chat_generator = chat_generator
         self.time_limit = check_time_limit("StatuteQueryRewriter", time_limit)
         self._read_from(document_store, refresh_seconds)

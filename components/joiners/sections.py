@@ -76,7 +76,6 @@ class StatuteSectionMerger(resident.IndexReader[_Sections]):
             ValueError: `at_least` is below 2, or `as_of` neither "today", "any" nor a day.
         """
         check_count("StatuteSectionMerger.at_least", at_least, 2)
-        self.document_store = document_store
         self.at_least = at_least
         self.as_of = checked_as_of("StatuteSectionMerger", as_of)
         self._read_from(document_store, refresh_seconds)
@@ -98,7 +97,7 @@ class StatuteSectionMerger(resident.IndexReader[_Sections]):
         """
         day = asked_day("StatuteSectionMerger", self.as_of if as_of is None else as_of)
         state = resident.state_of(self._store)
-        sections = self._index().current(self._store, state)
+        sections = self.current_index(state)
         found: dict[str, int] = {}
         for each in documents:
             first = sections.of.get(each.id, [each.id])[0]

@@ -224,7 +224,7 @@ class BiEncoder(nn.Module):
 
     def knows(self, texts: Iterable[str]) -> bool:
         """Whether its folder holds the vectors of all these questions."""
-        return all(_digest_of(text) in self._known_questions for text in texts)
+        return all(text_key(text) in self._known_questions for text in texts)
 
     def answered_vectors(self, texts: Sequence[str]) -> Tensor:
         """Vectors of questions to keep with a store; those that its folder holds are not encoded.
@@ -236,26 +236,30 @@ class BiEncoder(nn.Module):
             float32 `[n, dim]` on the CPU.
         """
         known = dict(self._known_questions)
-        new = [text for text in dict.fromkeys(texts) if _digest_of(text) not in known]
-        known |= zip(map(_digest_of, new), self.encode_queries(new), strict=True)
-        return torch.stack([known[_digest_of(text)] for text in texts])
+        new = [text for text in dict.fromkeys(texts) if text_key(text) not in known]
+        known |= zip(map(text_key, new), self.encode_queries(new), strict=True)
+        return torch.stack([known[text_key(text)] for text in texts])
 
-    def encode_articles(self, texts: Sequence[str], *, progress: Progress | None = None) -> Tensor:
+    def encode_articles(self, texts: Sequence[str]) -> Tensor:
         """Vectors of articles, or of headings and titles.
 
         Args:
             texts: `n` texts, headings included where `text_rule` says so.
-            progress: Called with the number of texts done since the last call.
 
         Returns:
             float32 `[n, dim]` on the CPU.
         """
-        return self.encode_articles_report(texts, progress=progress)[0]
+        return self.encode_articles_report(texts)[0]
 
     def encode_articles_report(
         self, texts: Sequence[str], *, progress: Progress | None = None
     ) -> tuple[Tensor, encoding.EncodingReport]:
-        """As `encode_articles`, with a report of how much text was cut off."""
+        """As `encode_articles`, with a report of how much text was cut off.
+
+        Args:
+            texts: As for `encode_articles`.
+            progress: Called with the number of texts done since the last call.
+        """
         return self._encode(self.article_encoder, texts, progress)
 
     def _encode(
@@ -423,7 +427,9 @@ _QUESTIONS_FILE = "vectors.safetensors"
 _MOST = 127
 
 
-def _digest_of(text: str) -> bytes:
+def text_key(text: str) -> bytes:
+    """A short digest by which a text is known."""
+    # A text may hold lone surrogates, which UTF-8 cannot encode.
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -435,21 +441,18 @@ def save_questions(texts: Sequence[str], vectors: Tensor, folder: Path) -> None:
         vectors: float32 `[n, dim]`.
         folder: The part of the model folder.
     """
-    digests = torch.frombuffer(bytearray(b"".join(map(_digest_of, texts))), dtype=torch.uint8)
+    digests = torch.frombuffer(bytearray(b"".join(map(text_key, texts))), dtype=torch.uint8)
     units = vectors.abs().amax(dim=1, keepdim=True) / _MOST
     whole = (vectors / units).round().to(torch.int8)
     tensors = {"digests": digests.reshape(-1, 16), "units": units, "vectors": whole}
-    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, _file(folder))
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
+    save_file(tensors, folder / _QUESTIONS_FILE)
 
 
 def _read_questions(folder: Path) -> dict[bytes, Tensor]:
     try:
-        tensors = load_file(_file(folder))
+        tensors = load_file(folder / _QUESTIONS_FILE)
         digests = (row.tobytes() for row in tensors["digests"].numpy())
         return dict(zip(digests, tensors["vectors"] * tensors["units"], strict=True))
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ModelError(f"{folder}: cannot be read ({error}). Copy the model again.") from error
-
-
-def _file(folder: Path) -> Path:
-    return folder / _QUESTIONS_FILE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import re
 import threading
@@ -24,7 +23,7 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerBase
 
 from components.models import encoding
-from components.models.biencoder import BiEncoder
+from components.models.biencoder import BiEncoder, text_key
 from components.models.dense_index import queries_to_multiply, ranked, rescored, rows_to_multiply
 from components.models.devices import inference, resolve_device, resolve_dtype
 from components.models.folder import (
@@ -32,6 +31,7 @@ from components.models.folder import (
     DtypeName,
     Manifest,
     ModelError,
+    digest_of,
     find_model,
     manifest_of,
     model_digest,
@@ -64,7 +64,7 @@ class BoundedCache(Generic[Value]):
 
     def __contains__(self, text: str) -> bool:
         """Whether a text's value is kept."""
-        return _key(text) in self._values
+        return text_key(text) in self._values
 
     def get(
         self, texts: Iterable[str], compute: Callable[[list[str]], Iterable[Value]]
@@ -75,7 +75,7 @@ class BoundedCache(Generic[Value]):
             texts: May repeat.
             compute: Computes the values of the texts that are not cached, each text once, in order.
         """
-        keys = {text: _key(text) for text in texts}
+        keys = {text: text_key(text) for text in texts}
         with self._lock:
             found = {text: self._values[key] for text, key in keys.items() if key in self._values}
         missing = [text for text in keys if text not in found]
@@ -84,11 +84,6 @@ class BoundedCache(Generic[Value]):
             with self._lock, suppress(ValueError):  # too large to be kept
                 self._values[keys[text]] = value
         return found
-
-
-def _key(text: str) -> bytes:
-    # A text may hold lone surrogates, which UTF-8 cannot encode.
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 Ids = NDArray[np.int32]
@@ -297,8 +292,7 @@ def ranker_digest(folder: Path) -> str:
     manifest = ranker_manifest(folder)
     if manifest is None:
         return model_digest(folder)
-    files = json.dumps(manifest.files_of(RANKER_PART), sort_keys=True)
-    return hashlib.sha256(files.encode()).hexdigest()
+    return digest_of(manifest.files_of(RANKER_PART))
 
 
 def _opened(folder: Path) -> CrossEncoder:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from components.models.folder import DtypeName, ModelError
-from components.models.onednn import LINEAR, FasterWay, fast_linear, gain, pack_weights
+from components.models.onednn import LINEAR, PROBE_SHAPE, FasterWay, fast_linear, gain, pack_weights
 
-# For a matrix product of a small encoder's feed-forward size; a smaller gain is lost to the casts.
-_PROBE_SHAPE = (512, 384, 1536)
+# Of the product `PROBE_SHAPE`; a smaller gain is lost to the casts.
 _WORTHWHILE_GAIN = 1.3
 # For each thread that is in a `single_thread` block, its number of cores outside it.
 _outside: list[int] = []
@@ -75,7 +73,7 @@ def fast_bf16(device: torch.device) -> bool:
 
 
 def _bf16_gain() -> float:
-    rows, inner, columns = _PROBE_SHAPE
+    rows, inner, columns = PROBE_SHAPE
 
     def product(dtype: torch.dtype) -> Callable[[], Tensor]:
         left, right = torch.ones(rows, inner, dtype=dtype), torch.ones(columns, inner, dtype=dtype)
@@ -196,15 +194,3 @@ def inference(
         torch.clear_autocast_cache()
         for module in training:
             module.train()
-
-
-def fast_backwards(device: str) -> AbstractContextManager[object]:
-    """The block in which attention computes what is trained.
-
-    PyTorch's fused attention on CPUs is fast forwards, but four times slower backwards than plain
-    matrix products.
-
-    Args:
-        device: The type of a device.
-    """
-    return sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()

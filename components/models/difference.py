@@ -70,9 +70,11 @@ def updated(tower: Tower, rank: int, *, skip: int = 0) -> Tower:
 
 def save_difference(tower: Tower, folder: Path) -> None:
     """Write the updates of a tower from `updated`, by the name of their layer."""
+    suffix = ".parametrizations.weight.0"
     tensors = {
-        f"{name}.{side}": getattr(update, side).detach().cpu().contiguous()
-        for name, update in _updates(tower).items()
+        f"{name.removesuffix(suffix)}.{side}": getattr(update, side).detach().cpu().contiguous()
+        for name, update in tower.named_modules()
+        if isinstance(update, LowRank)
         for side in ("A", "B")
     }
     save_file(tensors, folder / DIFFERENCE_FILE)
@@ -103,12 +105,3 @@ def with_difference(tower: Tower, folder: Path) -> Tower:
             f"{path}: does not fit its base model, or is broken: {reason}. Copy the model again."
         ) from error
     return changed
-
-
-def _updates(tower: Tower) -> dict[str, LowRank]:
-    suffix = ".parametrizations.weight.0"
-    return {
-        name.removesuffix(suffix): module
-        for name, module in tower.named_modules()
-        if isinstance(module, LowRank)
-    }

@@ -463,7 +463,7 @@ def model_digest(folder: Path) -> str:
         and path.relative_to(folder).parts[0] not in _OTHER_FRAMEWORKS
         and any(fnmatch(path.name, pattern) for pattern in _MODEL_FILES)
     }
-    return _sha256({"query": files})
+    return digest_of({"query": files})
 
 
 def manifest_digest(manifest: Manifest) -> str:
@@ -479,7 +479,7 @@ def manifest_digest(manifest: Manifest) -> str:
         named["base"] = {"sha256": manifest.base["sha256"]}
     if manifest.similarity != "cosine":
         named["similarity"] = {"of": manifest.similarity}
-    return _sha256(named)
+    return digest_of(named)
 
 
 def articles_digest(folder: Path) -> str:
@@ -511,10 +511,11 @@ def graph_model_digest(folder: Path) -> str:
         raise ModelError(
             f"{folder}: has no graph network. Train one with python -m training.graph."
         )
-    return _sha256({"biencoder": {"digest": manifest_digest(manifest)}, GRAPH_PART: files})
+    return digest_of({"biencoder": {"digest": manifest_digest(manifest)}, GRAPH_PART: files})
 
 
-def _sha256(named: dict[str, dict[str, str]]) -> str:
+def digest_of(named: Mapping[str, Any]) -> str:
+    """sha256 of digests by name, or by name and part."""
     return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
 
 

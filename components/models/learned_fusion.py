@@ -83,12 +83,8 @@ def features(
     for each in lists.values():
         columns += _list_columns(law, each, candidates)
     columns += [law.depth[candidates], law.siblings[candidates], law.length[candidates]]
-    table = np.empty((len(candidates), len(columns) + 2), dtype=np.float32)
-    for place, column in enumerate(columns):
-        table[:, place] = column
-    table[:, -2] = np.log1p(len(question))
-    table[:, -1] = coverage
-    return table
+    columns += [np.full(len(candidates), each) for each in (np.log1p(len(question)), coverage)]
+    return np.column_stack(columns).astype(np.float32)
 
 
 def _list_columns(law: LawArrays, found: RankedList, candidates: Rows) -> list[NDArray[Any]]:

@@ -87,7 +87,7 @@ def gain(known: Callable[[], object], other: Callable[[], object]) -> float:
 
 
 # A product of a small encoder's feed-forward size.
-_LINEAR_PROBE = (512, 384, 1536)
+PROBE_SHAPE = (512, 384, 1536)
 
 
 def fast_linear(device: torch.device) -> AbstractContextManager[object]:
@@ -142,7 +142,7 @@ def _onednn_linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tenso
 
 
 def _onednn_gain() -> float:
-    rows, inner, columns = _LINEAR_PROBE
+    rows, inner, columns = PROBE_SHAPE
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(rows, inner, generator=generator)
     weight = torch.randn(columns, inner, generator=generator)

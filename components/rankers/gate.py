@@ -79,10 +79,6 @@ class AnswerThreshold:
     auc: _Share
     date: Annotated[str, AfterValidator(lambda day: date.fromisoformat(day).isoformat())]
 
-    def to_json(self) -> dict[str, Any]:
-        """The record as plain values."""
-        return asdict(self)
-
 
 def save_threshold(store: StatuteDocumentStore, threshold: AnswerThreshold) -> None:
     """Keep a threshold in the store, in place of the one of the same stage and model.
@@ -92,7 +88,7 @@ def save_threshold(store: StatuteDocumentStore, threshold: AnswerThreshold) -> N
     Raises:
         StoreError: the store cannot be written.
     """
-    content = json.dumps(threshold.to_json()).encode()
+    content = json.dumps(asdict(threshold)).encode()
     store.save_blob(_name(threshold.stage, threshold.model_digest), _FORMAT, content)
 
 

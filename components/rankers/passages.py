@@ -20,7 +20,7 @@ from components.embedders.text import BiEncoderComponent
 from components.joiners.rank_fusion import CITATION
 from components.models.folder import DtypeName
 from components.models.stored_vectors import text_digest
-from components.parameters import check_count, checked_device
+from components.parameters import check_count
 from components.statutes import excerpts
 from components.statutes.article import TextRule
 from components.statutes.lexical import analyzer
@@ -121,9 +121,7 @@ class StatutePassageRanker(BiEncoderComponent):
                 f"{document_store!r:.60}. Without one it ranks by words."
             )
         self.document_store = document_store
-        self.model = model
-        self.device = checked_device("StatutePassageRanker", device)
-        self.dtype = dtype
+        BiEncoderComponent.__init__(self, model, device, dtype)
         self.top_k = top_k
 
     def warm_up(self) -> None:

@@ -180,10 +180,7 @@ class AnsweredQuestions:
         """Save them with a store, in place of those that it had."""
         assert store.model is not None
         file = io.BytesIO()
-        words = {
-            "texts": list(self.texts),
-            "relevant": [list(ids) for ids in self.relevant],
-        }
+        words = {"texts": list(self.texts), "relevant": [list(ids) for ids in self.relevant]}
         np.savez(
             file,
             vectors=self.vectors,

@@ -152,24 +152,12 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
             index: LexicalIndex, allowed: NDArray[np.int64] | None
         ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
             # Not before: a replaced file is opened again when its state is read.
-            added[:] = self.lay_expansions(question) if expand else []
+            words = self.lay_words() if expand else None
+            added[:] = [] if words is None else words.expansions(question)
             return index.search(question, k, allowed, added)
 
         found = self._search(search, narrowed, day)
         return {"documents": found, "expansions": phrases_by_said(added)}
-
-    def lay_expansions(self, question: str, state: Hashable = None) -> list[Expansion]:
-        """What the store's list of lay words makes of a question; nothing without a list.
-
-        Args:
-            question: the words.
-            state: the store's `state_of`, where it was just read.
-
-        Raises:
-            StoreError: the stored list is damaged.
-        """
-        words = self.lay_words(state)
-        return [] if words is None else words.expansions(question)
 
     def lay_words(self, state: Hashable = None) -> LayWords | None:
         """The store's list of lay words, over its law; None without one.
@@ -198,7 +186,7 @@ class StatuteBM25Retriever(IndexReader[LexicalIndex], Retriever):
         """
         if not self._is_warm:
             IndexReader.warm_up(self)  # the decorator makes another class: no super()
-            self.lay_expansions("")
+            self.lay_words()
 
     def _shared_index(self) -> ResidentIndex[LexicalIndex]:
         return lexical_index(self._store, self.k1, self.b, self.expansions)

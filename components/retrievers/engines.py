@@ -31,9 +31,9 @@ from components.stores.engines import (
     Engine,
     both,
     by_score,
-    compared,
     engine_filters,
 )
+from components.stores.filters import compared
 
 _MOST_FITTING = 10_000  # articles with one number, if the question names no law
 _LONGEST_RANGE = 2_000  # articles read of a range; the resolver takes far fewer for one

@@ -20,7 +20,6 @@ from pydantic import BaseModel
 from components.converters.articles import article_of, ranks_of
 from components.embedders.text import BiEncoderComponent
 from components.models.folder import DtypeName
-from components.parameters import checked_device
 from components.retrievers.answered import AnsweredQuestions
 from components.statutes.article import Article, normalised
 from components.statutes.guides import ArticleOf, Guides, KeptGuide
@@ -391,15 +390,13 @@ class StatuteGuideRetriever(BiEncoderComponent):
         Raises:
             TypeError: `device` is not a ComponentDevice, or `document_store` is another store.
         """
-        name = "StatuteGuideRetriever"
         if document_store is not None and not isinstance(document_store, StatuteDocumentStore):
             raise TypeError(
-                f"{name}.document_store must be a StatuteDocumentStore, got {document_store!r:.60}."
+                "StatuteGuideRetriever.document_store must be a StatuteDocumentStore, got "
+                f"{document_store!r:.60}."
             )
         self.document_store = document_store
-        self.model = model
-        self.device = checked_device(name, device)
-        self.dtype = dtype
+        BiEncoderComponent.__init__(self, model, device, dtype)
         # One value, since other threads may be asking when the store's guides change.
         self._read: tuple[bytes, GuideIndex | None] = (b"", None)
 

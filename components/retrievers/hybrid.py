@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 from components.embedders.text import StatuteTextEmbedder
 from components.models.folder import DtypeName
 from components.models.learned_fusion import LearnedFusion, learned_fusion_of
-from components.parameters import (
-    AsyncWarmUp,
-    check_count,
-    check_number,
-    check_numbers,
-    checked_device,
-)
+from components.parameters import check_count, check_number, check_numbers, checked_device
 from components.retrievers.answered import ANSWERED, AnsweredQuestions, recorded_questions
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.citation import CitationRetriever
@@ -39,10 +33,10 @@ from components.retrievers.lists import (
     WordList,
 )
 from components.retrievers.resident import (
+    IndexReader,
     ResidentIndex,
     Retriever,
     allowed_keys,
-    readable,
     resident_index,
     settled,
     state_of,
@@ -81,7 +75,7 @@ _OF_CITATIONS = ("pinned", "left_out", "missing", "not_followed", "unanswerable"
 
 
 @component
-class StatuteHybridRetriever(AsyncWarmUp, Retriever):
+class StatuteHybridRetriever(IndexReader[LawIndex], Retriever):
     """Finds articles by what a question cites, by its words and by its meaning.
 
     Words are searched twice (BM25): in the articles, and in the lowest divisions of the law, each
@@ -200,7 +194,6 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         check_count(f"{name}.depth", depth, 1)
         for each, value in (("k", k), ("k1", k1)):
             check_number(f"{name}.{each}", value, lambda x: 0 <= x < math.inf, "0 or more")
-        check_number(f"{name}.refresh_seconds", refresh_seconds, lambda x: x >= 0, "0 or more")
         check_number(f"{name}.b", b, lambda b: 0 <= b <= 1, "from 0 to 1")
         checked_device(name, device)
         if full_coverage is not None:
@@ -217,20 +210,17 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         self.expansions = expansions
         self.device = device
         self.dtype = dtype
-        self.refresh_seconds = refresh_seconds
         self.with_rankings = with_rankings
-        self._store = readable(document_store, refresh_seconds, name)
+        self._read_from(document_store, refresh_seconds)
         same: dict[str, Any] = {"filters": filters, "as_of": as_of}
         same["refresh_seconds"] = refresh_seconds
         self.citation = CitationRetriever(document_store, top_k=_MOST_CITED, **same)
         self.bm25 = StatuteBM25Retriever(document_store, k1=k1, b=b, expansions=expansions, **same)
         self.dense = StatuteEmbeddingRetriever(document_store, device=device, **same)
         self.embedder = StatuteTextEmbedder(model, device, dtype)
-        self._resident_law: ResidentIndex[LawIndex] | None = None
         self._encoder: BiEncoder | None = None
         self._questions: tuple[tuple[str | None, BiEncoder | None], AnsweredQuestions | None]
         self._questions = ((None, None), None)
-        self._is_warm = False
 
     def search_answered(self, questions: AnsweredQuestions | None) -> None:
         """Search these answered questions until the ones kept with the store change.
@@ -265,7 +255,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             return
         self.citation.warm_up()
         self.bm25.warm_up()
-        self._law(state_of(self._store))
+        self.current_index()
         if self.model is None:
             logger.warning(
                 "{store} is searched by citations and words alone: no model is named.",
@@ -366,7 +356,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         expand: bool,
     ) -> tuple[dict[str, Any], bool]:
         """`run` in a state of the store, as `settled` takes it."""
-        found = self._search(state, query, filters, day, correct=correct, expand=expand)
+        found = self._ask(state, query, filters, day, correct=correct, expand=expand)
         law, lists, cited = found.question.law, found.lists, found.question.cited
         pinned: list[Document] = cited["pinned"]
         n = 0 if cited["unanswerable"] else n
@@ -374,7 +364,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         rows, scores = self._fused(found, found.weights)
         if searches and n:
             others = [
-                self._search(state, each, filters, day, correct=correct, expand=False, cites=False)
+                self._ask(state, each, filters, day, correct=correct, expand=False, cites=False)
                 for each in searches
             ]
             rows, scores = self._with_rewritten(found, RankedList.of(rows, scores), others)
@@ -434,7 +424,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
                 lists.append(AnsweredList(questions))
         return lists
 
-    def _search(
+    def _ask(
         self,
         state: Hashable,
         query: str,
@@ -446,7 +436,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         cites: bool = True,
     ) -> "_Search":
         """Ask every list in a state of the store; without `cites`, no article that it names."""
-        law = self._law(state)
+        law = self.current_index(state)
         allowed = allowed_keys(self._store, validity_of(self._store, state), filters, day)
         cited, is_whole = self.citation.find(
             state, query if cites else "", filters, _MOST_CITED, day
@@ -565,7 +555,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         own = rows[np.isin(law.keys[rows], allowed)]
         if len(own) >= quota or not len(allowed):
             return own[:quota]
-        level = self._search(
+        level = self._ask(
             *(question.state, question.text, filters, day),
             correct=False,
             expand=bool(question.expansions),
@@ -586,7 +576,7 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
         """
         filters, n, day = self._request(None, None, None)
         self.warm_up()
-        found = self._search(
+        found = self._ask(
             state_of(self._store), clean_question(query), filters, day, correct=True, expand=True
         )
         pinned = [each.id for each in found.question.cited["pinned"]]
@@ -651,13 +641,9 @@ class StatuteHybridRetriever(AsyncWarmUp, Retriever):
             model=self.dense.asked_by or store.model.question_digest,
         )
 
-    def _law(self, state: Hashable) -> "LawIndex":
-        if self._resident_law is None:
-            k1, b = self.k1, self.b
-            self._resident_law = resident_index(
-                self._store, ("law", k1, b), lambda store: LawIndex(store, k1, b)
-            )
-        return self._resident_law.current(self._store, state)
+    def _shared_index(self) -> ResidentIndex[LawIndex]:
+        k1, b = self.k1, self.b
+        return resident_index(self._store, ("law", k1, b), lambda store: LawIndex(store, k1, b))
 
 
 def _with_levels(

@@ -541,17 +541,13 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
 
     def _read_from(self, document_store: DocumentStore, refresh_seconds: float) -> None:
         name = type(self).__name__
+        self.document_store = document_store
         check_number(f"{name}.refresh_seconds", refresh_seconds, lambda x: x >= 0, "0 or more")
         self.refresh_seconds = refresh_seconds
         self._store = readable(document_store, refresh_seconds, name)
 
-    def _index(self) -> ResidentIndex[Index]:
-        """The process's index for this component."""
-        if self._resident is None:
-            self._resident = self._shared_index()
-        return self._resident
-
     def _shared_index(self) -> ResidentIndex[Index]:
+        """The process's index for this component."""
         raise NotImplementedError
 
     def current_index(self, state: Hashable = None) -> Index:
@@ -563,7 +559,9 @@ class IndexReader(AsyncWarmUp, StoreComponent, Generic[Index]):
         Raises:
             StoreError: the store cannot be read, or lacks what is indexed.
         """
-        return self._index().current(self._store, state)
+        if self._resident is None:
+            self._resident = self._shared_index()
+        return self._resident.current(self._store, state)
 
     def warm_up(self) -> None:
         """Read the index, once; `run` follows the store when its content changes.

@@ -10,7 +10,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.converters.articles import language_of
 from components.parameters import check_count
-from components.retrievers.citation import by_wording, citation_index
+from components.retrievers.citation import CitationRetriever, by_wording
 from components.retrievers.definitions import definitions_with
 from components.retrievers.resident import (
     IndexReader,
@@ -22,7 +22,6 @@ from components.retrievers.resident import (
     validity_of,
 )
 from components.retrievers.validity import TODAY, Validity, asked_day, checked_as_of
-from components.statutes.citations.resolver import CitationResolver
 
 _OF_A_NEIGHBOUR = ("law", "number", "headings", "valid_from", "valid_to", "source_url", "language")
 
@@ -66,8 +65,6 @@ class StructureExpander(IndexReader[_Places]):
     metadata of the article that defines it. None is of an article that was found.
     """
 
-    _cited: ResidentIndex[CitationResolver] | None = None
-
     def __init__(
         self,
         document_store: DocumentStore,
@@ -93,11 +90,11 @@ class StructureExpander(IndexReader[_Places]):
         """
         check_count("StructureExpander.adjacent", adjacent, 0)
         check_count("StructureExpander.cited", cited, 0)
-        self.document_store = document_store
         self.adjacent = adjacent
         self.cited = cited
         self.as_of = checked_as_of("StructureExpander", as_of)
         self._read_from(document_store, refresh_seconds)
+        self._citations = CitationRetriever(document_store, refresh_seconds=refresh_seconds)
 
     @component.output_types(documents=list[Document])
     def run(
@@ -166,12 +163,8 @@ class StructureExpander(IndexReader[_Places]):
                     related[id_] = relation
                     found += 1
                 id_ = step.get(id_)
-        cited = (
-            self._citations()
-            .current(self._store, state)
-            .resolve(
-                document.content or "", within=document.id, language=language_of(document.meta)
-            )
+        cited = self._citations.current_index(state).resolve(
+            document.content or "", within=document.id, language=language_of(document.meta)
         )
         # A range ("sections 4 to 90") or a citation in doubt is not a neighbour.
         cited = [each for each in by_wording(cited, validity, day or date.today()) if each.certain]
@@ -180,11 +173,6 @@ class StructureExpander(IndexReader[_Places]):
         for id_ in others[: self.cited]:
             related.setdefault(id_, "cited")
         return related
-
-    def _citations(self) -> ResidentIndex[CitationResolver]:
-        if self._cited is None:  # held: the process's index lives as long as someone holds it
-            self._cited = citation_index(self._store)
-        return self._cited
 
     def _shared_index(self) -> ResidentIndex[_Places]:
         return resident_index(self._store, "structure", _Places)

@@ -119,10 +119,6 @@ class Wording:
             return max(self.first, other.first) >= min(self.last, other.last)
         return self.is_dated or other.is_dated
 
-    def to_meta(self) -> dict[str, str | None]:
-        """The wording as a document's metadata hold it."""
-        return {"id": self.id, "valid_from": _iso(self.first), "valid_to": _iso(self.last)}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InForce:
@@ -260,7 +256,7 @@ class Validity:
         group = self._groups.get(id_, ())
         own = next((each for each in group if each.id == id_), None)
         return [
-            each.to_meta()
+            {"id": each.id, "valid_from": _iso(each.first), "valid_to": _iso(each.last)}
             for each in sorted(group, key=lambda each: (each.first, each.last))
             if own is not None and each.id != id_ and each.rewords(own)
         ]

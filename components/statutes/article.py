@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from functools import cache
 from typing import Any, Literal
@@ -119,13 +119,10 @@ def _note() -> re.Pattern[str]:
     )
 
 
-@cache
-def _act_or_day() -> re.Pattern[str]:
-    """An act or a day has a number."""
-    by = words_of("repealed by")["*"]
-    return re.compile(rf"\s*(?:[^\w\s]|\d|(?:{by})(?!\w)).*\d", re.IGNORECASE | re.DOTALL)
-
-
+# An act or a day has a number.
+_ACT_OR_DAY = re.compile(
+    rf"\s*(?:[^\w\s]|\d|(?:{words_of('repealed by')['*']})(?!\w)).*\d", re.IGNORECASE | re.DOTALL
+)
 _OBLIGES = re.compile(rf"\b(?:{words_of('obliges')['*']})\b", re.IGNORECASE)
 # A full stop behind a short word or a number is an abbreviation's: "Abs. 2", "15. Dez.".
 _NEXT_SENTENCE = re.compile(
@@ -193,7 +190,7 @@ def _is_note(line: str) -> bool:
     if not re.search(r"\w", rest):
         return True
     is_bracketed = _IN_BRACKETS.match(line)
-    if not (is_bracketed or _act_or_day().match(rest)) or _OBLIGES.search(rest):
+    if not (is_bracketed or _ACT_OR_DAY.match(rest)) or _OBLIGES.search(rest):
         return False
     following = _NEXT_SENTENCE.search(rest)
     if following is None:
@@ -262,23 +259,14 @@ class Article:
 
     def to_json(self) -> dict[str, Any]:
         """The article as one object of the native format; absent optionals are left out."""
-        record = {
-            "id": self.id,
-            "law": self.law,
-            "number": self.number,
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        record |= {
             "headings": list(self.headings),
-            "text": self.text,
-        }
-        optional = {
-            "language": self.language,
             "valid_from": self.valid_from and self.valid_from.isoformat(),
             "valid_to": self.valid_to and self.valid_to.isoformat(),
-            "source_url": self.source_url,
-            "law_id": self.law_id,
             "law_names": list(self.law_names) or None,
-            "jurisdiction": self.jurisdiction,
         }
-        return record | {name: value for name, value in optional.items() if value is not None}
+        return {name: value for name, value in record.items() if value is not None}
 
 
 def spoken_number(number: str, form: str = "Article {number}") -> str:

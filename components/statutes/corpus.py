@@ -16,7 +16,7 @@ import numpy.typing as npt
 from components.statutes.article import Article, articles_of_laws, counted
 from components.statutes.identity import DistinctLaws
 from components.statutes.languages import SAMPLE_CHARS, detected_language
-from components.statutes.provisions import provisions_of
+from components.statutes.provisions import unknown_label
 from components.statutes.question import Question, QuestionError, clean_question
 from components.statutes.sources.check import ReadingCheck
 from components.statutes.sources.opening import Source, open_articles, open_questions
@@ -31,7 +31,6 @@ from components.statutes.sources.reading import (
 from components.statutes.sources.stated import with_stated
 
 SHOWN = 5  # ids or laws in a message
-_NAMED_LABELS = 20
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -141,16 +140,9 @@ def question_faults(
             faults.append(("relevant", message, "Correct the ids, or add the articles."))
         elif text_of is not None:
             for id_, labels in question.passages.items() if not beyond else ():
-                own = [
-                    each
-                    for provision in provisions_of(text_of(id_))
-                    for each in sorted(provision.labels)
-                ]
-                if foreign := [label for label in labels if label not in own]:
-                    message = f"labels {foreign[0]!r} of {id_!r}, which has no such paragraph"
-                    names = list(dict.fromkeys(own))
-                    more = ", ..." if len(names) > _NAMED_LABELS else ""
-                    repair = f"Name one of {', '.join(names[:_NAMED_LABELS])}{more}."
+                if foreign := unknown_label(text_of(id_), labels):
+                    label, repair = foreign
+                    message = f"labels {label!r} of {id_!r}, which has no such paragraph"
                     faults.append(("passages", message, repair))
     return [
         place.problem(message, repair, field, left_out=int(n == 0))

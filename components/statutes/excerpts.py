@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import yaml
@@ -42,20 +43,14 @@ class _Rules(NamedTuple):
 
 
 @cache
-def _rules() -> dict[str, _Rules]:
-    with files("components.statutes").joinpath("excerpts.yaml").open(encoding="utf-8") as file:
-        written = yaml.safe_load(file)
-    rules = {}
-    for language, each in written.items():
-        limits = rf"\b(?:{'|'.join(each['limits'])})\b"
-        patterns = (limits, each["refers"], "|".join(each["whole"]))
-        rules[language] = _Rules(*(re.compile(pattern, re.IGNORECASE) for pattern in patterns))
-    return rules
-
-
 def _rules_of(language: str | None) -> _Rules | None:
     """The rules of a BCP 47 tag; None where there are none."""
-    return _rules().get(known_language(language) or "")
+    written = yaml.safe_load(Path(__file__).with_name("excerpts.yaml").read_text("utf-8"))
+    if (rules := written.get(known_language(language))) is None:
+        return None
+    limits = rf"\b(?:{'|'.join(rules['limits'])})\b"
+    patterns = (limits, rules["refers"], "|".join(rules["whole"]))
+    return _Rules(*(re.compile(pattern, re.IGNORECASE) for pattern in patterns))
 
 
 _RANGE = re.compile(r"(\d+)\)?(?:\([a-z]+\))* (?:to|à) \(?(\d+)")
@@ -207,12 +202,9 @@ def _shortened(
 
 
 def _sentences(text: str, line: Line) -> list[Span]:
-    ends = [match.end() for match in SENTENCE_END.finditer(text, line.body, line.span.end)]
-    starts = [line.span.start, *ends]
-    return [
-        Span(*trimmed(text, start, end))
-        for start, end in zip(starts, [*ends, line.span.end], strict=True)
-    ]
+    ends = (match.end() for match in SENTENCE_END.finditer(text, line.body, line.span.end))
+    cuts = pairwise([line.span.start, *ends, line.span.end])
+    return [Span(*trimmed(text, start, end)) for start, end in cuts]
 
 
 def sentence_around(text: str, place: int) -> Span:

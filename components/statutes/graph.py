@@ -228,13 +228,12 @@ class LegislativeGraph:
 
 
 def _sorted(
-    edges: Iterable[_Edges],
+    edges: Sequence[_Edges],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Sources, targets and kinds of all edges, by (target, source, kind)."""
-    lists = list(edges)
-    source = np.concatenate([sources for _, sources, _ in lists]).astype(np.int32)
-    target = np.concatenate([targets for _, _, targets in lists]).astype(np.int32)
-    codes = [EDGE_KINDS.index(name) for name, _, _ in lists]
-    kind = np.repeat(codes, [len(sources) for _, sources, _ in lists]).astype(np.uint8)
+    names, sources, targets = zip(*edges, strict=True)
+    source = np.concatenate(sources).astype(np.int32)
+    target = np.concatenate(targets).astype(np.int32)
+    kind = np.repeat(list(map(EDGE_KINDS.index, names)), list(map(len, sources))).astype(np.uint8)
     order = np.lexsort((kind, source, target))
     return source[order], target[order], kind[order]

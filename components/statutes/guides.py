@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from components.statutes.article import Article, iso_day, normalised
 from components.statutes.deadlines import Deadline, TimeRule
-from components.statutes.provisions import provisions_of
+from components.statutes.provisions import unknown_label
 from components.statutes.question import clean_question
 from components.statutes.replies.quotations import TOO_SHORT, check_quotations
 from components.statutes.sources.corpora import checked_record, read_lines, read_table
@@ -35,7 +35,6 @@ from components.statutes.sources.reading import (
     refused,
 )
 
-_NAMED = 20  # paragraphs in a message
 _RULE = "time_rule"
 
 
@@ -275,18 +274,10 @@ def _article_faults(
     if (state := article.state(today)) in ("repealed", "not yet in force"):
         message = f"stands on {id_!r}, which is {state}"
         yield place.problem(message, "Name the article that is in force.", where)
-    labels = _labels(article.text)
-    if foreign := [each for each in passages if each not in labels]:
-        message = f"names paragraph {foreign[0]!r} of {id_!r}, which has no such paragraph"
-        more = ", ..." if len(labels) > _NAMED else ""
-        yield place.problem(message, f"Name one of {', '.join(labels[:_NAMED])}{more}.", where)
-
-
-@lru_cache(maxsize=1024)  # many steps stand on one article
-def _labels(text: str) -> list[str]:
-    """The names of an article's paragraphs."""
-    labels = (each for provision in provisions_of(text) for each in sorted(provision.labels))
-    return list(dict.fromkeys(labels))
+    if unknown := unknown_label(article.text, passages):
+        label, repair = unknown
+        message = f"names paragraph {label!r} of {id_!r}, which has no such paragraph"
+        yield place.problem(message, repair, where)
 
 
 # Guides that know when their law changed.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,6 +30,7 @@ _SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _WIDE_POINT = re.compile(r"[\u3001-\u303f\uff01-\uff0f\uff1a-\uff1f]")
 # Other scripts without blanks: so many characters are at least one word.
 _LONGEST_WORD = 40
+_NAMED = 20  # paragraphs in a message
 
 
 class Span(NamedTuple):
@@ -320,6 +321,22 @@ def provisions_of(text: str) -> tuple[Provision, ...]:
         text: the article's.
     """
     return tuple(part for each in paragraphs_of(text) for part in _parts(text, each))
+
+
+def unknown_label(text: str, labels: Iterable[str]) -> tuple[str, str] | None:
+    """The first of some labels that an article does not have, and how to correct it.
+
+    Args:
+        text: the article's.
+        labels: names of its paragraphs.
+    """
+    own = (each for provision in provisions_of(text) for each in sorted(provision.labels))
+    known = list(dict.fromkeys(own))
+    unknown = next((each for each in labels if each not in known), None)
+    if unknown is None:
+        return None
+    more = ", ..." if len(known) > _NAMED else ""
+    return unknown, f"Name one of {', '.join(known[:_NAMED])}{more}."
 
 
 def piece_end(text: str, start: int, most: int) -> int:

@@ -134,7 +134,6 @@ class ArmScore:
 
     Attributes:
         arm: Its name.
-        n_questions: Number of questions.
         mean: Mean over questions of the mean over seeds.
         interval: Bootstrap 95% interval over questions.
         against: Comparison with the baseline, on the questions and seeds that both have; None for
@@ -144,7 +143,6 @@ class ArmScore:
     """
 
     arm: str
-    n_questions: int
     mean: float
     interval: tuple[float, float]
     against: Comparison | None = None
@@ -170,7 +168,7 @@ def compare_arms(lines: Mapping[str, Sequence[Line]], metric: str, baseline: str
     scores = []
     for arm, own in values.items():
         by_question = _by_question(own)
-        score = ArmScore(arm, len(by_question), fmean(by_question), bootstrap_interval(by_question))
+        score = ArmScore(arm, fmean(by_question), bootstrap_interval(by_question))
         shared = own.keys() & base.keys()
         if arm != baseline and shared:
             sides = (_by_question({place: each[place] for place in shared}) for each in (own, base))

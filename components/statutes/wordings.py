@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from difflib import SequenceMatcher
-from functools import cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -207,6 +206,12 @@ def _on(wordings: Sequence[Article], day: date) -> Article:
 # What stands in an article's place.
 
 _NOTE = re.compile(r"^[ \t]*[(\[]([^()\[\]]+)[)\]][ \t]*$", re.MULTILINE)
+_REPLACED_BY = re.compile(
+    rf"(?<!\w)(?:{words_of('replaced by')['*']})"
+    r"(?:\s+in\s+\d{4})?(?:\s+(?:as|to|by|in|is))?\s+",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(rf"(?:{unit_pattern('before')})(?![^\W\d_])", re.IGNORECASE)
 _BEGINS_WITH_NUMBER = re.compile(r"[A-Z]{0,2}\d")
 # A year, or part of an act that amended the law: "1999 c.59", "section 12, chapter 45, Laws 1999".
 _OF_AN_ACT = re.compile(
@@ -220,18 +225,6 @@ def editors_notes(text: str) -> list[str]:
     return [match[1] for match in _NOTE.finditer(text)]
 
 
-@cache
-def _replaced_by() -> re.Pattern[str]:
-    words = words_of("replaced by")["*"]
-    to = r"(?:\s+in\s+\d{4})?(?:\s+(?:as|to|by|in|is))?\s+"
-    return re.compile(rf"(?<!\w)(?:{words}){to}", re.IGNORECASE)
-
-
-@cache
-def _unit() -> re.Pattern[str]:
-    return re.compile(rf"(?:{unit_pattern('before')})(?![^\W\d_])", re.IGNORECASE)
-
-
 def successor_citation(article: Article) -> str | None:
     """The words with which a repealed article names what stands in its place, from the unit on.
 
@@ -240,13 +233,13 @@ def successor_citation(article: Article) -> str | None:
     'section 90.220 in 2005'
     """
     for note in [article.text] if article.is_stub else editors_notes(article.text):
-        for match in _replaced_by().finditer(note):
+        for match in _REPLACED_BY.finditer(note):
             rest = note[match.end() :].rstrip(" )]\n")
             if _OF_AN_ACT.match(rest):
                 continue
             if _BEGINS_WITH_NUMBER.match(rest):
                 return f"section {rest}"
-            unit = _unit().search(rest, 0, _FAR + 12)
+            unit = _UNIT.search(rest, 0, _FAR + 12)
             if unit and unit.start() <= _FAR:
                 return rest[unit.start() :]
     return None

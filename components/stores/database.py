@@ -111,7 +111,7 @@ def as_row(document: Document) -> tuple[Any, ...]:
     row = (
         document.id,
         document.content,
-        _json(document, document.meta),
+        _json(document),
         law if isinstance(law, str) else None,
         position_of(document.meta),
     )
@@ -140,8 +140,8 @@ def from_json(text: object) -> Any:
         raise ValueError(f"is not JSON ({error})") from error
 
 
-def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
-    """The JSON object of one column of a document's row.
+def parsed(path: Path, id_: str, text: object) -> dict[str, Any]:
+    """The metadata of a document's row.
 
     Raises:
         StoreError: it is not one; names the file and the document.
@@ -149,9 +149,9 @@ def parsed(path: Path, id_: str, column: str, text: object) -> dict[str, Any]:
     try:
         fields = from_json(text)
     except ValueError as error:
-        raise _damaged(path, id_, f"its {column} {error}") from error
+        raise _damaged(path, id_, f"its meta {error}") from error
     if type(fields) is not dict:
-        raise _damaged(path, id_, f"its {column} is not a JSON object")
+        raise _damaged(path, id_, "its meta is not a JSON object")
     return fields
 
 
@@ -195,16 +195,16 @@ def from_row(
     """
     if not (id_ and type(id_) is str and (content is None or type(content) is str)):
         raise _damaged(path, id_, "its id or content is not a text")
-    return Document(id=id_, content=content, meta=parsed(path, id_, "meta", meta), score=score)
+    return Document(id=id_, content=content, meta=parsed(path, id_, meta), score=score)
 
 
 def _damaged(path: Path, id_: object, what: str) -> StoreError:
     return damaged(path, f"document {id_!r:.200}: {what}")
 
 
-def _json(document: Document, value: dict[str, Any]) -> str:
+def _json(document: Document) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(document.meta, ensure_ascii=False, allow_nan=False)
         from_json(text)
         return text
     except (TypeError, ValueError, RecursionError) as error:
@@ -318,8 +318,7 @@ class OpenFile:
         """End a use."""
         with self._lock:
             self._uses -= 1
-            if self._let_go:
-                self._close_when_idle()
+            self._close_when_idle()
 
     def let_go(self) -> None:
         """Close the connection: now, or at the end of its last use."""
@@ -658,13 +657,13 @@ class StatuteDatabase:
     @property
     def identity(self) -> FileIdentity | None:
         """Device and inode of the file that this thread has open."""
-        with self._in_use() as opened:
+        with self.in_use() as opened:
             return opened.identity
 
     @property
     def size(self) -> int:
         """Bytes of the file that this thread has open, and its log."""
-        with self._in_use() as opened:
+        with self.in_use() as opened:
             return opened.size
 
     def follow(self) -> "StatuteDatabase":
@@ -694,14 +693,17 @@ class StatuteDatabase:
                 opened.let_go()
 
     @contextmanager
-    def connected(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, opened and checked on first use, and not closed within.
+    def in_use(self) -> Iterator[OpenFile]:
+        """This thread's open file, opened and checked on first use, and not closed within.
 
         Raises:
             StoreError: the file cannot be opened, or is not a Lexarbor store.
         """
-        with self._in_use() as opened:
-            yield opened.connection
+        opened = self._taken()
+        try:
+            yield opened
+        finally:
+            opened.give_back()
 
     @contextmanager
     def writing(self, *, content: bool = True) -> Iterator[sqlite3.Connection]:
@@ -715,7 +717,8 @@ class StatuteDatabase:
             StoreError: when the disk is full, or the file cannot be written or is not there any
                 more.
         """
-        with self.connected() as connection:
+        with self.in_use() as opened:
+            connection = opened.connection
             # SQLite would write into the file that has no name any more.
             self._check_is_there()
             try:
@@ -810,14 +813,6 @@ class StatuteDatabase:
         except ValueError as error:
             raise damaged(self.path, f"its record {key!r} {error}") from error
         return value
-
-    @contextmanager
-    def _in_use(self) -> Iterator[OpenFile]:
-        opened = self._taken()
-        try:
-            yield opened
-        finally:
-            opened.give_back()
 
     def _taken(self) -> OpenFile:
         """This thread's open file, which the caller has to give back."""

@@ -25,7 +25,7 @@ from components.models.folder import Similarity
 from components.statutes.citations.patterns import parse_number
 from components.statutes.lexical import analysis_version
 from components.stores.database import StoreError
-from components.stores.filters import ORDERINGS, needed_fields, plain_filters, type_fault
+from components.stores.filters import ORDERINGS, compared, needed_fields, plain_filters, type_fault
 from components.stores.publishing import StoreModel
 
 # Haystack's metadata filters in a form that means the same to every engine.
@@ -73,12 +73,6 @@ def engine_filters(filters: dict[str, Any] | None) -> Condition | bool:
 def day_number(iso: str) -> int:
     """The day as a whole number (days since the year 1), or 0 for no day."""
     return date.fromisoformat(iso).toordinal() if iso else _NO_DAY
-
-
-def compared(field: str, operator: str, value: Any) -> Condition:
-    """One comparison of a stored field."""
-    name = field if field == "id" else f"meta.{field}"
-    return {"field": name, "operator": operator, "value": value}
 
 
 def both(*conditions: Condition | bool) -> Condition | bool:

@@ -169,7 +169,7 @@ def _plain(condition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_state(state: str, today: date) -> dict[str, Any]:
-    undated = _all(_compared("valid_from", "==", None), _compared("valid_to", "==", None))
+    undated = _all(compared("valid_from", "==", None), compared("valid_to", "==", None))
     later, ended = _later(today), _ended(today)
     return {
         "unknown": _all(undated, _not(ended)),
@@ -180,18 +180,20 @@ def _is_state(state: str, today: date) -> dict[str, Any]:
 
 
 def _later(day: date) -> dict[str, Any]:
-    return _compared("valid_from", ">", day.isoformat())
+    return compared("valid_from", ">", day.isoformat())
 
 
 def _ended(day: date) -> dict[str, Any]:
     # `Article.state`: a stub without a last day was repealed on a day that is not known.
-    stub = _all(_compared(STUB, "==", True), _compared("valid_to", "==", None))
-    ended = _compared("valid_to", "<", day.isoformat())
+    stub = _all(compared(STUB, "==", True), compared("valid_to", "==", None))
+    ended = compared("valid_to", "<", day.isoformat())
     return {"operator": "OR", "conditions": [ended, stub]}
 
 
-def _compared(field: str, operator: str, value: str | bool | None) -> dict[str, Any]:
-    return {"field": f"meta.{field}", "operator": operator, "value": value}
+def compared(field: str, operator: str, value: Any) -> dict[str, Any]:
+    """One comparison of a field."""
+    name = field if field == "id" else f"meta.{field}"
+    return {"field": name, "operator": operator, "value": value}
 
 
 def _all(*conditions: dict[str, Any]) -> dict[str, Any]:

@@ -193,8 +193,8 @@ class VectorJournal:
             gone = [row for row in texts if row[0] not in wanted]
             connection.executemany("DELETE FROM journal WHERE text_digest = ?", gone)
         # A script is stepped to its end; execute() would stop after the first page.
-        with self._database.connected() as connection:
-            connection.executescript("PRAGMA incremental_vacuum")
+        with self._database.in_use() as opened:
+            opened.connection.executescript("PRAGMA incremental_vacuum")
 
     def _dim(self, model_digest: str) -> int | None:
         """Length of this encoder's vectors, where it is on record."""
@@ -249,10 +249,6 @@ class Place(NamedTuple):
     id: str
     law: str
     position: int
-
-
-_NONE: Mapping[str, LawVectors] = MappingProxyType({})
-_UNMOVED: Mapping[str, int] = MappingProxyType({})
 
 
 def arrange(
@@ -425,7 +421,7 @@ class LawPublisher:
         for alias, law in self.aliases().items():
             aliases.setdefault(law, []).append(alias)
         for law, fields in rows:
-            identity = identity_of({"law": law, **parsed(self._database.path, law, "meta", fields)})
+            identity = identity_of({"law": law, **parsed(self._database.path, law, fields)})
             names = (*identity.law_names, *aliases.get(law, ()))
             yield identity._replace(law_names=names)
 
@@ -464,10 +460,10 @@ class LawPublisher:
     def publish(
         self,
         laws: Mapping[str, Sequence[tuple[Document, str | None]]],
-        vectors: Mapping[str, LawVectors] = _NONE,
+        vectors: Mapping[str, LawVectors] = MappingProxyType({}),
         *,
         convert_to: StoreModel | None = None,
-        moved: Mapping[str, int] = _UNMOVED,
+        moved: Mapping[str, int] = MappingProxyType({}),
     ) -> int:
         """Replace each law's documents, all in one transaction.
 
@@ -566,7 +562,7 @@ class LawPublisher:
                 sizes[law] = max(sizes[law], _stated_size(each.meta) or 0)
         sql = "SELECT id, meta FROM documents WHERE law = ?"
         metas = {
-            id_: parsed(self._database.path, id_, "meta", meta)
+            id_: parsed(self._database.path, id_, meta)
             for law in members
             for id_, meta in connection.execute(sql, (law,))
         }
@@ -602,7 +598,7 @@ class LawPublisher:
             fields: in place of those of their names.
         """
         (text,) = connection.execute("SELECT meta FROM documents WHERE id = ?", (id_,)).fetchone()
-        meta = {**parsed(self._database.path, id_, "meta", text), **fields}
+        meta = {**parsed(self._database.path, id_, text), **fields}
         _, _, *values = as_row(Document(id=id_, meta=meta))
         sql = "UPDATE documents SET meta = ?, law = ?, position = ? WHERE id = ?"
         connection.execute(sql, (*values, id_))

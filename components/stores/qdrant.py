@@ -32,9 +32,9 @@ from components.stores.engines import (
     SharedClients,
     article_meta,
     both,
-    compared,
     retried,
 )
+from components.stores.filters import compared
 
 with needs_extra("Qdrant", "qdrant"):
     from haystack_integrations.components.retrievers.qdrant import (
@@ -60,8 +60,6 @@ _clients: SharedClients[QdrantClient] = SharedClients(QdrantClient.close)
 # Missing while an alias takes its place, too long, in conflict with another shard that makes the
 # same collection, too many.
 _MAY_PASS = (404, 408, 409, 429)
-# RuntimeError: a local folder that another process holds; ValueError: a vector of another size.
-_REFUSALS = (ApiException, RuntimeError, ValueError)
 
 _DISTANCES: Mapping[Similarity, models.Distance] = {
     "cosine": models.Distance.COSINE,
@@ -90,7 +88,8 @@ class QdrantEngine(Engine):
         patient: wait half a minute for an engine that restarts, not a second.
     """
 
-    _refusals = _REFUSALS
+    # RuntimeError: a local folder that another process holds; ValueError: a vector of another size.
+    _refusals = (ApiException, RuntimeError, ValueError)
 
     def __init__(self, store: QdrantDocumentStore, *, patient: bool = False) -> None:
         address = store.url or store.path or store.location or store.host or "localhost"

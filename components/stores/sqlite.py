@@ -163,7 +163,7 @@ class StatuteDocumentStore:
                 present = connection.execute(
                     "SELECT key FROM documents WHERE id = ?", (document.id,)
                 ).fetchone()
-                if present and policy == DuplicatePolicy.SKIP:
+                if present and keep:
                     continue
                 if present and policy != DuplicatePolicy.OVERWRITE:
                     raise DuplicateDocumentError(
@@ -305,12 +305,10 @@ class StatuteDocumentStore:
         Raises:
             FilterError: when the filters are malformed, or need a field that no document has.
         """
-        if not filters:
-            rows = self.database.follow().rows(f"SELECT key FROM documents {_ORDER}")
-            return np.fromiter((key for (key,) in rows), dtype=np.int64)
-        self.database.follow()
-        found = self._matching("key", filters, is_search=True)
-        return np.array([key for (key,) in found], dtype=np.int64)
+        database = self.database.follow()
+        every = f"SELECT key FROM documents {_ORDER}"
+        rows = self._matching("key", filters, is_search=True) if filters else database.rows(every)
+        return np.fromiter((key for (key,) in rows), dtype=np.int64)
 
     def keys_of(self, ids: Iterable[str]) -> list[int]:
         """Keys of the documents with these ids, in order; unknown ids are left out."""
@@ -325,11 +323,9 @@ class StatuteDocumentStore:
         path = self.database.path
         sql = f"SELECT id, law, meta FROM documents WHERE law IS NOT NULL {_ORDER}"
         for id_, law, meta in self.database.rows(sql, types={"id": str, "law": str}):
-            fields = parsed(path, id_, "meta", meta)
+            fields = parsed(path, id_, meta)
             if fields.get("law") != law:
-                raise damaged(
-                    self.database.path, f"document {id_!r:.200}: its meta names another law"
-                )
+                raise damaged(path, f"document {id_!r:.200}: its meta names another law")
             yield id_, law, number_of(fields)
 
     def laws(self) -> Iterator[LawIdentity]:
@@ -340,7 +336,7 @@ class StatuteDocumentStore:
         """`(key, id, meta)` of every document, in the law's order."""
         path = self.database.path
         for key, id_, meta in self.database.rows(f"SELECT key, id, meta FROM documents {_ORDER}"):
-            yield key, id_, parsed(path, id_, "meta", meta)
+            yield key, id_, parsed(path, id_, meta)
 
     def texts(self) -> Iterator[tuple[int, str, str | None]]:
         """`(key, indexed text, language)` of every document with content, in the law's order."""
@@ -349,7 +345,7 @@ class StatuteDocumentStore:
         model = read_model(self.database)
         rule = model.text_rule if model else "headings_text"
         for id_, content, meta, key in self.database.rows(sql, types={"id": str, "content": str}):
-            fields = parsed(path, id_, "meta", meta)
+            fields = parsed(path, id_, meta)
             yield key, indexed_text(headings_of(fields), content, rule), language_of(fields)
 
     def _check_fields(self, plain: dict[str, Any]) -> None:

@@ -11,16 +11,14 @@ paragraph of its article ends, or in an ellipsis.
 from __future__ import annotations
 
 import re
-import shutil
 import sys
-import tempfile
 from collections import Counter
 from datetime import date
 from random import Random
 from typing import Any
 
 import bench
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from components.statutes.article import Article
 from components.statutes.corpus import StatuteCorpus, read_questions
@@ -92,35 +90,28 @@ def is_cut_off(lines: list[str], text: str) -> bool:
     )
 
 
-def measure(url: str, split: str) -> None:
+def measure(page: Page, split: str) -> None:
     articles: dict[str, Article] = {each.id: each for each in StatuteCorpus.read("aldermere")}
     today = date.today()
     answered, unanswered = drawn(split)
     counts: Counter[str] = Counter()
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(url)
-        page.locator("#question").wait_for()
-        page.wait_for_timeout(2_000)
-        for question in (*answered, *unanswered):
-            shown = answer(page, question.text)
-            right = set(question.relevant)
-            quoted = [each["id"] for each in shown["quoted"]]
-            found = [each["id"] for each in shown["found"]]
-            kind = "answered" if right else "unanswered"
-            counts[f"{kind}, doubted"] += shown["doubts"]
-            for name, ids in (("quoted", quoted), ("first three", found[:3]), ("found", found)):
-                counts[name] += not right.isdisjoint(ids)
-            for each in (*shown["quoted"], *shown["found"]):
-                article = articles[each["id"]]
-                binds = article.state(today) in ("in force", "unknown")
-                counts["unmarked"] += not binds and not each["marked"]
-                if each["lines"]:
-                    counts["excerpts"] += 1
-                    counts["cut off"] += is_cut_off(each["lines"], article.text)
-        browser.close()
+    page.wait_for_timeout(2_000)
+    for question in (*answered, *unanswered):
+        shown = answer(page, question.text)
+        right = set(question.relevant)
+        quoted = [each["id"] for each in shown["quoted"]]
+        found = [each["id"] for each in shown["found"]]
+        kind = "answered" if right else "unanswered"
+        counts[f"{kind}, doubted"] += shown["doubts"]
+        for name, ids in (("quoted", quoted), ("first three", found[:3]), ("found", found)):
+            counts[name] += not right.isdisjoint(ids)
+        for each in (*shown["quoted"], *shown["found"]):
+            article = articles[each["id"]]
+            binds = article.state(today) in ("in force", "unknown")
+            counts["unmarked"] += not binds and not each["marked"]
+            if each["lines"]:
+                counts["excerpts"] += 1
+                counts["cut off"] += is_cut_off(each["lines"], article.text)
     print(f"`python {' '.join(sys.argv)}`\n")
     print(f"| {split}, seed {SEED} | of | |\n|---|---|---|")
     for words, of, name in (
@@ -139,10 +130,8 @@ def main() -> None:
     parser = bench.parser(__doc__)
     parser.add_argument("--split", default="test", choices=("dev", "test"))
     options, flags = parser.parse_known_args()
-    with tempfile.TemporaryDirectory() as home:
-        command = ["ui", "--port", "0", *flags]
-        with bench.service(command, r"The page is at (\S+)", LEXARBOR_HOME=home) as started:
-            measure(started[1][1], options.split)
+    with bench.demo_page(*flags) as page:
+        measure(page, options.split)
 
 
 if __name__ == "__main__":

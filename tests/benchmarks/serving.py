@@ -23,11 +23,10 @@ async def one_round(url: str, asked: list[str], *, disturbed: bool) -> tuple[ben
     limits = httpx.Limits(max_connections=bench.CLIENTS + 1)
     async with httpx.AsyncClient(timeout=60, limits=limits) as http:
 
-        async def ask(_: int, number: int) -> bool:
+        async def ask(number: int) -> None:
             response = await http.post(url, json={"query": asked[number % len(asked)]})
             assert response.status_code == 200, response.text
             assert response.json()["documents"]
-            return True
 
         async def disturb() -> None:
             while True:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from component_cases import CPU, ENGINE, GRAPH_MODEL, GUIDE, MODEL, RANKER, STORE, Case
+from component_cases import CPU, ENGINE, GRAPH_MODEL, GUIDE, MODEL, RANKER, STORE, Case, placed
 from haystack import Document
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
@@ -110,11 +110,6 @@ def make(
             GRAPH_MODEL: graph_model,
             RANKER: ranker_model,
         }
-        return case.kind(
-            **{
-                name: places.get(value, value) if isinstance(value, str) else value
-                for name, value in parameters.items()
-            }
-        )
+        return case.kind(**placed(parameters, places))
 
     return filled

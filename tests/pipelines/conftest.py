@@ -1,6 +1,5 @@
 """A small law with vectors, and the store that it is indexed into."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -10,6 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from chat_server import Script, chat_server
+from indexed import indexed
+from law_files import line, write
 from tiny_bert import fixed_wordpiece, save_bert
 
 from components.models.biencoder import BiEncoder
@@ -37,9 +39,8 @@ def article(number: int, **fields: Any) -> dict[str, Any]:
     }
 
 
-def write(path: Path, articles: Sequence[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in articles), encoding="utf-8")
-    return path
+def thirty() -> list[dict[str, Any]]:
+    return [article(n) for n in range(1, 31)]
 
 
 @pytest.fixture(scope="session")
@@ -51,24 +52,18 @@ def make_article() -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def articles() -> list[dict[str, Any]]:
     """Thirty articles, ten in each of three laws."""
-    return [article(n) for n in range(1, 31)]
+    return thirty()
 
 
 @pytest.fixture(scope="session")
 def write_corpus() -> Callable[[Path, Sequence[dict[str, Any]]], Path]:
     """Writes articles into a file."""
-    return write
+    return lambda path, articles: write(path, *map(line, articles))
 
 
 @pytest.fixture
 def corpus(tmp_path: Path, articles: list[dict[str, Any]]) -> Path:
-    return write(tmp_path / "articles.jsonl", articles)
-
-
-def indexed(folder: Path, model: str) -> Path:
-    source = write(folder / "articles.jsonl", [article(n) for n in range(1, 31)])
-    index_corpus(source, folder / "law.db", model=model)
-    return folder / "law.db"
+    return write(tmp_path / "articles.jsonl", *map(line, articles))
 
 
 @pytest.fixture
@@ -94,13 +89,26 @@ def look(address: str) -> Iterator[Callable[[], Any]]:
 @pytest.fixture(scope="session")
 def law_store(tmp_path_factory: pytest.TempPathFactory, minilm: str) -> Path:
     """Thirty articles of three laws with MiniLM vectors; not to be written to."""
-    return indexed(tmp_path_factory.mktemp("law"), minilm)
+    return indexed(tmp_path_factory.mktemp("law"), thirty(), minilm)
 
 
 @pytest.fixture(scope="session")
 def text_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same articles without vectors; not to be written to."""
-    return indexed(tmp_path_factory.mktemp("text"), "none")
+    return indexed(tmp_path_factory.mktemp("text"), thirty())
+
+
+@pytest.fixture(scope="session")
+def road_act(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A long article, "old" until 2019 and "new" from 2020, in which one word changed."""
+    law = {"law": "Road Act", "number": "5", "headings": []}
+    text = "\n".join(f"({n}) " + f"The rule of place {n} holds. " * 60 for n in range(1, 40))
+    changed = text.replace("place 7 holds. The", "town 7 holds. The", 1)
+    wordings = [
+        {**law, "id": "old", "text": text, "valid_to": "2019-12-31"},
+        {**law, "id": "new", "text": changed, "valid_from": "2020-01-01"},
+    ]
+    return indexed(tmp_path_factory.mktemp("road"), wordings)
 
 
 @pytest.fixture(scope="session")
@@ -143,6 +151,13 @@ def tiny_graphs(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> d
         made[name] = folder / name
         encoder.save(made[name], kept={"graph": network.save})
     return made
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    """A scripted generator."""
+    with chat_server() as script:
+        yield script
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pipelines.indexing import index_corpus
 SAID = ("lorry", "kettle", "violin", "meadow", "candle", "anchor")
 
 
-def questions(path, *, helping=True, splits=("train", "dev"), n=30):
+def questions(path, *, helping=True, n=30):
     """Each article's questions share words with each other and none with the law.
 
     Where they do not help, the law's words find the article, and like questions had other answers.
@@ -26,7 +26,7 @@ def questions(path, *, helping=True, splits=("train", "dev"), n=30):
     lines = []
     for number in range(1, n + 1):
         own = rng.sample(SAID, 3)
-        for split in splits:
+        for split in ("train", "dev"):
             words = " ".join(rng.sample(own, 3)) if helping else f"rule {number} {split}"
             answer = number if helping or split == "dev" else n + 1 - number
             fields = {"id": f"{split}{number}", "text": words, "relevant": [f"a{answer}"]}
@@ -107,7 +107,7 @@ def test_too_few_are_refused(index, tmp_path):
         index(questions(tmp_path / "q.jsonl", n=19))
 
 
-def test_another_model_asks_for_them_again(index, tmp_path, corpus, tiny_model):
+def test_another_model_asks_for_them_again(index, tmp_path, tiny_model):
     store, _ = index(questions(tmp_path / "q.jsonl"))
     store.delete_all_documents()
     store.close()

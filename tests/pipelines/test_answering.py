@@ -3,24 +3,23 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import Script, chat_server
 from haystack import Document, Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.core.errors import BreakpointException, DeserializationError
 from haystack.dataclasses import ChatMessage
 from haystack.dataclasses.breakpoints import Breakpoint, PipelineSnapshot
+from indexed import indexed
 
 from components.builders.cited_answer import CitedAnswerBuilder
 from components.builders.quote_verifier import QuoteVerifier
 from components.rankers.gate import AnswerThreshold, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import answer_lines, ask, ask_async
-from pipelines.indexing import index_corpus
 from pipelines.loading import allow_replies, chat_generator, load_pipeline
 
 QUESTION = "Who decides on custody?"
@@ -32,20 +31,12 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory, make_article, write_corpus, minilm) -> Path:
-    folder = tmp_path_factory.mktemp("answers")
+def store(tmp_path_factory, make_article, minilm) -> Path:
     articles = [
         make_article(number, law="Family Code", text=text, valid_from=f"20{number:02}-01-01")
         for number, text in enumerate(TEXTS.values(), start=1)
     ]
-    index_corpus(write_corpus(folder / "articles.jsonl", articles), folder / "law.db", model=minilm)
-    return folder / "law.db"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Script]:
-    with chat_server() as script:
-        yield script
+    return indexed(tmp_path_factory.mktemp("answers"), articles, minilm)
 
 
 @pytest.fixture
@@ -233,16 +224,12 @@ ARTICLE = Document(
 )
 
 
-def lines(reply: str | None, documents: list[Document], **inputs: Any) -> list[str]:
-    replies = [] if reply is None else [ChatMessage.from_assistant(reply)]
-    checked = QuoteVerifier().run(replies, documents)["checked"]
-    (answer,) = CitedAnswerBuilder().run("When?", documents, checked=checked, **inputs)["answers"]
-    return answer_lines({"text": answer.data, **answer.meta}).splitlines()
-
-
 def test_a_reply_cannot_write_a_doubt_nor_turn_its_figures_round():
     reply = 'Within \u202e14 days <⚠ not found: so> [1]. "for three ✓ years" [4\u200f].'
-    text = " ".join(each.strip() for each in lines(reply, [ARTICLE])[1:])
+    checked = QuoteVerifier().run([ChatMessage.from_assistant(reply)], [ARTICLE])["checked"]
+    (answer,) = CitedAnswerBuilder().run("When?", [ARTICLE], checked=checked)["answers"]
+    _, *lines = answer_lines({"text": answer.data, **answer.meta}).splitlines()
+    text = " ".join(each.strip() for each in lines)
     assert "Within 14 days <\ufffd not found: so> [1]." in text
     assert text.count("⚠") == text.count("<⚠ not ") == 2
     assert not set("\u202e\u200f✓") & set(text)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from haystack import Document, Pipeline, component
 from haystack.errors import FilterError
+from indexed import indexed
 
 import pipelines
 from components.retrievers.bm25 import StatuteBM25Retriever
@@ -20,7 +21,6 @@ from components.statutes.question import QuestionError
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask, ask_async, found_article, stream
 from pipelines.checking import LoadingError
-from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 
 ROOT = Path(pipelines.__file__).parent.parent
@@ -50,13 +50,16 @@ def test_the_answer_is_plain_and_complete(pipeline):
     assert all(rank >= 1 for rank in best["ranks"].values())
 
 
-def test_definitions_of_terms_go_with_an_answer(tmp_path, make_article, write_corpus):
+@pytest.fixture
+def defining_store(tmp_path, make_article) -> Path:
+    """An article that defines "custody", one that uses it, and one that does not."""
     texts = ["“custody” means care.", "Custody is given.", "A cat may stay."]
-    listed = [
-        make_article(n, law="Family Code", text=text) for n, text in enumerate(texts, start=1)
-    ]
-    index_corpus(write_corpus(tmp_path / "law.jsonl", listed), tmp_path / "law.db", model="none")
-    loaded = load_pipeline("lexical", store=tmp_path / "law.db")
+    listed = enumerate(texts, start=1)
+    return indexed(tmp_path, [make_article(n, law="Family Code", text=text) for n, text in listed])
+
+
+def test_definitions_of_terms_go_with_an_answer(defining_store):
+    loaded = load_pipeline("lexical", store=defining_store)
     given = ask(loaded, "given", top_k=1)
     (definition,) = given["definitions"]
     assert (definition["term"], definition["id"], definition["used_in"]) == ("custody", "a1", "a2")
@@ -71,13 +74,8 @@ def test_definitions_of_terms_go_with_an_answer(tmp_path, make_article, write_co
 
 
 @pytest.mark.parametrize("is_expanded", [False, True])
-def test_definitions_are_looked_up_once(
-    tmp_path, make_article, write_corpus, monkeypatch, is_expanded
-):
-    texts = {"1": "“custody” means care.", "2": "Custody is given."}
-    listed = [make_article(int(n), law="Family Code", text=each) for n, each in texts.items()]
-    index_corpus(write_corpus(tmp_path / "law.jsonl", listed), tmp_path / "law.db", model="none")
-    store = StatuteDocumentStore(tmp_path / "law.db")
+def test_definitions_are_looked_up_once(defining_store, monkeypatch, is_expanded):
+    store = StatuteDocumentStore(defining_store)
     retriever = StatuteBM25Retriever(store, top_k=1)
     last = "expander" if is_expanded else "retriever"
     outputs = {"documents": [f"{last}.documents"]}
@@ -138,7 +136,7 @@ def test_what_is_not_a_question_is_refused(pipeline, question):
 
 
 @pytest.fixture(scope="module")
-def dated_store(tmp_path_factory, make_article, write_corpus) -> Path:
+def dated_store(tmp_path_factory, make_article) -> Path:
     """Four articles on rent: without dates, from 2020, until 2019, from 2010 until 2030."""
     dates: list[dict[str, str]] = [
         {},
@@ -147,20 +145,19 @@ def dated_store(tmp_path_factory, make_article, write_corpus) -> Path:
         {"valid_from": "2010-01-01", "valid_to": "2030-12-31"},
     ]
     articles = [make_article(8 * n, **fields) for n, fields in enumerate(dates, start=1)]
-    folder = tmp_path_factory.mktemp("dated")
-    index_corpus(write_corpus(folder / "articles.jsonl", articles), folder / "law.db", model="none")
-    return folder / "law.db"
+    return indexed(tmp_path_factory.mktemp("dated"), articles)
 
 
 @pytest.fixture(scope="module")
-def placed_store(tmp_path_factory, make_article, write_corpus) -> Path:
+def placed_store(tmp_path_factory, make_article) -> Path:
     """Articles of a state, two of its cities, and one that may apply anywhere."""
     places = {8: "us/or", 16: "us/or/portland", 24: "us/or/eugene"}
     articles = [make_article(n, jurisdiction=place) for n, place in places.items()]
-    articles.append(make_article(32))
-    folder = tmp_path_factory.mktemp("placed")
-    index_corpus(write_corpus(folder / "articles.jsonl", articles), folder / "law.db", model="none")
-    return folder / "law.db"
+    return indexed(tmp_path_factory.mktemp("placed"), [*articles, make_article(32)])
+
+
+def found(answer: Any) -> set[str]:
+    return {each["id"] for each in answer["documents"]}
 
 
 @pytest.mark.parametrize("name", ["lexical", "hybrid"])
@@ -172,7 +169,7 @@ def test_a_place_is_asked_with_what_stands_above_it(placed_store, name):
         ("us/or/portland", {"a8", "a16", "a32"}),
     ):
         answer = ask(pipeline, "rent officer", jurisdiction=place)
-        assert {each["id"] for each in answer["documents"]} == applies
+        assert found(answer) == applies
     housing = {"field": "meta.law", "operator": "==", "value": answer["documents"][0]["law"]}
     narrowed = ask(pipeline, "rent officer", filters=housing, jurisdiction="us/or/eugene")
     places = {each.get("jurisdiction") for each in narrowed["documents"]}
@@ -195,10 +192,6 @@ def test_a_place_without_law_is_refused_in_a_line(placed_store, place):
 def test_law_without_places_is_asked_for_none(pipeline):
     with pytest.raises(FilterError, match="jurisdiction"):
         ask(pipeline, "Who decides on custody?", jurisdiction="us/or")
-
-
-def found(answer: Any) -> set[str]:
-    return {each["id"] for each in answer["documents"]}
 
 
 OF_2005, EVERYTHING = {"a8", "a24"}, {"a8", "a16", "a24", "a32"}
@@ -251,15 +244,14 @@ def test_a_retriever_without_the_parameter_is_given_the_day_as_filters(dated_sto
     assert "as_of" not in everything
 
 
-def test_an_article_names_its_other_wordings(tmp_path, make_article, write_corpus):
+def test_an_article_names_its_other_wordings(tmp_path, make_article):
     articles = [
         {**make_article(8, valid_to="2019-12-31"), "id": "old"},
         {**make_article(8, valid_from="2020-01-01"), "id": "new"},
         make_article(16),
     ]
-    store = tmp_path / "law.db"
-    index_corpus(write_corpus(tmp_path / "law.jsonl", articles), store, model="none")
-    answer = ask(load_pipeline("lexical", store=store), "art. 8 Housing Code, rent officer")
+    pipeline = load_pipeline("lexical", indexed(tmp_path, articles))
+    answer = ask(pipeline, "art. 8 Housing Code, rent officer")
     wordings = {each["id"]: each.get("wordings") for each in answer["documents"]}
     assert wordings["new"] == [{"id": "old", "valid_from": None, "valid_to": "2019-12-31"}]
     assert {id_ for id_, each in wordings.items() if each is not None} == {"new"}
@@ -286,7 +278,7 @@ def test_a_question_narrows_what_the_file_lets_through(dated_store, asked, left)
     at_once = ask(pipeline, question, **asked)
     awaited = asyncio.run(ask_async(pipeline, question, **asked))
     for answer in (at_once, awaited):
-        assert {each["id"] for each in answer["documents"]} == left
+        assert found(answer) == left
 
 
 @pytest.mark.parametrize("foreign", [["Leeds", "York"], [{"id": "q"}], {"start": None}, "x", 5])

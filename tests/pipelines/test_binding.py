@@ -14,7 +14,6 @@ from components.models.folder import ModelError, VectorError
 from components.retrievers.structure import StructureExpander
 from components.stores.publishing import StoreModel
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.ask import main as ask_main
 from pipelines.asking import ask
 from pipelines.checking import FOLDER, LoadingError
 from pipelines.command_line import WRONG_USE
@@ -253,8 +252,8 @@ def test_a_files_own_store_is_asked_whatever_its_suffix(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "model"), [("index", []), ("index_graph", ["--model", "m"])])
-def test_a_pipeline_that_fills_a_store_cannot_be_asked(name, model, capsys):
-    assert ask_main(["dog", "--pipeline", name, "--store", "law.db", *model]) == WRONG_USE
-    told = capsys.readouterr().err
+def test_a_pipeline_that_fills_a_store_cannot_be_asked(name, model, command):
+    code, _, told = command("ask", "dog", "--pipeline", name, "--store", "law.db", *model)
+    assert code == WRONG_USE
     assert f"'{name}' fills a store" in told
     assert "answer, answer_hybrid, dense, dense_rerank, hybrid" in told

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import law_files
 import numpy as np
 import pytest
 from haystack import Document
+from law_files import line
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import ranker_digest
@@ -23,18 +24,13 @@ from pipelines.asking import run
 from pipelines.calibration import Calibration, answers_taken_out, calibrate
 from pipelines.loading import Scorer, load_pipeline, scorer_of
 
-SUBJECTS = ("rent", "repairs", "deposit", "notice", "wages", "leave", "custody", "support")
-LAWS = ("Housing", "Work", "Family")
 OFF_TOPIC = ("volcanoes", "chess openings", "the moon's orbit", "bread", "jazz", "penguins")
 
 
-def text_of(n: int) -> str:
-    """The very words of article n, which nothing but itself can match as well."""
-    return f"Rule {n} on {SUBJECTS[n % 8]}: the {LAWS[n % 3].lower()} officer decides."
-
-
-def answerable() -> list[Question]:
-    return [Question(f"q{n}", text_of(n), (f"a{n}",), "dev") for n in range(7, 25)]
+@pytest.fixture
+def answerable(make_article) -> list[Question]:
+    """Each has the very words of its article, which nothing but itself can match as well."""
+    return [Question(f"q{n}", make_article(n)["text"], (f"a{n}",), "dev") for n in range(7, 25)]
 
 
 def marked(n: int) -> list[Question]:
@@ -44,9 +40,8 @@ def marked(n: int) -> list[Question]:
 
 def write(path: Path, questions: Iterable[Question]) -> Path:
     fields = ("id", "text", "relevant", "split", "answerable")
-    lines = [json.dumps({name: getattr(each, name) for name in fields}) for each in questions]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+    lines = (line({name: getattr(each, name) for name in fields}) for each in questions)
+    return law_files.write(path, *lines)
 
 
 @pytest.fixture
@@ -67,8 +62,8 @@ def kept(store: Path) -> AnswerThreshold | None:
     return load_threshold(opened, "dense", opened.model.digest)
 
 
-def test_enough_marked_questions_are_taken_alone(law_store):
-    found = measured(law_store, [*answerable(), *marked(20)])
+def test_enough_marked_questions_are_taken_alone(law_store, answerable):
+    found = measured(law_store, [*answerable, *marked(20)])
     assert found.how == "marked"
     assert Counter(each.kind for each in found.scored) == {"answerable": 18, "marked": 20}
     # The articles' own words against volcanoes: nobody errs.
@@ -79,8 +74,8 @@ def test_enough_marked_questions_are_taken_alone(law_store):
     assert found.separation.threshold == pytest.approx((low + high) / 2)
 
 
-def test_without_marked_questions_all_answers_are_taken_out(law_store):
-    found = measured(law_store, answerable())
+def test_without_marked_questions_all_answers_are_taken_out(law_store, answerable):
+    found = measured(law_store, answerable)
     assert found.how == "taken out"
     scores: dict[str, dict[str, float]] = {}
     for each in found.scored:
@@ -90,8 +85,8 @@ def test_without_marked_questions_all_answers_are_taken_out(law_store):
     assert found.separation.separates
 
 
-def test_the_command_writes_what_it_prints(command, store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable())
+def test_the_command_writes_what_it_prints(command, store, tmp_path, answerable):
+    questions = write(tmp_path / "law.jsonl", answerable)
     before = StatuteDocumentStore(str(store)).content_version()
     code, out, err = command("calibrate", "--questions", questions, "--store", store, "--json")
     assert code == 0
@@ -113,13 +108,12 @@ def test_the_command_writes_what_it_prints(command, store, tmp_path):
     assert StatuteDocumentStore(str(store)).content_version() == before
 
 
-def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_path):
+def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_path, answerable):
     def gate() -> tuple[str, float | None]:
         loaded = load_pipeline("answer_hybrid", store).get_component("gate")
         return loaded.stage, loaded.threshold
 
-    asked = answerable()
-    questions = write(tmp_path / "law.jsonl", [*asked, *marked(20)])
+    questions = write(tmp_path / "law.jsonl", [*answerable, *marked(20)])
     calibrating = ("calibrate", "--questions", questions, "--store", store, "--json")
     assert command(*calibrating)[0] == 0
     by_vectors = gate()
@@ -127,10 +121,10 @@ def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_
 
     opened = StatuteDocumentStore(str(store))
     assert opened.model is not None
-    texts = [each.text for each in asked]
+    texts = [each.text for each in answerable]
     vectors = BiEncoder.load(opened.model.path).encode_queries(texts).numpy()
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    relevant = [each.relevant for each in asked]
+    relevant = [each.relevant for each in answerable]
     known = AnsweredQuestions(texts, relevant, vectors, 1.0)
     known.keep(opened)
     # Until it is calibrated again, the nearest article decides.
@@ -149,13 +143,15 @@ def test_answered_questions_decide_where_the_store_has_them(command, store, tmp_
     assert result["kinds"]["answerable"]["median"] < np.median(itself) - 0.1
 
 
-def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable())
+def test_no_threshold_is_written_where_none_is_good(
+    command, store, tmp_path, answerable, make_article
+):
+    questions = write(tmp_path / "law.jsonl", answerable)
     assert command("calibrate", "--questions", questions, "--store", store)[0] == 0
     earlier = kept(store)
     assert earlier is not None
     turned = [
-        *(Question(f"x{n}", text_of(n), (), "dev", False) for n in range(1, 25)),
+        *(Question(f"x{n}", make_article(n)["text"], (), "dev", False) for n in range(1, 25)),
         *(replace(each, relevant=("a1",), answerable=True) for each in marked(20)),
     ]
     code, out, err = command(
@@ -168,8 +164,10 @@ def test_no_threshold_is_written_where_none_is_good(command, store, tmp_path):
     assert kept(store) == earlier
 
 
-def test_pipelines_and_stores_without_a_score_are_refused(command, law_store, text_store, tmp_path):
-    questions = write(tmp_path / "law.jsonl", answerable())
+def test_pipelines_and_stores_without_a_score_are_refused(
+    command, law_store, text_store, tmp_path, answerable
+):
+    questions = write(tmp_path / "law.jsonl", answerable)
     asked = ("--questions", questions, "--store")
     code, out, err = command("calibrate", *asked, law_store, "--pipeline", "lexical")
     assert (code, out) == (2, "")
@@ -183,13 +181,9 @@ def document(score: float | None, **ranks: int) -> Document:
     return Document(id=str(score), content="law", score=score, meta={"ranks": ranks})
 
 
-def reranking(store: Path, ranker: Path, **overrides: Any) -> Any:
-    named = {"ranker.model": str(ranker), **overrides}
-    return load_pipeline("hybrid_rerank", store, overrides=named)
-
-
 def test_a_ranker_comes_before_a_dense_retriever(law_store, tiny_ranker):
-    pipeline = reranking(law_store, tiny_ranker)
+    ranker = {"ranker.model": str(tiny_ranker)}
+    pipeline = load_pipeline("hybrid_rerank", law_store, overrides=ranker)
     scorer = scorer_of(pipeline)
     assert scorer == Scorer("reranker", "ranker", ranker_digest(tiny_ranker))
     outputs = run(pipeline, "What does art. 12 Housing Code say on custody?", {"ranker"})

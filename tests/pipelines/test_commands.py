@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import chat_server
+from law_files import line, write
 
 from pipelines.checking import pipeline_file
 
@@ -20,9 +21,7 @@ def questions(tmp_path) -> Path:
         {"id": "q3", "text": "Pets?", "relevant": [], "answerable": False, "split": "test"},
         {"id": "q4", "text": "Who decides on wages?", "relevant": ["a4"], "split": "train"},
     ]
-    path = tmp_path / "questions.jsonl"
-    path.write_text("\n".join(json.dumps(line) for line in lines))
-    return path
+    return write(tmp_path / "questions.jsonl", *map(line, lines))
 
 
 def test_asking_for_an_answer_prints_it_first(command, law_store):
@@ -108,10 +107,9 @@ def test_indexing_reports_as_json_and_names_a_bad_line(command, corpus, tmp_path
     assert "left out of the corpus: 1 " in out
 
 
-def test_a_corpus_does_not_steer_the_terminal(command, tmp_path, make_article):
-    source = tmp_path / "articles.jsonl"
+def test_a_corpus_does_not_steer_the_terminal(command, tmp_path, make_article, write_corpus):
     lines = [make_article(1, **{"\x1b]0;owned\x07": 1}), make_article(2, valid_from="\x9b2J")]
-    source.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    source = write_corpus(tmp_path / "articles.jsonl", lines)
     arguments = ("--corpus", source, "--store", tmp_path / "law.db", "--model", "none")
     for more in ((), ("--skip-bad",)):
         _, out, err = command("index", *arguments, *more)

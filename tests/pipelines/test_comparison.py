@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.asking import ask
-from pipelines.checking import FOLDER, LoadingError
+from pipelines.checking import LoadingError
 from pipelines.evaluation import (
     SHOWN,
     PipelineResult,
@@ -25,11 +25,11 @@ from pipelines.stages import ask_for_rankings, stages_of, time_components
 QUESTION = "Who decides on custody?"
 
 
-def find(pipeline: str, store: Path, question: str = QUESTION) -> PipelineResult:
-    loaded = load_pipeline(pipeline, store=store)
+def find(pipeline: str, store: Path, **overrides: Any) -> PipelineResult:
+    loaded = load_pipeline(pipeline, store=store, overrides=overrides)
     time_components(loaded)
     ask_for_rankings(loaded)
-    return found_by(loaded, question)
+    return found_by(loaded, QUESTION)
 
 
 def test_the_places_are_those_of_asking_and_every_component_is_timed(law_store):
@@ -56,14 +56,9 @@ def test_lists_that_nobody_asked_for_are_no_empty_lists(law_store):
         stage.ranks({stage.component: {"documents": []}})
 
 
-def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(
-    law_store, tmp_path, tiny_ranker
-):
-    definition = yaml.safe_load((FOLDER / "hybrid_rerank.yaml").read_text(encoding="utf-8"))
-    parameters = definition["components"]["ranker"]["init_parameters"]
-    parameters.update(model=str(tiny_ranker), candidates=5)
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(definition))
-    found = find(str(tmp_path / "mine.yaml"), law_store)
+def test_a_re_ranker_says_what_it_read_and_the_fusion_what_it_was_given(law_store, tiny_ranker):
+    ranker = {"ranker.model": str(tiny_ranker), "ranker.candidates": 5}
+    found = find("hybrid_rerank", law_store, **ranker)
     stages = {stage.name: stage for stage in found.stages}
     assert list(stages) == ["citation", "bm25", "division", "dense", "fused", "reranker"]
     first = [article["id"] for article in found.articles[:5]]

@@ -3,7 +3,6 @@
 import pytest
 
 from components.statutes import StatuteCorpus
-from pipelines import convert
 
 LAW = """---
 title: "Code des barques"
@@ -40,29 +39,27 @@ def laws(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["articles.jsonl", "articles.jsonl.gz"])
-def test_a_folder_becomes_a_native_file(laws, tmp_path, capsys, name):
+def test_a_folder_becomes_a_native_file(laws, tmp_path, command, name):
     output = tmp_path / name
-    assert convert.main(["--corpus", str(laws), "--output", str(output)]) == 0
+    code, out, err = command("convert", "--corpus", laws, "--output", output)
+    assert code == 0
     assert StatuteCorpus.read(output).articles == StatuteCorpus.read(laws).articles
-    printed = capsys.readouterr()
-    assert "2 articles of 1 law" in printed.out
+    assert "2 articles of 1 law" in out
     for counted in ("footnote (1)", "table (1)", "README.md"):
-        assert counted in printed.err
+        assert counted in err
     assert (output.read_bytes()[:2] == b"\x1f\x8b") == name.endswith(".gz")
 
 
-def test_a_fault_leaves_no_file_and_skip_bad_counts_it(laws, tmp_path, capsys):
+def test_a_fault_leaves_no_file_and_skip_bad_counts_it(laws, tmp_path, command):
     (laws / "broken.xml").write_text(
         '<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0"><act>'
     )
     output = tmp_path / "articles.jsonl"
-    command = ["--corpus", str(laws), "--output", str(output)]
-    assert convert.main(command) != 0
+    given = ("convert", "--corpus", laws, "--output", output)
+    assert command(*given)[0] != 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["laws"]
-    assert convert.main([*command, "--skip-bad"]) == 0
-    printed = capsys.readouterr()
-    assert "left out" in printed.out
-    assert "broken.xml" in printed.err
+    code, out, err = command(*given, "--skip-bad")
+    assert (code, "left out" in out, "broken.xml" in err) == (0, True, True)
     assert len(StatuteCorpus.read(output)) == 2
 
 
@@ -77,26 +74,24 @@ def test_a_fault_leaves_no_file_and_skip_bad_counts_it(laws, tmp_path, capsys):
         (("--output", "-"), 2),
     ],
 )
-def test_what_is_named_is_taken_or_refused(laws, monkeypatch, changed, code):
+def test_what_is_named_is_taken_or_refused(laws, monkeypatch, command, changed, code):
     monkeypatch.chdir(laws.parent)
-    command = ["--corpus", "laws", "--output", "articles.jsonl", *changed]
-    assert convert.main(command) == code
+    given = ("--corpus", "laws", "--output", "articles.jsonl", *changed)
+    assert command("convert", *given)[0] == code
     assert (laws.parent / "articles.jsonl").exists() == (code == 0)
     assert (laws / "barques.md").read_text(encoding="utf-8") == LAW
 
 
-def test_what_was_read_is_checked_and_strict_writes_nothing(laws, tmp_path, capsys):
+def test_what_was_read_is_checked_and_strict_writes_nothing(laws, tmp_path, command):
     output, law = tmp_path / "articles.jsonl", laws / "barques.md"
-    given = ["--corpus", str(law), "--output", str(output), "--strict"]
+    given = ("convert", "--corpus", law, "--output", output)
     law.write_text(LAW.replace("Article 2", "Article 1"), encoding="utf-8")
-    assert convert.main(given) == 1
-    assert not output.exists()
-    assert f"{law}:18: Code des barques: numbers more than once" in capsys.readouterr().err
-    assert convert.main(given[:-1]) == 0
-    assert (
-        "Code des barques: 2 articles; numbered 1 to 1; no missing numbers"
-        in capsys.readouterr().err
-    )
+    code, _, said = command(*given, "--strict")
+    assert (code, output.exists()) == (1, False)
+    assert f"{law}:18: Code des barques: numbers more than once" in said
+    code, _, said = command(*given)
+    assert code == 0
+    assert "Code des barques: 2 articles; numbered 1 to 1; no missing numbers" in said
     output.unlink()
     law.write_text(LAW, encoding="utf-8")
-    assert convert.main(given) == 0
+    assert command(*given, "--strict")[0] == 0

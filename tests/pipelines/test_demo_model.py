@@ -4,7 +4,9 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from components.models.biencoder import BiEncoder
 from components.models.folder import articles_digest, model_digest, read_manifest
@@ -20,7 +22,7 @@ from training.loop import validate
 
 
 @pytest.fixture(scope="module")
-def model(minilm) -> BiEncoder:
+def model() -> BiEncoder:
     return BiEncoder.load(DEMO_MODEL, device="cpu")
 
 
@@ -40,9 +42,6 @@ def test_it_finds_on_dev_what_its_manifest_says(model, demo_home):
     texts = [indexed_text(each.headings, each.text) for each in law]
     vectors = stored_vectors(demo_home / "demo.db", model.articles_digest, texts, model.dim)
     dev = [each for each in read_questions("aldermere", split="dev") if each.relevant]
-    import numpy as np
-    import torch
-
     articles = torch.from_numpy(np.stack([vectors[row] for row in range(len(texts))]))
     asked = model.encode_queries([each.text for each in dev])
     found = validate(dev, asked, articles, law.ids, "MAP@10")

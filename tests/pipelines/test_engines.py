@@ -22,11 +22,9 @@ from components.retrievers.engines import EngineCitationRetriever, EngineEmbeddi
 from components.stores.database import StoreError
 from components.stores.engines import LAW, RECORD, SHARD, Engine
 from components.stores.qdrant import QdrantEngine
-from pipelines.ask import main as ask_command_main
 from pipelines.asking import ask
 from pipelines.command_line import DONE, WRONG_USE
 from pipelines.engines import Shard, index_into_engine
-from pipelines.index import main as index_main
 from pipelines.loading import LoadingError, load_pipeline
 
 Article = dict[str, Any]
@@ -278,20 +276,19 @@ def test_a_closed_pipeline_releases_the_engine_and_opens_it_again(index, address
         assert [each["id"] for each in again] == [each["id"] for each in found]
 
 
-def test_a_corpus_is_indexed_and_asked(address, corpus, tiny_model, capsys):
+def test_a_corpus_is_indexed_and_asked(address, corpus, tiny_model, command):
     asked = f"{address}#eu"
-    given = ["--corpus", str(corpus), "--engine", "qdrant", "--url", asked, "--collection", "eu"]
-    assert index_main([*given, "--model", str(tiny_model), "--json"]) == DONE
-    report = json.loads(capsys.readouterr().out)
-    assert (report["articles"], report["encoded"], report["complete"]) == (30, 30, True)
-    question = ["art. 3 Tax Code, on repairs", "--pipeline", "qdrant", "--store", asked]
-    assert ask_command_main([*question, "--json", "--top-k", "3"]) == DONE
-    answer = json.loads(capsys.readouterr().out)
-    assert len(answer["documents"]) == 3
-    assert answer["pipeline"] == "qdrant"
+    given = ("--corpus", corpus, "--engine", "qdrant", "--url", asked, "--collection", "eu")
+    code, out, _ = command("index", *given, "--model", tiny_model, "--json")
+    report = json.loads(out)
+    assert (code, report["articles"], report["encoded"], report["complete"]) == (DONE, 30, 30, True)
+    question = ("art. 3 Tax Code, on repairs", "--pipeline", "qdrant", "--store", asked)
+    code, out, _ = command("ask", *question, "--json", "--top-k", 3)
+    answer = json.loads(out)
+    assert (code, len(answer["documents"]), answer["pipeline"]) == (DONE, 3, "qdrant")
 
 
-def test_wrong_use_is_refused():
+def test_wrong_use_is_refused(command):
     for line in (
         "",
         "--store a.db --engine qdrant",
@@ -302,9 +299,7 @@ def test_wrong_use_is_refused():
         "--engine qdrant --url u --model none",
         "--engine qdrant --url u --shard 3/2",
     ):
-        with pytest.raises(SystemExit) as ended:
-            index_main(["--corpus", "aldermere", *line.split()])
-        assert ended.value.code == WRONG_USE, line
+        assert command("index", "--corpus", "aldermere", *line.split())[0] == WRONG_USE, line
 
 
 def test_an_engine_that_is_down_at_the_start_is_reported_at_once(corpus, tiny_model):

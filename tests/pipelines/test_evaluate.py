@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import yaml
 from haystack import Pipeline
+from indexed import indexed
 
 from components.statutes.question import Question
 from components.statutes.significance import bootstrap_interval
 from pipelines.asking import ask
 from pipelines.checking import FOLDER
 from pipelines.evaluation import Measured, StageRun, gains, measure, report, summary
-from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from pipelines.stages import Stage
 
@@ -33,10 +33,8 @@ def test_a_pipeline_is_asked_as_deep_as_the_run_says(law_store):
     assert measured.values["R@10"]["rent"] == len(found & {"a8", "a16", "a24"}) / 3
 
 
-def test_all_of_the_law_is_measured_whenever_it_was_in_force(tmp_path, make_article, write_corpus):
-    articles = [make_article(8, valid_to="2001-01-01"), make_article(16)]
-    store = tmp_path / "law.db"
-    index_corpus(write_corpus(tmp_path / "law.jsonl", articles), store, model="none")
+def test_all_of_the_law_is_measured_whenever_it_was_in_force(tmp_path, make_article):
+    store = indexed(tmp_path, [make_article(8, valid_to="2001-01-01"), make_article(16)])
     asked = [question("rent", "a8")]
     found = measure("lexical", asked, store=store, model=None, depth=25).run["rent"]
     assert set(found) == {"a8", "a16"}

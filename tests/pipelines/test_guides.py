@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from law_files import line, write
 
 from components.retrievers.guides import GuideThreshold, kept_guides, save_threshold
 from components.stores.sqlite import StatuteDocumentStore
@@ -38,12 +39,7 @@ QUESTION = "My rent goes up, who decides about rule 16?"
 
 @pytest.fixture
 def guides(tmp_path):
-    def written(*records):
-        path = tmp_path / "guides.jsonl"
-        path.write_text("".join(f"{json.dumps(each)}\n" for each in records), encoding="utf-8")
-        return path
-
-    return written
+    return lambda *records: write(tmp_path / "guides.jsonl", *map(line, records))
 
 
 @pytest.fixture
@@ -54,11 +50,10 @@ def given(request, tmp_path, law_store, text_store):
     return path
 
 
-both = pytest.mark.parametrize("given", ["vectors", "text"], indirect=True)
 of_text = pytest.mark.parametrize("given", ["text"], indirect=True)
 
 
-@both
+@pytest.mark.parametrize("given", ["vectors", "text"], indirect=True)
 def test_guides_are_kept_shown_and_removed(given, guides, command):
     code, _, said = command("index", "--store", given, "--guides", guides(RULE, GUIDE))
     assert (code, said.splitlines()[-1]) == (0, "1 guide kept")
@@ -153,7 +148,7 @@ def test_questions_choose_the_threshold(given, guides, command, tmp_path):
     asked = ("guides", "--store", given, "--calibrate", path, "--labels", labels)
     said = "My rent goes up, who decides"
 
-    def write(n):
+    def ask_about(n):
         rows = [
             {"id": f"q{i}", "text": f"{said} about rule 16 {'now ' * i}?", "relevant": ["a16"]}
             for i in range(n)
@@ -162,14 +157,14 @@ def test_questions_choose_the_threshold(given, guides, command, tmp_path):
         labelled = [{"question": each["id"], "guide": "rent"} for each in rows]
         rows.append({"id": "w", "text": "My wages: rule 16 on rent?", "relevant": ["a1"]})
         labelled.append({"question": "w", "guide": None})
-        for file, lines in ((path, rows), (labels, labelled)):
-            file.write_text("".join(f"{json.dumps(each)}\n" for each in lines), encoding="utf-8")
+        write(path, *map(line, rows))
+        write(labels, *map(line, labelled))
 
-    write(3)
+    ask_about(3)
     code, _, said_then = command(*asked)
     assert (code, "No threshold is written" in said_then) == (1, True)
     assert "questions of the guides themselves: own" in said_then
-    write(25)
+    ask_about(25)
     code, out, _ = command(*asked, "--json")
     chosen = json.loads(out)
     assert (code, chosen["shown"], chosen["precision"], chosen["coverage"]) == (0, 26, 25 / 26, 1)

@@ -4,7 +4,6 @@ import pytest
 
 from pipelines.asking import ask
 from pipelines.checking import FOLDER, LoadingError
-from pipelines.index import main as index_main
 from pipelines.loading import load_pipeline
 
 TEXT = """\
@@ -32,15 +31,15 @@ def test_the_pipeline_fills_a_store_from_text_files(tmp_path, tiny_model):
         load_pipeline(copied, store=tmp_path / "law.db", model=tiny_model)
 
 
-def test_the_command_indexes_text_and_any_text_by_paragraphs(tmp_path, capsys):
+def test_the_command_indexes_text_and_any_text_by_paragraphs(tmp_path, command):
     path, store = tmp_path / "boats.txt", tmp_path / "law.db"
     path.write_text(TEXT)
-    arguments = ["--corpus", str(path), "--store", str(store), "--model", "none"]
-    assert index_main(arguments) == 0
-    assert "2 articles" in capsys.readouterr().err
+    given = ("index", "--corpus", path, "--store", store, "--model", "none")
+    code, _, said = command(*given)
+    assert (code, "2 articles" in said) == (0, True)
     found = ask(load_pipeline("lexical", store=store), "Who keeps the oars dry?")
     assert found["documents"][0]["number"] == "Section 2"
-    assert index_main([*arguments, "--as-paragraphs", "--replace"]) == 0
+    assert command(*given, "--as-paragraphs", "--replace")[0] == 0
     path.write_text("A Tale\n\nThe old man rowed.")
-    assert index_main(arguments) != 0
-    assert "holds no articles" in capsys.readouterr().err
+    code, _, said = command(*given)
+    assert code != 0 and "holds no articles" in said

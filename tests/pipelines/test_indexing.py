@@ -24,7 +24,6 @@ from components.statutes.sources.reading import CorpusError
 from components.stores.database import OpenFile, StoreError, open_store
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.checking import LoadingError
-from pipelines.index import main as index_command
 from pipelines.indexing import IndexReport, index_corpus, name_laws
 from pipelines.loading import model_place
 
@@ -271,16 +270,16 @@ def test_users_name_laws_without_indexing_again(index, store, make_article):
     assert cited("art. 1 FäA") == [()]  # of a law that is gone
 
 
-def test_a_law_yaml_names_laws_with_each_indexing(tmp_path, make_article):
+def test_a_law_yaml_names_laws_with_each_indexing(tmp_path, make_article, command):
     corpus, store = tmp_path / "articles.jsonl", tmp_path / "law.db"
     corpus.write_text(json.dumps(make_article(1, law="Ferries Act")), encoding="utf-8")
     names = tmp_path / "law.yaml"
-    command = ["--corpus", str(corpus), "--store", str(store), "--model", "none"]
+    given = ("index", "--corpus", corpus, "--store", store, "--model", "none")
     names.write_text("aliases:\n  FäA: Ferries Act\n  Boats: Ferries Act\n", encoding="utf-8")
-    assert index_command([*command, "--alias", "Boats="]) == 0
+    assert command(*given, "--alias", "Boats=")[0] == 0
     assert StatuteDocumentStore(store).publisher.aliases() == {"FäA": "Ferries Act"}
     names.write_text("aliases: [FäA]\n", encoding="utf-8")
-    assert index_command(command) != 0
+    assert command(*given)[0] != 0
 
 
 def test_a_law_gets_its_identifier_without_being_encoded_again(index, store, make_article):
@@ -293,7 +292,7 @@ def test_a_law_gets_its_identifier_without_being_encoded_again(index, store, mak
     assert index(bare).laws == 2
 
 
-def test_a_law_under_a_new_title_leaves_nothing_under_the_old(index, store, make_article):
+def test_a_law_under_a_new_title_leaves_nothing_under_the_old(index, make_article):
     act = act_of(make_article, "gb/2003/7", 1)
     index(act)
     renamed = [{**each, "law": "Revenue Act"} for each in act[:2]]

@@ -45,14 +45,10 @@ def expected(corpus, tiny_model) -> np.ndarray:
 
 
 def known(store: StatuteDocumentStore) -> int:
-    """How many texts need not be encoded again."""
-    model = store.model
+    """How many texts need not be encoded again; another process may be about to make the store."""
+    path = Path(store.path)
+    model = store.model if path.exists() and path.stat().st_size else None
     return len(store.journal.known(model.digest)) if model else 0
-
-
-def known_in(path: Path, store: StatuteDocumentStore) -> int:
-    """The same, of a store that another process may be about to make."""
-    return known(store) if path.exists() and path.stat().st_size else 0
 
 
 def assert_whole_laws(store: StatuteDocumentStore) -> None:
@@ -98,7 +94,7 @@ def test_indexing_killed_at_random_moments_ends_as_if_it_had_not(start, tmp_path
         # While encoding, each process may do some blocks; then each has half as much time again as
         # the one before to publish, so that a slow machine ends too.
         goal = kept + moment.randrange(100, 600)
-        while kept < ARTICLES and process.is_alive() and known_in(path, store) < goal:
+        while kept < ARTICLES and process.is_alive() and known(store) < goal:
             time.sleep(0.001)
         if kept == ARTICLES:
             patience *= 1.5
@@ -125,7 +121,7 @@ def test_a_killed_command_continues_where_it_stopped(corpus, tiny_model, tmp_pat
         stderr=subprocess.DEVNULL,
     )
     store = StatuteDocumentStore(str(path))
-    while process.poll() is None and known_in(path, store) < 512:
+    while process.poll() is None and known(store) < 512:
         time.sleep(0.05)
     process.kill()
     process.wait()

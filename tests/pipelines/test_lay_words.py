@@ -4,49 +4,40 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines import ask as asking
-from pipelines import index as indexing
-
 
 @pytest.fixture
 def words(tmp_path):
     def write(text):
         path = tmp_path / "words.tsv"
         path.write_text(text, encoding="utf-8")
-        return str(path)
+        return path
 
     return write
 
 
-def test_a_list_is_kept_shown_left_out_and_removed(words, corpus, tmp_path, capsys):
-    store = str(tmp_path / "law.db")
-    given = ["--store", store, "--lay-words", words("x\tkids\tcustody\nx\tcash\tmortgage\n")]
-    assert indexing.main(["--corpus", str(corpus), "--model", "none", *given]) == 0
-    assert "Lay words: 2 read, of which this law uses 1" in capsys.readouterr().err
-    # Indexing again keeps the list.
-    indexing.main(["--corpus", str(corpus), "--model", "none", "--store", store])
-    question = ["Where do my kids live?", "--store", store]
+def test_a_list_is_kept_shown_left_out_and_removed(words, corpus, tmp_path, command):
+    law = ("index", "--corpus", corpus, "--model", "none", "--store", tmp_path / "law.db")
+    path = words("x\tkids\tcustody\nx\tcash\tmortgage\n")
+    code, _, said = command(*law, "--lay-words", path)
+    assert (code, "Lay words: 2 read, of which this law uses 1" in said) == (0, True)
+    command(*law)  # indexing again keeps the list
+    asked = ("ask", "Where do my kids live?", "--store", tmp_path / "law.db")
     for pipeline in ("lexical", "hybrid"):
-        capsys.readouterr()
-        assert asking.main([*question, "--pipeline", pipeline]) == 0
-        assert "custody for “kids”" in capsys.readouterr().err
-        asking.main([*question, "--pipeline", pipeline, "--no-expand"])
-        assert "Also searched" not in capsys.readouterr().err
+        code, _, said = command(*asked, "--pipeline", pipeline)
+        assert (code, "custody for “kids”" in said) == (0, True)
+        assert "Also searched" not in command(*asked, "--pipeline", pipeline, "--no-expand")[2]
     # The list alone, without the law.
-    assert indexing.main(["--store", store, "--lay-words", words("")]) == 0
-    capsys.readouterr()
-    asking.main([*question, "--json"])
-    printed = capsys.readouterr()
-    assert "expansions" not in printed.out and "Also searched" not in printed.err
+    assert command("index", "--store", tmp_path / "law.db", "--lay-words", words(""))[0] == 0
+    _, out, err = command(*asked, "--json")
+    assert "expansions" not in out and "Also searched" not in err
 
 
-def test_a_wrong_list_is_refused_before_anything_is_written(words, corpus, tmp_path, capsys):
+def test_a_wrong_list_is_refused_before_anything_is_written(words, corpus, tmp_path, command):
     store = tmp_path / "law.db"
     path = words("x\tkids\tcustody\nx\tkids\n")
-    given = ["--store", str(store), "--lay-words", path]
-    assert indexing.main(["--corpus", str(corpus), "--model", "none", *given]) == 1
-    assert f"{path}:2: " in capsys.readouterr().err
+    given = ("index", "--corpus", corpus, "--lay-words", path)
+    code, _, said = command(*given, "--model", "none", "--store", store)
+    assert (code, f"{path}:2: " in said) == (1, True)
     assert not store.exists()
-    with pytest.raises(SystemExit):
-        indexing.main(["--corpus", str(corpus), "--engine", "qdrant", "--url", "x", *given[2:]])
-    assert "--lay-words goes with --store" in capsys.readouterr().err
+    code, _, said = command(*given, "--engine", "qdrant", "--url", "x")
+    assert (code, "--lay-words goes with --store" in said) == (2, True)

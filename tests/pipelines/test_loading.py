@@ -17,7 +17,6 @@ from haystack.core.errors import PipelineRuntimeError
 
 import components
 from components.aliases import trusted_name
-from pipelines.ask import main as command_main
 from pipelines.asking import ask
 from pipelines.checking import (
     FOLDER,
@@ -400,13 +399,12 @@ STAGES = ["citation", "bm25", "dense"]
         ("components/a.b", LEXICAL["components"]["bm25"], "a name has no dot"),
     ],
 )
-def test_a_slip_is_one_line(place, value, message, text_store, tmp_path, capsys):
+def test_a_slip_is_one_line(place, value, message, text_store, tmp_path, command):
     file = yaml.safe_load((FOLDER / "lexical.yaml").read_text(encoding="utf-8"))
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(changed(file, place, value)), encoding="utf-8")
-    assert command_main(["rent", "--store", str(text_store), "--pipeline", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
+    code, out, err = command("ask", "rent", "--store", text_store, "--pipeline", path)
+    assert (code, out) == (2, "")
     (line,) = err.splitlines()
     assert line.startswith(f"error: {path}: ")
     assert re.search(message, line)

@@ -12,8 +12,10 @@ from haystack_integrations.tools.mcp import MCPTool, StreamableHttpServerInfo
 from indexed import indexed
 from mcp import StdioServerParameters
 from mcp.client.client import Client
+from serving import served
 
-from pipelines.indexing import add_guides, index_corpus
+from components.stores.sqlite import StatuteDocumentStore
+from pipelines.indexing import add_guides
 from pipelines.loading import load_pipeline
 from pipelines.serving.app import build_app
 from pipelines.serving.limits import LOOPBACK, Limits, prompt_server
@@ -64,11 +66,10 @@ def test_the_tools_only_read_and_say_what_they_take(pipeline):
         assert all("description" in of for of in each.input_schema["properties"].values())
 
 
-def test_agents_ask_for_the_law_of_a_place(tmp_path, make_article, write_corpus):
+def test_agents_ask_for_the_law_of_a_place(tmp_path, make_article):
     places = {8: "us/or", 16: "us/or/portland", 24: "us/or/eugene"}
     articles = [make_article(n, jurisdiction=place) for n, place in places.items()]
-    store = tmp_path / "law.db"
-    index_corpus(write_corpus(tmp_path / "articles.jsonl", articles), store, model="none")
+    store = indexed(tmp_path, articles)
     asked = {"question": "rent officer", "jurisdiction": "us/or/portland"}
     listed, found, unknown = called(
         build_mcp(load_pipeline("lexical", store)),
@@ -180,16 +181,14 @@ ALSO_WRITTEN = {
 
 def test_an_article_is_read_by_its_number_as_printed(tmp_path):
     law = {"law": "Levy Act, 1961", "law_names": ["ELA"], "law_id": "act/1961/43", "headings": []}
-    lines = [
-        json.dumps({"id": each, "number": each, "text": f"Rule {place}.", **law})
+    articles = [
+        {"id": each, "number": each, "text": f"Rule {place}.", **law}
         for place, each in enumerate(NUMBERS)
     ]
-    (tmp_path / "law.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    index_corpus(tmp_path / "law.jsonl", tmp_path / "law.db", model="none")
     asked = [("Levy Act, 1961", each) for each in ALSO_WRITTEN]
     asked += [(name, "80-IA") for name in ("LEVY  act", "ELA", "ACT/1961/43")]
     read = called(
-        build_mcp(load_pipeline("lexical", tmp_path / "law.db")),
+        build_mcp(load_pipeline("lexical", indexed(tmp_path, articles))),
         *(("read_article", {"law": law, "number": number}) for law, number in asked),
     )
     found = [each["id"] if isinstance(each, dict) else None for each in read]
@@ -197,30 +196,24 @@ def test_an_article_is_read_by_its_number_as_printed(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def amended(tmp_path_factory):
-    """A long article with two wordings."""
-    law = {"law": "Road Act", "number": "5", "headings": []}
-    text = "\n".join(f"({n}) " + f"The rule of place {n} holds. " * 60 for n in range(1, 40))
-    town = text.replace("place 7 holds. The", "town 7 holds. The", 1)
-    wordings = [
-        {**law, "id": "old", "text": text, "valid_to": "2019-12-31"},
-        {**law, "id": "new", "text": town, "valid_from": "2020-01-01"},
-    ]
-    loaded = load_pipeline("lexical", indexed(tmp_path_factory.mktemp("amended"), wordings))
-    yield loaded, town
+def amended(road_act):
+    loaded = load_pipeline("lexical", road_act)
+    yield loaded
     loaded.close()
 
 
-def test_a_long_article_is_read_in_pieces(amended):
-    pipeline, text = amended
-    server = build_mcp(pipeline)
+def test_a_long_article_is_read_in_pieces(amended, road_act):
+    server = build_mcp(amended)
     (first,) = called(server, ("read_article", {"law": "Road Act", "number": "5"}))
     pieces, read = [first["text"]], first
     while "next_offset" in read:
         place = {"id": "new", "offset": read["next_offset"]}
         (read,) = called(server, ("read_article", place))
         pieces.append(read["text"])
-    assert "".join(pieces) == text
+    (stored,) = StatuteDocumentStore(road_act).filter_documents(
+        {"field": "id", "operator": "==", "value": "new"}
+    )
+    assert "".join(pieces) == stored.content
     assert len(pieces) > 3
     assert max(map(len, pieces)) <= 12_000
     assert "other_wordings" in first and "other_wordings" not in read
@@ -229,7 +222,7 @@ def test_a_long_article_is_read_in_pieces(amended):
 
 
 def test_what_changed_since_a_wording_is_read(amended):
-    server = build_mcp(amended[0])
+    server = build_mcp(amended)
     asked = {"law": "Road Act", "number": "5"}
     since, previous, wrong, same = called(
         server,
@@ -326,25 +319,11 @@ def test_the_service_answers_the_sdk_and_haystack_at_mcp(aldermere_store):
     app = build_app({"lexical": load_pipeline("lexical", aldermere_store)}, Limits(), LOOPBACK)
     app.state.served["lexical"].setup()
 
-    async def run():
-        service = prompt_server(app, 5, log_config=None, proxy_headers=False)
-        service.config.port = 0
-        serving = asyncio.create_task(service.serve())
-        while not service.started:
-            await asyncio.sleep(0.01)
-        port = service.servers[0].sockets[0].getsockname()[1]
-        url = f"http://127.0.0.1:{port}/mcp"
-        try:
-            async with Client(url) as client:
-                laws = await client.call_tool("list_laws", {})
-            tool = MCPTool("read_article", StreamableHttpServerInfo(url))
-            read = await asyncio.to_thread(tool.invoke, id="housing-14")
-            await asyncio.to_thread(tool.close)
-            return laws, json.loads(json.loads(read)["content"][0]["text"])
-        finally:
-            service.should_exit = True
-            await serving
-
-    laws, article = asyncio.run(run())
-    assert len(json.loads(laws.content[0].text)["laws"]) == 5
+    with served(prompt_server(app, 5, log_config=None, proxy_headers=False)) as address:
+        (laws,) = called(f"{address}mcp", ("list_laws", {}))
+        tool = MCPTool("read_article", StreamableHttpServerInfo(f"{address}mcp"))
+        read = tool.invoke(id="housing-14")
+        tool.close()
+    assert len(laws["laws"]) == 5
+    article = json.loads(json.loads(read)["content"][0]["text"])
     assert article["title"] == "Housing Code of Aldermere (invented), Article 14"

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -22,12 +21,10 @@ from components.stores.database import StoreError
 from components.stores.engines import LAW
 from components.stores.postgres import PostgresEngine
 from components.stores.sqlite import StatuteDocumentStore
-from pipelines.ask import main as ask_main
 from pipelines.asking import ask, run
 from pipelines.command_line import DONE
 from pipelines.engines import Shard, engine_at, index_into_engine
 from pipelines.home import resolve
-from pipelines.index import main as index_main
 from pipelines.indexing import index_corpus
 from pipelines.loading import LoadingError, load_pipeline
 from pipelines.serving.app import ServedPipeline
@@ -52,7 +49,7 @@ def address(postgres, request) -> str:
     return f"{postgres.url()}#{name}"
 
 
-def test_a_missing_extra_is_named(monkeypatch, corpus, tiny_model, capsys):
+def test_a_missing_extra_is_named(monkeypatch, corpus, tiny_model, command):
     package = "haystack_integrations.document_stores.pgvector"
     for module in (package, f"{package}.document_store"):
         monkeypatch.setitem(sys.modules, module, None)
@@ -63,8 +60,8 @@ def test_a_missing_extra_is_named(monkeypatch, corpus, tiny_model, capsys):
     ):
         with pytest.raises(LoadingError, match=r"pip install 'lexarbor\[postgres\]'"):
             attempt()
-    assert index_main(["--corpus", str(corpus), "--engine", url]) != DONE
-    assert "pip install 'lexarbor[postgres]'" in capsys.readouterr().err
+    code, _, said = command("index", "--corpus", corpus, "--engine", url)
+    assert code != DONE and "pip install 'lexarbor[postgres]'" in said
 
 
 def edition(articles: list[Article], name: str) -> list[Article]:
@@ -95,26 +92,30 @@ def assert_counted(engine: PostgresEngine) -> None:
     assert dict(counted)[0] == engine.count()
 
 
-def test_a_corpus_is_indexed_and_asked(postgres, address, corpus, tiny_model, capsys, monkeypatch):
+def test_a_corpus_is_indexed_and_asked(
+    postgres, address, corpus, tiny_model, command, monkeypatch, tmp_path
+):
     url, _, name = address.partition("#")
-    given = ["--corpus", str(corpus), "--collection", name, "--model", str(tiny_model), "--json"]
-    assert index_main([*given, "--engine", url, "--hnsw"]) == DONE
-    report = json.loads(capsys.readouterr().out)
-    assert (report["articles"], report["encoded"], report["complete"]) == (30, 30, True)
+    given = ("index", "--corpus", corpus, "--collection", name, "--model", tiny_model, "--json")
+    code, out, _ = command(*given, "--engine", url, "--hnsw")
+    report = json.loads(out)
+    assert (code, report["articles"], report["encoded"], report["complete"]) == (DONE, 30, 30, True)
     assert report["recall"] > 0.8
     monkeypatch.setenv("PG_CONN_STR", url)
-    assert index_main([*given, "--engine", "postgres"]) == DONE
-    report = json.loads(capsys.readouterr().out)
-    assert (report["encoded"], report["written"], report["recall"]) == (0, 0, None)
-    question = ["art. 3 Tax Code, on repairs", "--pipeline", "postgres", "--json", "--top-k", "3"]
-    assert ask_main([*question, "--store", address]) == DONE
-    answer = json.loads(capsys.readouterr().out)
-    assert (len(answer["documents"]), answer["pipeline"]) == (3, "postgres")
+    code, out, _ = command(*given, "--engine", "postgres")
+    report = json.loads(out)
+    assert (code, report["encoded"], report["written"], report["recall"]) == (DONE, 0, 0, None)
+    question = "art. 3 Tax Code, on repairs"
+    asked = ("--pipeline", "postgres", "--json", "--top-k", 3, "--store", address)
+    code, out, _ = command("ask", question, *asked)
+    answer = json.loads(out)
+    assert (code, len(answer["documents"]), answer["pipeline"]) == (DONE, 3, "postgres")
     # By a table's name in the file, the address comes from the environment.
     named = {"citation.document_store": _store(name)}
     pipeline = load_pipeline("postgres", overrides=named)
     assert pipeline.get_component("dense").document_store.search_strategy == "hnsw"
-    again = ask(load_pipeline_of(pipeline), question[0], top_k=3)["documents"]
+    (tmp_path / "own.yaml").write_text(pipeline.dumps())
+    again = ask(load_pipeline(tmp_path / "own.yaml"), question, top_k=3)["documents"]
     assert [each["id"] for each in again] == [each["id"] for each in answer["documents"]]
 
 
@@ -123,14 +124,6 @@ def _store(name: str) -> dict[str, Any]:
     kind = "haystack_integrations.document_stores.pgvector.document_store.PgvectorDocumentStore"
     parameters = {"connection_string": secret, "table_name": name, "create_extension": False}
     return {"type": kind, "init_parameters": parameters}
-
-
-def load_pipeline_of(pipeline: Any) -> Any:
-    """The pipeline after a way through YAML."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "own.yaml")
-        path.write_text(pipeline.dumps())
-        return load_pipeline(path)
 
 
 def test_the_demo_law_is_ranked_as_by_the_embedded_store(address, tiny_model, tmp_path):
@@ -216,7 +209,7 @@ def test_an_indexer_that_is_killed_leaves_whole_laws_and_continues(index, look, 
     assert look()._execute("SELECT count(*) FROM {staged}") == [(0,)]
 
 
-def test_a_first_run_that_is_killed_is_not_asked(index, look, address, articles):
+def test_a_first_run_that_is_killed_is_not_asked(index, address, articles):
     killed(lambda: index(articles), "finish_law", 0)
     with pytest.raises(LoadingError, match=r"not yet indexed to its end.*same command again"):
         load_pipeline("postgres", store=address)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from haystack import Pipeline
+from indexed import indexed
 
 from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import RankerSettings
@@ -39,11 +40,10 @@ def trained(tmp_path_factory, tiny_model, tiny_ranker) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(trained, make_article, write_corpus) -> Path:
+def store(trained, make_article) -> Path:
     """Thirty articles of three laws, indexed with the bi-encoder."""
-    source = write_corpus(trained / "articles.jsonl", [make_article(n) for n in range(1, 31)])
-    index_corpus(source, trained / "law.db", model=str(trained / "biencoder"))
-    return trained / "law.db"
+    articles = [make_article(n) for n in range(1, 31)]
+    return indexed(trained, articles, str(trained / "biencoder"))
 
 
 @pytest.fixture(scope="module")

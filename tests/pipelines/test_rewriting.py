@@ -4,7 +4,6 @@ import asyncio
 import json
 
 import pytest
-from chat_server import chat_server
 
 from pipelines.asking import ask, ask_async
 from pipelines.checking import LoadingError
@@ -12,12 +11,6 @@ from pipelines.loading import generator_overrides, load_pipeline
 
 QUESTION = "They threw me out, and the boss owes me money"
 SEARCHES = ["rule on wages", "notice ✓ and wages"]
-
-
-@pytest.fixture(scope="module")
-def server():
-    with chat_server() as script:
-        yield script
 
 
 @pytest.fixture
@@ -39,7 +32,7 @@ def found_by(answer):
     return [(each["id"], each["ranks"], each["score"]) for each in answer["documents"]]
 
 
-def test_what_was_searched_is_reported_and_found(rewriting, law_store, server):
+def test_what_was_searched_is_reported_and_found(rewriting, server):
     pipeline = rewriting(json.dumps({"searches": SEARCHES}))
     answer = ask(pipeline, QUESTION)
     assert answer["searches"] == ["rule on wages", "notice \ufffd and wages"]

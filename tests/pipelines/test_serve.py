@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from serving import served
 from waiting import until
 
 from pipelines.serve import _loaded, _parse
-from pipelines.serve import main as serve_main
 from pipelines.serving.limits import prompt_protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -56,20 +56,16 @@ def start(tmp_path) -> Iterator[Started]:
         process.wait()
 
 
-def main(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    code = serve_main([str(each) for each in arguments])
-    return code, capsys.readouterr().err
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
-def test_other_machines_are_let_in_only_by_a_word_of_its_own(host, capsys, tmp_path):
-    code, said = main(capsys, "--host", host, "--port", 0)
+def test_other_machines_are_let_in_only_by_a_word_of_its_own(host, command, tmp_path):
+    code, _, said = command("serve", "--host", host, "--port", 0)
     assert code == 2
     assert "neither passwords nor TLS" in said
     assert "reverse proxy" in said
     assert "--insecure" in said
     missing = tmp_path / "none.db"
-    code, said = main(capsys, "--host", host, "--port", 0, "--insecure", "--store", missing)
+    given = ("--host", host, "--port", 0, "--insecure", "--store", missing)
+    code, _, said = command("serve", *given)
     assert code == 2
     assert "neither passwords" not in said
 
@@ -77,10 +73,10 @@ def test_other_machines_are_let_in_only_by_a_word_of_its_own(host, capsys, tmp_p
 @pytest.mark.parametrize(
     "key", [None, "", "too-short", "two long words", "a-long-key-12\n", "ein-schlüssel"]
 )
-def test_a_key_that_is_short_or_that_no_header_can_hold_is_refused(key, capsys, monkeypatch):
+def test_a_key_that_is_short_or_that_no_header_can_hold_is_refused(key, command, monkeypatch):
     if key is not None:
         monkeypatch.setenv("LAW_KEY", key)
-    code, said = main(capsys, "--api-key-env", "LAW_KEY", "--port", 0)
+    code, _, said = command("serve", "--api-key-env", "LAW_KEY", "--port", 0)
     assert code == 2
     assert "--api-key-env LAW_KEY" in said
     assert ("12 ASCII" if key else "is not set") in said
@@ -230,14 +226,9 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(app, http=prompt_protocol(), ws="none", lifespan="off", log_config=None)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield listening.getsockname()[1]
-    server.should_exit = True
-    thread.join(10)
+    with served(uvicorn.Server(config)) as address:
+        yield httpx.URL(address).port
 
 
 @pytest.fixture
@@ -245,10 +236,6 @@ def client(port, monkeypatch) -> Iterator[socket.socket]:
     monkeypatch.setattr("pipelines.serving.limits.HEAD_SECONDS", 0.5)
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         yield connection
-
-
-def answered(client: socket.socket) -> bool:
-    return client.recv(4096).startswith(b"HTTP/1.1 200")
 
 
 def test_headers_that_come_letter_by_letter_are_not_waited_for(client):
@@ -266,4 +253,4 @@ def test_a_body_has_more_time_than_a_head(client):
     client.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nabc")
     time.sleep(1)
     client.sendall(b"def")
-    assert answered(client)
+    assert client.recv(4096).startswith(b"HTTP/1.1 200")

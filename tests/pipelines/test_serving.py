@@ -21,7 +21,6 @@ from fastapi import FastAPI
 from haystack import Document, Pipeline, component
 from haystack.errors import FilterError
 from hypothesis import HealthCheck, given, settings
-from indexed import indexed
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -36,8 +35,6 @@ from waiting import until
 
 from components.models.folder import ModelError, VectorError
 from components.stores.database import StoreError
-from pipelines.ask import main as ask_main
-from pipelines.audit import main as audit_main
 from pipelines.loading import generator_overrides, load_pipeline
 from pipelines.serving.answers import RETRY_SECONDS
 from pipelines.serving.app import ServedPipeline, build_app
@@ -162,10 +159,9 @@ def hold(held) -> Callable[..., Any]:
     return start
 
 
-def test_the_answer_is_what_ask_json_prints(law_service, text_store, capsys):
-    arguments = [QUESTION["query"], "--store", str(text_store), "--pipeline", "lexical", "--json"]
-    assert ask_main(arguments) == 0
-    printed = json.loads(capsys.readouterr().out)
+def test_the_answer_is_what_ask_json_prints(law_service, text_store, command):
+    given = (QUESTION["query"], "--store", text_store, "--pipeline", "lexical", "--json")
+    printed = json.loads(command("ask", *given)[1])
     response = law_service.client.post("/lexical/run", json=QUESTION)
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
@@ -316,21 +312,9 @@ def test_an_article_is_read_by_its_id_and_by_its_citation(law_service):
 
 
 @pytest.fixture(scope="module")
-def amended_service(tmp_path_factory) -> Iterator[Service]:
+def amended_service(road_act) -> Iterator[Service]:
     """The service over a law with a long article, which has two wordings."""
-    text = "\n".join(f"({n}) " + f"The rule of place {n} holds. " * 60 for n in range(1, 40))
-    law: dict[str, Any] = {"law": "Road Act", "number": "5", "headings": []}
-    wordings = [
-        {**law, "id": "old", "text": text, "valid_to": "2019-12-31"},
-        {
-            **law,
-            "id": "new",
-            "text": text.replace("place 7 ", "town 7 "),
-            "valid_from": "2020-01-01",
-        },
-    ]
-    store = indexed(tmp_path_factory.mktemp("amended"), wordings)
-    with running({"lexical": load_pipeline("lexical", store)}) as service:
+    with running({"lexical": load_pipeline("lexical", road_act)}) as service:
         yield service
 
 
@@ -371,11 +355,12 @@ def test_what_changed_in_an_article_is_shown(amended_service):
         assert "query.to" in refused.json()["detail"] and "'any'" not in refused.json()["detail"]
 
 
-def test_the_citations_of_a_text_are_audited(law_service, text_store, tmp_path, capsys):
+def test_the_citations_of_a_text_are_audited(law_service, text_store, tmp_path, command):
     text = "Article 4 of the Work Code applies, and Article 99 of the Work Code."
     (tmp_path / "brief.md").write_text(text, encoding="utf-8")
-    audit_main([str(tmp_path / "brief.md"), "--store", str(text_store), "--json"])
-    printed = json.loads(capsys.readouterr().out)
+    printed = json.loads(
+        command("audit", tmp_path / "brief.md", "--store", text_store, "--json")[1]
+    )
     del printed["file"]
     for each in printed["citations"]:
         del each["place"]

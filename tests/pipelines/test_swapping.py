@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from haystack import SuperComponent
+from indexed import indexed
 
 from components.models.folder import BUNDLED_MODEL
 from pipelines.asking import ask
@@ -16,14 +17,10 @@ RERANKED = {"hybrid_rerank", "answer"}
 NAMES = ["lexical", "dense", "hybrid", "hybrid_rewritten", "answer_hybrid", *sorted(RERANKED)]
 
 
-def loaded(name, store, ranker):
-    overrides = {"ranker.model": str(ranker)} if name in RERANKED else {}
-    return load_pipeline(name, store, overrides=overrides)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pipeline_takes_a_question_and_gives_documents(name, law_store, tiny_ranker):
-    pipeline = loaded(name, law_store, tiny_ranker)
+    overrides = {"ranker.model": str(tiny_ranker)} if name in RERANKED else {}
+    pipeline = load_pipeline(name, law_store, overrides=overrides)
     ids = [each["id"] for each in ask(pipeline, QUESTION)["documents"]]
     found = pipeline.run({"query": QUESTION})["result"]["documents"]
     assert [each.id for each in found] == ids
@@ -64,12 +61,10 @@ def test_an_index_pipeline_fills_a_store_with_the_model_that_it_has(
     assert json.loads(second.read_text())["id"] == "a2"
 
 
-def test_a_search_is_narrowed_to_a_division_and_a_state(tmp_path, make_article, write_corpus):
+def test_a_search_is_narrowed_to_a_division_and_a_state(tmp_path, make_article):
     days = {7: {"valid_to": "2001-01-01"}, 8: {"valid_from": "2001-01-01"}}
     articles = [make_article(n, **days.get(n, {})) for n in range(1, 31)]
-    corpus = write_corpus(tmp_path / "articles.jsonl", articles)
-    index_corpus(corpus, tmp_path / "law.db", model="none")
-    pipeline = load_pipeline("lexical", tmp_path / "law.db")
+    pipeline = load_pipeline("lexical", indexed(tmp_path, articles))
 
     def found(operator, value, field="division", **options):
         filters = {"field": field, "operator": operator, "value": value}

@@ -10,26 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal
+from typing import Any
 
-Fault = Literal[
-    "",
-    "500",
-    "401",
-    "slow",
-    "cut",
-    "cut stream",
-    "no json",
-    "length",
-    "body",
-    "redirect",
-    "gzip bomb",
-    "endless",
-    "endless error",
-    "endless stream",
-    "endless headers",
-    "drip",
-]
 # What "endless" sends if nobody hangs up.
 ENDLESS = 64 * 2**20
 
@@ -41,7 +23,9 @@ class Script:
     Attributes:
         reply: the text of its reply.
         reply_to: makes the reply from the last message in place of `reply`.
-        fault: how it fails.
+        fault: how it fails: "500", "401", "slow", "cut", "cut stream", "no json", "length", "body",
+            "redirect", "gzip bomb", "drip" (a blank at a time), "endless", "endless error",
+            "endless stream", "endless headers", or "" where it does not.
         asked: the bodies of the requests.
         body: the body of the response, for the fault "body".
         location: where "redirect" leads.
@@ -51,7 +35,7 @@ class Script:
 
     reply: str = ""
     reply_to: Callable[[str], str] | None = None
-    fault: Fault = ""
+    fault: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
     body: bytes = b""

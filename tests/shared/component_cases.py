@@ -51,7 +51,6 @@ from components.retrievers.hybrid import StatuteHybridRetriever
 from components.retrievers.structure import StructureExpander
 from components.statutes.lexical import question_numbers
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 CPU = ComponentDevice.from_str("cpu")
 EXPANSIONS = str(Path(__file__).with_name("synthetic.jsonl"))
 FAMILY = {"field": "meta.law", "operator": "==", "value": "Family Code"}
@@ -93,6 +92,15 @@ OF_A_RETRIEVER = {"document_store": STORE, "top_k": 7, "filters": FAMILY, "as_of
 OF_AN_ENGINE = {**OF_A_RETRIEVER, "document_store": ENGINE}
 TERMS = question_numbers("Who shares the household, and who mends the roof?", ["en"])
 OF_A_MODEL = {"model": MODEL, "device": CPU, "dtype": "float32"}
+
+
+def placed(parameters: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with the store and the models in their places."""
+    return {
+        name: places.get(value, value) if isinstance(value, str) else value
+        for name, value in parameters.items()
+    }
+
 
 CASES = [
     Case(

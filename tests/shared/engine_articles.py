@@ -1,5 +1,6 @@
 """Articles with and without dates and languages, and filters over all that an engine keeps."""
 
+from filtering import ORDERINGS, comparison, nested
 from haystack import Document
 from hypothesis import strategies as st
 
@@ -38,28 +39,13 @@ EQUAL = {
 ORDERED = {"meta.valid_from": MOMENTS, "valid_to": MOMENTS, "meta.position": [0, 7, 7.5, None]}
 
 
-def comparison(field, operators, values):
-    parts = {"field": st.just(field), "operator": st.sampled_from(operators), "value": values}
-    return st.fixed_dictionaries(parts)
+def comparisons():
+    for name, values in EQUAL.items():
+        field, value = st.just(name), st.sampled_from(values)
+        yield comparison(field, ["==", "!="], value)
+        yield comparison(field, ["in", "not in"], st.lists(value, max_size=3))
+    for name, values in ORDERED.items():
+        yield comparison(st.just(name), ORDERINGS, st.sampled_from(values))
 
 
-FILTERS = st.recursive(
-    st.one_of(
-        *(comparison(each, ["==", "!="], st.sampled_from(EQUAL[each])) for each in EQUAL),
-        *(
-            comparison(each, ["in", "not in"], st.lists(st.sampled_from(EQUAL[each]), max_size=3))
-            for each in EQUAL
-        ),
-        *(
-            comparison(each, [">", ">=", "<", "<="], st.sampled_from(ORDERED[each]))
-            for each in ORDERED
-        ),
-    ),
-    lambda inner: st.fixed_dictionaries(
-        {
-            "operator": st.sampled_from(["AND", "OR", "NOT"]),
-            "conditions": st.lists(inner, min_size=1, max_size=3),
-        }
-    ),
-    max_leaves=6,
-)
+FILTERS = nested(comparisons(), fewest=1, max_leaves=6)

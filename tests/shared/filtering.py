@@ -24,22 +24,31 @@ ORDERINGS = [">", ">=", "<", "<="]
 ORDERED = st.one_of(st.none(), st.integers(-3, 3), st.just("2020-01-01"), st.just(1.0))
 
 
-def comparison(operators, values):
-    parts = {"field": FIELDS, "operator": st.sampled_from(operators), "value": values}
+def comparison(fields, operators, values):
+    parts = {"field": fields, "operator": st.sampled_from(operators), "value": values}
     return st.fixed_dictionaries(parts)
 
 
-FILTERS = st.recursive(
-    st.one_of(
-        comparison(["==", "!="], VALUES),
-        comparison(ORDERINGS, ORDERED),
-        comparison(["in", "not in"], st.lists(VALUES, max_size=3)),
-    ),
-    lambda part: st.fixed_dictionaries(
-        {
-            "operator": st.sampled_from(["AND", "OR", "NOT"]),
-            "conditions": st.lists(part, max_size=3),
-        }
-    ),
+def nested(comparisons, fewest, max_leaves):
+    """Comparisons, and conditions of at least `fewest` of them or of one another."""
+    return st.recursive(
+        st.one_of(*comparisons),
+        lambda part: st.fixed_dictionaries(
+            {
+                "operator": st.sampled_from(["AND", "OR", "NOT"]),
+                "conditions": st.lists(part, min_size=fewest, max_size=3),
+            }
+        ),
+        max_leaves=max_leaves,
+    )
+
+
+FILTERS = nested(
+    [
+        comparison(FIELDS, ["==", "!="], VALUES),
+        comparison(FIELDS, ORDERINGS, ORDERED),
+        comparison(FIELDS, ["in", "not in"], st.lists(VALUES, max_size=3)),
+    ],
+    fewest=0,
     max_leaves=4,
 )

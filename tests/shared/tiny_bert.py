@@ -49,6 +49,37 @@ def as_in_bert(tokenizer: Tokenizer, **templates: str) -> None:
     )
 
 
+def trained_bpe(texts: Sequence[str], vocabulary: int, special: Sequence[str]) -> Tokenizer:
+    """Byte-level BPE of these texts, behind the special tokens."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(special),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def save_plain(
+    folder: Path,
+    tokenizer: Tokenizer,
+    kind: type[PreTrainedModel],
+    config: Any,
+    seed: int = 0,
+    **tokens: Any,
+) -> Path:
+    """A model with random weights and a tokenizer, as transformers saves them."""
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens)
+    torch.manual_seed(seed)
+    kind(config).save_pretrained(folder)
+    wrapped.save_pretrained(folder)
+    return folder
+
+
 def save_bert(
     folder: Path,
     tokenizer: Tokenizer,
@@ -78,13 +109,7 @@ def save_bert(
         kind: Class of the model.
         **config: Further fields of BertConfig.
     """
-    names = [token.strip("[]").lower() for token in SPECIAL]
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=longest,
-        **{f"{name}_token": token for name, token in zip(names, SPECIAL, strict=True)},
-    ).save_pretrained(folder)
-    torch.manual_seed(seed)
+    tokens = {f"{token.strip('[]').lower()}_token": token for token in SPECIAL}
     sizes = BertConfig(
         vocab_size=tokenizer.get_vocab_size(),
         hidden_size=hidden,
@@ -95,8 +120,7 @@ def save_bert(
         initializer_range=spread,
         **config,
     )
-    kind(sizes).save_pretrained(folder)
-    return folder
+    return save_plain(folder, tokenizer, kind, sizes, seed, model_max_length=longest, **tokens)
 
 
 def tiny_ranker(folder: Path) -> Path:

@@ -16,6 +16,7 @@ from tiny_bert import save_bert, trained_wordpiece
 from components.models.biencoder import BiEncoder
 from components.models.devices import BF16, LINEAR
 from components.statutes.corpus import StatuteCorpus
+from training.checkpoint import RunState
 from training.command_line import DONE
 from training.compare import CompareSettings
 from training.cusines import BiEncoderLearner, RunTexts, main, starting_model
@@ -125,6 +126,12 @@ def small_law(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("law"))
 
 
+@pytest.fixture(scope="session")
+def data(small_law: Path) -> TrainingData:
+    """The small law, read."""
+    return TrainingData.read(str(small_law / "articles.jsonl"), str(small_law / "questions.jsonl"))
+
+
 # What runs of a test share: 2 epochs of 3 steps.
 SHORT = {
     "negatives_per_question": 3,
@@ -189,21 +196,24 @@ def settings(small_law: Path, tiny_bert: Path) -> Callable[..., CusinesSettings]
     return of
 
 
-@pytest.fixture
-def train(settings: Callable[..., CusinesSettings], tmp_path: Path) -> Callable[..., Any]:
-    """`train(name, field=value, ...)`: model and state at the end; checkpoints `tmp_path/name`."""
+@pytest.fixture(scope="session")
+def train_in(settings: Callable[..., CusinesSettings]) -> Callable[..., tuple[BiEncoder, RunState]]:
+    """`train_in(work, field=value, ...)`: model and state at the end; checkpoints in `work`."""
 
-    def run(name: str = "work", stop_after: int | None = None, **fields: Any) -> Any:
+    def run(work: Path, **fields: Any) -> tuple[BiEncoder, RunState]:
         chosen = settings(**fields)
         data = TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
-        (tmp_path / name).mkdir(exist_ok=True)
-        learner, state = fit(
-            *(chosen, data, Accelerator(cpu=True), tmp_path / name, BiEncoderLearner),
-            stop_after=stop_after,
-        )
+        work.mkdir(exist_ok=True)
+        learner, state = fit(chosen, data, Accelerator(cpu=True), work, BiEncoderLearner)
         return learner.model, state
 
     return run
+
+
+@pytest.fixture
+def train(train_in: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    """`train(name, field=value, ...)`: as `train_in`, in `tmp_path/name`."""
+    return lambda name="work", **fields: train_in(tmp_path / name, **fields)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from typing import Any
 
 import pytest
 import torch
-from accelerate import Accelerator
 from runs import of_aldermere, outcome, steady, work_of
 from safetensors.torch import load_file
 from slow_cases import slow
@@ -34,27 +32,25 @@ from training.checkpoint import (
     write_checkpoint,
 )
 from training.command_line import SettingsError, TrainingError
-from training.cusines import BiEncoderLearner, main
-from training.data import TrainingData
-from training.loop import TrainingLoop, fit
+from training.cusines import main
+from training.loop import TrainingLoop
 from training.objective import Optimizer
-from training.settings import CusinesSettings
 
 # Checkpoints of our loop
 
 STATE: dict[str, Any] = {"step": 4, "losses": [2.25, 0.1], "best": None, "name": "é", "done": False}
 
 
-def parts(value: float = 1.0) -> dict[str, dict[str, torch.Tensor]]:
+def parts() -> dict[str, dict[str, torch.Tensor]]:
     return {
-        "model": {"a.weight": torch.full((3, 5), value), "b": torch.arange(4)},
+        "model": {"a.weight": torch.ones(3, 5), "b": torch.arange(4)},
         "optimizer": {"exp_avg/a.weight": torch.rand(3, 5)},
     }
 
 
-def written(work: Path, step: int, best: str | None = None, value: float = 1.0) -> Path:
+def written(work: Path, step: int, best: str | None = None) -> Path:
     named = {"folder": best, "epoch": 0} if best else None
-    write_checkpoint(work / f"step-{step}", parts(value), {**STATE, "step": step, "best": named})
+    write_checkpoint(work / f"step-{step}", parts(), {**STATE, "step": step, "best": named})
     return work / f"step-{step}"
 
 
@@ -153,27 +149,16 @@ class Killed(BaseException):
     """Nothing in a run catches this."""
 
 
-def run(chosen: CusinesSettings, work: Path) -> tuple[BiEncoder, RunState]:
-    data = TrainingData.read(
-        chosen.corpus, chosen.questions, dev_share=0.0, run_file=chosen.run_file
-    )
-    work.mkdir(exist_ok=True)
-    learner, state = fit(chosen, data, Accelerator(cpu=True), work, BiEncoderLearner)
-    return learner.model, state
-
-
 @pytest.fixture
-def train(settings, tmp_path: Path) -> Fit:
+def train(train: Fit) -> Fit:
     """`train(work, field=value, ...)`: model and state at the end of 2 epochs of 3 steps."""
-    return lambda work, **fields: run(
-        settings(**{"checkpoint_every": 2, **fields}), tmp_path / work
-    )
+    return lambda work, **fields: train(work, **{"checkpoint_every": 2, **fields})
 
 
 @pytest.fixture(scope="module")
-def alone(settings, tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, RunState]:
+def alone(train_in: Fit, tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, RunState]:
     """A run that nobody interrupts."""
-    return run(settings(), tmp_path_factory.mktemp("alone"))
+    return train_in(tmp_path_factory.mktemp("alone"))
 
 
 @contextmanager
@@ -256,10 +241,10 @@ def test_interrupted_anywhere_a_run_ends_as_if_it_had_not_been(
     assert_same(train("work", **fields), expected)
 
 
-def interrupted(train: Fit, work: str = "work", **fields: Any) -> None:
+def interrupted(train: Fit) -> None:
     """A run of 6 steps that is killed in step 6; checkpoints of steps 3 and 5 are there."""
     with killed_at(6, Optimizer, "step"):
-        train(work, checkpoint_every=5, **fields)
+        train("work", checkpoint_every=5)
 
 
 @pytest.mark.parametrize(
@@ -307,16 +292,13 @@ def test_a_changed_setting_is_refused_by_its_name_and_nothing_is_lost(train, alo
     assert_same(train("work", checkpoint_every=5), alone)
 
 
-def test_another_model_law_or_machine_is_refused(
-    train, tmp_path, other_bert, write_law, article, small_law
-):
+def test_another_model_law_or_machine_is_refused(train, tmp_path, other_bert, write_law, article):
     interrupted(train)
     with pytest.raises(SettingsError, match="model"):
         train("work", model=str(other_bert))
     folder = write_law(tmp_path / "law", [article(n, law="Other") for n in range(30)])
-    shutil.copy(folder / "articles.jsonl", tmp_path / "articles.jsonl")
     with pytest.raises(SettingsError, match="corpus"):
-        train("work", corpus=str(tmp_path / "articles.jsonl"))
+        train("work", corpus=str(folder / "articles.jsonl"))
     now = LINEAR.on(torch.device("cpu"))
     other = {"onednn": "torch", "torch": "onednn"}[now]
     with pytest.MonkeyPatch.context() as patch:

@@ -62,7 +62,7 @@ def runs(comparison: Comparison) -> Callable[..., list[Run]]:
     ]
 
 
-def line(run: Run, *, value: float = 0.5, seconds: float = 1.0) -> dict[str, Any]:
+def line(run: Run, *, value: float = 0.5) -> dict[str, Any]:
     """What a run's line could be, every question's value the same."""
     rows = list(run.split[1])
     epoch = {"epoch": 0, "dev": dict.fromkeys(DENSE_METRICS, value)}
@@ -71,7 +71,7 @@ def line(run: Run, *, value: float = 0.5, seconds: float = 1.0) -> dict[str, Any
         **run.about,
         "environment": {**environment("cpu"), "dtype": "float32", "runs_on": "cpu"},
         "steps": 6,
-        "seconds": {"total": seconds},
+        "seconds": {"total": 1.0},
         "epoch": 1,
         "epochs": [epoch, {**epoch, "epoch": 1}] if run.about["trained"] else [],
         "questions": rows,
@@ -127,7 +127,7 @@ def test_every_arm_of_a_preset_is_valid(name, tiny_bert):
         plan.settings_of(arm)
 
 
-def test_the_papers_rows_have_the_papers_settings(tiny_bert):
+def test_the_papers_rows_have_the_papers_settings():
     def plan(paper: str) -> Plan:
         flags = ["--config", str(CONFIGS / "papers" / f"{paper}.yaml"), "--output", "out"]
         settings = settings_from("compare", "", CompareSettings, [*flags, "--data", "aldermere"])

@@ -16,6 +16,7 @@ from components.models.biencoder import BiEncoder
 from components.models.folder import folder_lock, read_manifest
 from training.command_line import DONE, FAILED, INTERRUPTED, WRONG_USE
 from training.cusines import main
+from training.loop import TrainingLoop
 
 TEXTS = ["the landlord must give notice", "wages are due within three days", "custody"]
 
@@ -145,9 +146,7 @@ def test_an_output_that_another_process_trains_into_is_wrong_use(flags, output, 
     assert f"another process is training into {output}" in capsys.readouterr().err
 
 
-def test_a_work_folder_of_another_run_is_wrong_use(flags, output, small_law, monkeypatch, capsys):
-    from training.loop import TrainingLoop
-
+def test_a_work_folder_of_another_run_is_wrong_use(flags, small_law, monkeypatch, capsys):
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 

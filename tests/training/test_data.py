@@ -124,17 +124,13 @@ def repeated(tmp_path: Path, write_law: Callable[..., Path], question: Asked) ->
     return write_law(tmp_path / "law", questions=lines)
 
 
-def flags(folder: Path, output: Path) -> list[str]:
-    return ["--questions", str(folder / "questions.jsonl"), "--output", str(output)]
-
-
 def test_training_names_the_command_and_takes_what_it_makes(repeated, tmp_path):
     articles, questions = (str(repeated / f"{n}.jsonl") for n in ("articles", "questions"))
     with pytest.raises(SettingsError, match=r"python -m training\.clean_questions") as refused:
         TrainingData.read(articles, questions)
     assert refused.value.args[0].startswith("2 questions of dev are also in train")
     output = tmp_path / "made" / "clean.jsonl"
-    assert main(flags(repeated, output)) == DONE
+    assert main(["--questions", questions, "--output", str(output)]) == DONE
     data = TrainingData.read(articles, str(output))
     assert [each.id for each in data.train] == ["q0", "q1", "q2"]
     assert [each.id for each in data.dev] == ["q5", "q7"]

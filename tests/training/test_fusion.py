@@ -247,23 +247,15 @@ def test_held_out_questions_are_in_the_manifest_and_not_learnt(
     assert {each.id for each in data.train} == {each.id for each in whole.train} - held_out
 
 
-def fusion_settings(small_law: Path, model: Path, questions: Path | None = None) -> FusionSettings:
-    return FusionSettings(
-        corpus=str(small_law / "articles.jsonl"),  # type: ignore[arg-type]
-        questions=str(questions or small_law / "questions.jsonl"),  # type: ignore[arg-type]
-        model=str(model),  # type: ignore[arg-type]
-        output="unused",  # type: ignore[arg-type]
-    )
-
-
 def test_a_fusion_learns_from_what_was_held_out_alone(
     holding_out: Path, cusines_model: Path, small_law: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = fusion_settings(small_law, holding_out)
-    data = TrainingData.read(settings.corpus, settings.questions)
-    kept = command.unlearnt(settings, data)
+    corpus, questions = (str(small_law / f"{name}.jsonl") for name in ("articles", "questions"))
+    of_law: Any = {"corpus": corpus, "questions": questions, "output": "unused"}
+    data = TrainingData.read(corpus, questions)
+    kept = command.unlearnt(FusionSettings(**of_law, model=str(holding_out)), data)
     assert {each.id for each in kept} == set(read_manifest(holding_out).held_out)
     # A model that held out nothing has learnt all: reported, since there may be no other.
-    settings = fusion_settings(small_law, cusines_model)
+    settings = FusionSettings(**of_law, model=str(cusines_model))
     assert command.unlearnt(settings, data) == data.train
     assert "--hold_out" in capsys.readouterr().err

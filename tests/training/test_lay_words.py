@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from law_files import article, line, question, write
 
 from components.statutes.lay_words import LayWords, phrases_by_said, read_lay_words
 from training.lay_words import main
@@ -15,44 +14,32 @@ LAW = {
     "roof": "The landlord keeps the roof tight and the walls dry.",
     "wages": "Wages are paid on the last day of the month.",
 }
-ASKED = {"evict": "they threw us from the flat {}", "roof": "rain comes into the flat {}"}
-
-
-def lines(path, rows):
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
-    return str(path)
+ASKED = {
+    "evict": "they threw us from the flat {}",
+    "roof": "rain comes into the flat {}",
+    "wages": "when comes pay {}",
+    "deposit": "money {}",
+}
 
 
 @pytest.fixture
 def given(tmp_path):
-    articles = [
-        {
-            "id": id_,
-            "law": "Code",
-            "number": id_,
-            "headings": [],
-            "text": 8 * text,
-            "language": "en",
-        }
-        for id_, text in LAW.items()
-    ]
+    articles = [article(id_, text=8 * text, language="en") for id_, text in LAW.items()]
 
-    def write(n, split="train"):
+    def flags(n, split="train"):
         questions = [
-            {"id": f"{id_}{place}", "text": text.format("abcdefgh"[place] * 4), "relevant": [id_]}
-            for id_, text in (ASKED | {"wages": "when comes pay {}", "deposit": "money {}"}).items()
-            for place in range(n)
+            question(f"{id_}{c}", text=text.format(c * 4), relevant=[id_], split=split)
+            for id_, text in ASKED.items()
+            for c in "abcdefgh"[:n]
         ]
-        return [
-            *("--corpus", lines(tmp_path / "articles.jsonl", articles)),
-            *(
-                "--questions",
-                lines(tmp_path / "q.jsonl", [{**q, "split": split} for q in questions]),
-            ),
-            *("--output", str(tmp_path / "proposed.tsv")),
-        ]
+        places = {
+            "corpus": write(tmp_path / "articles.jsonl", *map(line, articles)),
+            "questions": write(tmp_path / "q.jsonl", *map(line, questions)),
+            "output": tmp_path / "proposed.tsv",
+        }
+        return [part for name, path in places.items() for part in (f"--{name}", str(path))]
 
-    return write
+    return flags
 
 
 def test_words_that_predict_an_article_get_its_typical_words(given, tmp_path):

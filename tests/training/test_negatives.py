@@ -106,10 +106,10 @@ def test_percentages_of_buckets_are_rounded_down_or_up_and_sum_right(lengths, ro
 SETTINGS = CurriculumSettings(views=("tree",))
 
 
-def gold(n_questions: int = 50, n_articles: int = 101) -> Gold:
+def gold(n_questions: int = 50) -> Gold:
     ids = tuple(f"q{n}" for n in range(n_questions))
     own = tuple(np.arange(1 + n % 3) for n in range(n_questions))
-    return Gold(ids, tuple(f"a{n}" for n in range(n_articles)), own, own)
+    return Gold(ids, tuple(f"a{n}" for n in range(101)), own, own)
 
 
 def test_places_lie_in_their_buckets_and_come_once():

@@ -23,27 +23,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).with_name("steps_of_one_run.py")
 # What both runs of the command have in common; without dropout, which processes draw apart.
-FLAGS = {
-    "negatives_per_question": 3,
-    "epochs": 2,
-    "batch_size": 8,
-    "learning_rate": 1e-3,
-    "temperature": 0.05,
-    "dtype": "float32",
-    "device": "cpu",
-    "dropout": 0.0,
-    "gradient_caching": True,
-}
-
-
-def flags(folder: Path, output: str) -> list[str]:
-    places = {
-        "corpus": folder / "law" / "articles.jsonl",
-        "questions": folder / "law" / "questions.jsonl",
-        "model": folder / "bert",
-        "output": folder / output,
-    }
-    return [part for n, v in {**FLAGS, **places}.items() for part in (f"--{n}", str(v))]
+RUN = {"dropout": 0.0, "gradient_caching": True}
 
 
 def in_two_processes(*arguments: list[str]) -> tuple[list[int], list[str]]:
@@ -78,12 +58,12 @@ def in_two_processes(*arguments: list[str]) -> tuple[list[int], list[str]]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, small_law: Path, tiny_bert: Path) -> Path:
+def folder(tmp_path_factory, small_law: Path, tiny_bert: Path, any_flags) -> Path:
     """The inputs, and what two processes made of them."""
     folder = tmp_path_factory.mktemp("two")
     shutil.copytree(small_law, folder / "law")
     shutil.copytree(tiny_bert, folder / "bert")
-    command = [str(SCRIPT), str(folder), *flags(folder, "of-two")]
+    command = [str(SCRIPT), str(folder), *any_flags(output=folder / "of-two", **RUN)]
     codes, said = in_two_processes(command, command)
     assert codes == [0, 0], "\n\n".join(said)[-6_000:]
     return folder
@@ -140,9 +120,9 @@ def test_when_one_process_runs_out_of_memory_both_begin_the_batch_again(of_one, 
     assert max(budgets[0], budgets[2]) < budgets[1] == 60
 
 
-def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two):
+def test_a_run_of_two_processes_makes_the_model_of_one(folder, of_two, any_flags):
     assert [facts["exit code"] for facts, _ in of_two] == [0, 0]
-    assert main(flags(folder, "of-one")) == 0
+    assert main(any_flags(output=folder / "of-one", **RUN)) == 0
     records = [
         [json.loads(line) for line in (folder / name / "metrics.jsonl").read_text().splitlines()]
         for name in ("of-one", "of-two")

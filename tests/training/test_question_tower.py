@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -18,12 +19,12 @@ from components.models.folder import ModelError, articles_digest, model_digest, 
 from components.retrievers.embedding import record_weight
 from components.stores.sqlite import StatuteDocumentStore
 from pipelines.asking import ask
-from pipelines.checking import LoadingError
 from pipelines.indexing import index_corpus
 from pipelines.loading import load_pipeline
 from training.command_line import DONE, WRONG_USE
 from training.cusines import main, starting_model
 from training.data import TrainingData
+from training.loop import curriculum_negatives
 from training.objective import make_batch
 
 ALONE = {"towers": "question", "whole_law": "true", "negatives_per_question": 0, "rank": 4}
@@ -97,8 +98,6 @@ def test_the_loss_is_the_softmax_over_the_whole_law(settings, train):
 
 
 def test_every_article_but_the_questions_own_is_a_negative(settings):
-    from training.loop import curriculum_negatives
-
     chosen = settings(**{**ALONE, "whole_law": True})
     data = TrainingData.read(chosen.corpus, chosen.questions, dev_share=0.0)
     negatives = curriculum_negatives(chosen, data, "cpu")
@@ -164,7 +163,7 @@ def test_settings_that_do_not_fit_are_refused(any_flags, tmp_path, capsys, wrong
     assert said in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_model_asks_a_store_that_its_base_encoded(tower, store, tiny_bert, other_bert):
+def test_the_model_asks_a_store_that_its_base_encoded(tower, store):
     ours = load_pipeline("dense", store=store, model=tower)
     theirs = load_pipeline("dense", store=store)
     question = "What must the tenant do about deposit in case 1?"
@@ -172,8 +171,6 @@ def test_the_model_asks_a_store_that_its_base_encoded(tower, store, tiny_bert, o
         [each["id"] for each in ask(pipeline, question)["documents"]] for pipeline in (ours, theirs)
     ]
     assert found[0] != found[1]
-    with pytest.raises(LoadingError, match="is not the model that"):
-        load_pipeline("dense", store=store, model=other_bert)
 
 
 def test_a_store_takes_the_tower_over_and_encodes_nothing(tower, store, small_law, tmp_path):
@@ -188,7 +185,7 @@ def test_a_store_takes_the_tower_over_and_encodes_nothing(tower, store, small_la
     assert again.model == str(tower)
 
 
-def test_known_questions_are_not_encoded(tower, small_law, monkeypatch):
+def test_known_questions_are_not_encoded(tower, small_law):
     lines = (small_law / "questions.jsonl").read_text().splitlines()
     asked = [json.loads(line)["text"] for line in lines if json.loads(line)["split"] == "train"]
     model = BiEncoder.load(tower, device="cpu")
@@ -200,16 +197,13 @@ def test_known_questions_are_not_encoded(tower, small_law, monkeypatch):
     assert torch.allclose(found[-1:], model.encode_queries(["another"]))
 
 
-def spoilt(tower: Path, tmp_path: Path, spoil: str, **manifest: object) -> Path:
-    """A copy of a model folder with a broken difference, or with other fields in its manifest."""
-    folder = tmp_path / "copy"
+def spoilt(tower: Path, folder: Path, **manifest: object) -> Path:
+    """A copy of a model folder with other fields in its manifest, or else a broken difference."""
     shutil.copytree(tower, folder)
     fields = json.loads((folder / "manifest.json").read_text())
-    if spoil:
+    if not manifest:
         path = folder / "biencoder/query" / DIFFERENCE_FILE
         path.write_bytes(path.read_bytes()[:-100])
-        import hashlib
-
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         fields["files"][f"biencoder/query/{DIFFERENCE_FILE}"] = digest
     (folder / "manifest.json").write_text(json.dumps(fields | manifest))
@@ -218,28 +212,16 @@ def spoilt(tower: Path, tmp_path: Path, spoil: str, **manifest: object) -> Path:
 
 def test_a_difference_without_its_base_or_broken_is_refused(tower, tiny_bert, tmp_path, other_bert):
     digest = model_digest(tiny_bert)
-    other = {"sha256": digest, "articles": digest}
+    own = {"model": str(tiny_bert), "sha256": digest, "articles": digest}
     cases = (
-        (
-            "",
-            {"base": {"model": str(tmp_path / "gone"), **other}},
-            "is a difference to",
-        ),
-        (
-            "",
-            {"base": {"model": str(other_bert), **other}},
-            "is another",
-        ),
-        ("", {"base": {"model": str(tiny_bert)}}, "field 'base' must name"),
-        (
-            "",
-            {"base": {"model": str(tiny_bert), **other, "articles": "0"}},
-            "field 'base.articles'",
-        ),
-        ("cut", {}, "does not fit its base model, or is broken"),
+        ({"base": {**own, "model": str(tmp_path / "gone")}}, "is a difference to"),
+        ({"base": {**own, "model": str(other_bert)}}, "is another"),
+        ({"base": {"model": str(tiny_bert)}}, "field 'base' must name"),
+        ({"base": {**own, "articles": "0"}}, "field 'base.articles'"),
+        ({}, "does not fit its base model, or is broken"),
     )
-    for number, (spoil, manifest, said) in enumerate(cases):
-        folder = spoilt(tower, tmp_path / str(number), spoil, **manifest)
+    for number, (manifest, said) in enumerate(cases):
+        folder = spoilt(tower, tmp_path / str(number), **manifest)
         with pytest.raises(ModelError, match=said):
             BiEncoder.load(folder, device="cpu")
 

@@ -20,7 +20,7 @@ from components.models.biencoder import BiEncoder
 from components.models.cross_encoder import CrossEncoderRanker
 from components.models.folder import model_digest, read_manifest
 from training import ranker as watch
-from training.command_line import DONE, Place, Target, TrainingError
+from training.command_line import DONE, TrainingError, settings_from
 from training.data import TrainingData
 from training.ranker import (
     best_record,
@@ -152,25 +152,9 @@ def train_in(small_law: Path, tiny_bert: Path) -> Callable[..., Run]:
     """`train_in(work, law=FOLDER, field=value, ...)`: weights and records at the end."""
 
     def of(work: Path, law: Path = small_law, **fields: Any) -> Run:
-        values: dict[str, Any] = {
-            "model": Place(str(tiny_bert)),
-            "start": Place(str(tiny_bert)),
-            "candidates": 15,
-            "negatives": 2,
-            "passage_tokens": 12,
-            "batch_size": 8,
-            "learning_rate": 1e-3,
-            "checkpoint_every": 4,
-            "dtype": "float32",
-            "device": "cpu",
-            **fields,
-        }
-        settings = RankerTrainingSettings(
-            corpus=Place(str(law / "articles.jsonl")),
-            questions=Place(str(law / "questions.jsonl")),
-            output=Target("unused"),
-            **values,
-        )
+        fields = {"output": "unused", "max_steps": "null", "checkpoint_every": 4, **fields}
+        given = ranker_flags(law, tiny_bert, **fields)
+        settings = settings_from("ranker", "", RankerTrainingSettings, given)
         data = TrainingData.read(settings.corpus, settings.questions)
         work.mkdir(exist_ok=True)
         prepared = prepare(settings, data, work)

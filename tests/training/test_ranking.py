@@ -138,18 +138,6 @@ def test_positives_come_before_negatives_with_the_passages_that_are_read():
 # The first stage
 
 
-@pytest.fixture(scope="module")
-def data(small_law: Path) -> TrainingData:
-    return TrainingData.read(
-        str(small_law / "articles.jsonl"), str(small_law / "questions.jsonl"), dev_share=0.0
-    )
-
-
-@pytest.fixture(scope="module")
-def stage(data: TrainingData, tiny_bert: Path) -> FirstStage:
-    return FirstStage.search(BiEncoder.load(tiny_bert, device="cpu", dtype="float32"), data, 7)
-
-
 def test_a_graph_in_the_folder_finds_what_the_indexed_law_would(
     small_law, data, tiny_bert, tmp_path
 ):

@@ -179,14 +179,12 @@ def test_nothing_that_is_trained_changes_what_frozen_layers_make(settings, famil
     assert not torch.allclose(before, after, atol=1e-3)
 
 
-def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(
-    settings, tiny_bert, tmp_path
-):
-    for part in ("ranker", "graph"):
-        (tmp_path / "parts" / part).mkdir(parents=True)
-        (tmp_path / "parts" / part / "config.json").write_text(part)
-    RankerSettings().save(tmp_path / "parts" / "ranker")
+def test_a_ranker_is_kept_next_to_the_new_bi_encoder_and_a_graph_is_not(settings, tmp_path):
     parts = {part: tmp_path / "parts" / part for part in ("ranker", "graph")}
+    for part, folder in parts.items():
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text(part)
+    RankerSettings().save(parts["ranker"])
     model = starting_model(settings(), CPU)
     model.save(tmp_path / "old", kept=parts)
     kept = kept_parts(str(tmp_path / "old"), without=OF_ITS_VECTORS)

@@ -37,7 +37,6 @@ from training.cusines import (
     starting_model,
     train_mode,
 )
-from training.data import TrainingData
 from training.negatives.sampling import CurriculumNegatives
 from training.objective import (
     Batch,
@@ -334,9 +333,7 @@ def tower(tiny_bert) -> Tower:
     return open_tower(tiny_bert)
 
 
-def side(
-    tower: Tower, *, headed: bool = False, dtype: torch.dtype = torch.float32, budget: int = 40
-) -> Side:
+def side(tower: Tower, *, headed: bool = False, dtype: torch.dtype = torch.float32) -> Side:
     head = None
     if headed:
         torch.manual_seed(3)
@@ -345,7 +342,7 @@ def side(
             torch.nn.init.normal_(weight, std=0.1)
         head.eval()
     encoder = TextEncoder(tower, 20 if headed else 48, "", head)
-    return Side(encoder, encoder.tokenize(TEXTS), dtype, TokenBudget(budget))
+    return Side(encoder, encoder.tokenize(TEXTS), dtype, TokenBudget(40))
 
 
 def parameters(of: Side) -> dict[str, torch.nn.Parameter]:
@@ -427,11 +424,6 @@ def test_bf16_towers_give_a_gradient_to_every_float32_weight(tower, cached):
 # A whole step
 
 HEADS = ({}, {"head": "paper", "passage_tokens": 16})
-
-
-@pytest.fixture(scope="session")
-def data(small_law) -> TrainingData:
-    return TrainingData.read(str(small_law / "articles.jsonl"), str(small_law / "questions.jsonl"))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, cast
 
 from components.statutes.citations import patterns
 from components.statutes.citations.laws import (
@@ -35,7 +35,7 @@ from components.statutes.citations.patterns import (
     LawReference,
 )
 from components.statutes.citations.united_states import find_american
-from components.statutes.sources.units import UNIT_WORDS, UnitWords, any_of
+from components.statutes.sources.units import WORDS_AFTER, WORDS_BEFORE, any_of
 
 # The words around a citation that name its law.
 
@@ -58,7 +58,6 @@ _form = cache(_FORMS.compiled)
 PRIVATE_PAPER = patterns.any_language("paper")
 """Papers whose numbered clauses are not law."""
 _REFERENCES: dict[str, LawReference] = {"same": "same", "own": "own", "generic": "none"}
-_UNNAMED = [(_FORMS.compiled(form), reference) for form, reference in _REFERENCES.items()]
 GENERIC_NAMES = frozenset({"Code", "Act", "Law"})
 """On their own they mean whichever law the text is about: "the Act, section 5"."""
 _NAMED_BEFORE = tuple(
@@ -109,16 +108,11 @@ def hint_after(text: str, end: int) -> tuple[str | None, LawReference] | None:
     limit = min(len(text), end + _NEXT_LINE)
     line = text.find("\n", end, limit)
     limit = line if line >= 0 else limit
-    for form, reference in _UNNAMED:
-        if form.match(text, end, limit):
+    for form, reference in _REFERENCES.items():
+        if _form(form).match(text, end, limit):
             return None, reference
-    for pattern in (
-        _form("private_after"),
-        _form("by_number_after"),
-        _form("named_after"),
-        _form("capitals_after"),
-    ):
-        if match := pattern.match(text, end, limit):
+    for form in ("private_after", "by_number_after", "named_after", "capitals_after"):
+        if match := _form(form).match(text, end, limit):
             name = (match["law"] or match["short"]).strip()
             return name if _form("dotted").fullmatch(name) else name.strip(" ,.'’-"), "named"
     return None
@@ -207,8 +201,6 @@ _BRACKET_REACH = 200  # characters that are searched for an open bracket
 # be followed by "(deposits)" or a reference mark.
 _SEPARATOR = [_FORMS.compiled(name) for name in ("separator", "romance_separator")]
 _RANGE = [_FORMS.compiled(name) for name in ("range", "romance_range")]
-# "article 12 to article 15": the same unit may be repeated.
-_UNIT_AGAIN = {kind: _FORMS.compiled(f"{kind}_again") for kind in get_args(CitationKind)}
 
 
 def _items(text: str, marker: Marker) -> list[Citation]:
@@ -235,7 +227,8 @@ def _items(text: str, marker: Marker) -> list[Citation]:
         through: str | None = None
         otherwise: tuple[str, str | None] | None = None
         to = _RANGE[marker.romance].match(text, end)
-        again = to and _UNIT_AGAIN[marker.kind].match(text, to.end())
+        # "article 12 to article 15": the same unit may be repeated.
+        again = to and _form(f"{marker.kind}_again").match(text, to.end())
         last = to and patterns.NUMBER.match(text, (again or to).end())
         # "14 to 12" is meant as "12 to 14"; "artículo 12 a 3 meses" and "12 bis 1" are no ranges.
         forwards = marker.romance or (to and to[0].strip().lower() == "bis")
@@ -478,15 +471,13 @@ def _without(text: str, spans: Sequence[Enumeration | Citation], sign: str) -> s
 
 def _cites_nothing(text: str, marker: Marker, french: bool) -> bool:
     """Whether a marker names a part of something other than a law."""
-    if (marker.kind == "paragraph" or marker.sign) and _form("part_of_another").match(
-        text, marker.end
-    ):
+    is_part = marker.kind == "paragraph" or marker.sign
+    if is_part and _form("part_of_another").match(text, marker.end):
         return True
     if french or marker.kind != "section":
         return french and marker.kind != "article"
-    return (
-        _form("french_division").search(text, max(0, marker.start - 12), marker.start) is not None
-    )
+    before = max(0, marker.start - 12)
+    return _form("french_division").search(text, before, marker.start) is not None
 
 
 def _further(text: str, kind: CitationKind, position: int, end: int) -> list[Citation]:
@@ -616,13 +607,12 @@ class CountryReader:
         self._language = language
         self._row = row = _COUNTRIES[language]
         self._values = patterns.ordinals(row["ordinals"])
-        units = UNIT_WORDS.get(language, UnitWords())
         spacing = "without_blanks" if language in _WITHOUT_BLANKS else "with_blanks"
         digits = patterns.CHINESE_NUMERAL if language == "zh" else r"\d{1,3}"
         values = {
             **row,
-            "before": _alternatives(row["before"], units.before),
-            "after": _alternatives(row["after"], units.after),
+            "before": _alternatives(row["before"], WORDS_BEFORE.get(language, "")),
+            "after": _alternatives(row["after"], WORDS_AFTER.get(language, "")),
             "digits": digits,
             "ordinal": "|".join([digits, *(rf"{stem}\w*" for stem in self._values)]),
         }
@@ -836,22 +826,18 @@ def _is_printed_head(text: str, start: int, end: int) -> bool:
     )
 
 
-_CHINESE = Forms("chinese")
-_CHINESE_OWN = _CHINESE.compiled("own")
-_CHINESE_SAME = _CHINESE.compiled("same")
-_BRACKETED = _CHINESE.compiled("bracketed")
-_CHINESE_NAMED = _CHINESE.compiled("named")
+_chinese_form = cache(Forms("chinese").compiled)
 
 
 def _chinese_law(text: str, start: int) -> tuple[str | None, LawReference]:
     """The law of a Chinese citation, which precedes it, and how it is named."""
     opening = max(0, start - 80)
-    if closing := _BRACKETED.search(text, opening, start):
+    if closing := _chinese_form("bracketed").search(text, opening, start):
         return bracketed_name(text[: closing.start() + 1]), "named"
-    if _CHINESE_OWN.search(text, opening, start):
+    if _chinese_form("own").search(text, opening, start):
         return None, "own"
-    if _CHINESE_SAME.search(text, opening, start):
+    if _chinese_form("same").search(text, opening, start):
         return None, "same"
-    named = _CHINESE_NAMED.search(text, opening, start)
+    named = _chinese_form("named").search(text, opening, start)
     # 法 alone is "the Act", in a regulation.
     return (named[1], "named") if named and named[1] != "法" else (None, "none")

@@ -124,10 +124,8 @@ def place_after(text: str, end: int) -> str | None:
         if _territory(place):
             # English puts adjectives before a name. After it they belong to the next word
             # ("Housing Code British tenants") or name a language ("Code civil in English").
-            english = (
-                _form("english_adjective").fullmatch(place)
-                or _unaccented(place) in _english_languages()
-            )
+            adjective = _form("english_adjective").fullmatch(place)
+            english = adjective or _unaccented(place) in _english_languages()
             return None if english and link[0].strip() in ("", "in") else place
     return None
 
@@ -361,9 +359,8 @@ class LawNames:
                     _keep(self._initials, name, 0, law)
                 else:
                     self._add(_form("country").sub("", name), law)
-                if kind := _form("kind_of_identifier").match(
-                    name
-                ):  # "LEY-24240", "Defensa del Consumidor"
+                # "LEY-24240", "Defensa del Consumidor"
+                if kind := _form("kind_of_identifier").match(name):
                     self._add_words(f"{kind[1]} {law}", 1, law)
         self._add_abbreviations()
         # Most citations are next to words that neither begin nor end a name: one look-up shows it.
@@ -527,11 +524,8 @@ class LawNames:
             if _form("number_goes_on").match(text, end):
                 continue  # "Loi 2002-303" is not a law of 2002
             if laws := self._named(words, text[begin:end]):
-                found = (
-                    ()
-                    if _form("continues").match(text, end)
-                    else self._of_year(laws, text, begin, end)
-                )
+                continues = _form("continues").match(text, end)
+                found = () if continues else self._of_year(laws, text, begin, end)
                 found = of_place(found, place_after(text, end))
                 if bracket := _BRACKET_AFTER.match(text, end):  # "(Qld)"
                     found = with_bracket(found, bracket["words"])
@@ -684,13 +678,8 @@ def aliases_of(law: str) -> Iterator[tuple[int, str]]:
     whole = re.sub(r"\s*[(\[][^()\[\]]*[)\]]", "", law).strip()
     bare = whole.removesuffix(" für die Bundesrepublik Deutschland")
     undated = _form("date").sub("", bare)
-    for name in (
-        whole,
-        _form("date").sub("", law),
-        bare,
-        _form("of_the_nation").sub("", bare),
-        undated,
-    ):
+    without_date, without_nation = _form("date").sub("", law), _form("of_the_nation").sub("", bare)
+    for name in (whole, without_date, bare, without_nation, undated):
         yield 1, name
     if (finnish := bare.removeprefix("Laki ")) != bare:
         yield 1, f"{finnish} annetun lain"

@@ -150,11 +150,8 @@ class NumberIndex:
             if number not in self._numbers:
                 continue
             behind = text[end - 2 : end]
-            if (
-                behind[0].isspace()
-                and behind[1].isalpha()
-                and not patterns.is_letter_behind(text, end - 2)
-            ):
+            is_apart = behind[0].isspace() and behind[1].isalpha()
+            if is_apart and not patterns.is_letter_behind(text, end - 2):
                 return citation._replace(unread=behind)  # "article 12 a été abrogé"
             paragraph, last, _ = finding.levels_after(text, end)
             return citation._replace(
@@ -187,10 +184,8 @@ class NumberIndex:
     def fitting(self, citation: Citation, law: str, here: int | None) -> Fitting:
         """The articles of a law that fit a citation in the article at `here` (None: a question)."""
         division = citation.division
-        near = division in (
-            None,
-            patterns.LISTED_PARAGRAPH,
-        )  # "paragraph 2 above" may be in a schedule
+        # "paragraph 2 above" may be in a schedule.
+        near = division in (None, patterns.LISTED_PARAGRAPH)
         if near and here is not None and citation.kind == "paragraph":
             division = self._division[here] or division
         for number, through in citation.readings:
@@ -568,16 +563,10 @@ class _Reading:
 
     def _is_certain(self, citation: Citation, named: NamedLaws | None) -> bool:
         """Whether nothing suggests that another article is meant."""
-        if (
-            citation.kind == "paragraph"
-            # "section 3 of Chapter 2" and "section 3 of title 2" may be divisions
-            or (
-                citation.kind == "section"
-                and finding.after_divisions(self.text, citation.group[1])[1]
-            )
-            or (citation.code is not None and named is None)
-        ):
+        if citation.kind == "paragraph" or (citation.code is not None and named is None):
             return False
+        if citation.kind == "section" and finding.after_divisions(self.text, citation.group[1])[1]:
+            return False  # "section 3 of Chapter 2" and "section 3 of title 2" may be divisions
         if named is not None or self.here is not None:
             return named is None or named.sure
         # "Article 5 of the Treaty, or article 7"; "the Housing Code allows it, but my contract …".

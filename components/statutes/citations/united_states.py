@@ -404,9 +404,8 @@ class AmericanCodes:
         self._divisions: dict[str, frozenset[tuple[str, str]]] = {}
         for law, names_of_law in names.items():
             for each in names_of_law:
-                if not (
-                    _PLACES.search(each) or _form("opening").search(each) or each[:8] == "Uniform "
-                ):
+                is_american = _PLACES.search(each) or _form("opening").search(each)
+                if not (is_american or each.startswith("Uniform ")):
                     continue  # most laws of a large corpus need not be read any further
                 title = _title(each)
                 for name in title.names:

@@ -317,22 +317,17 @@ def _asserts(line: str, behind: str) -> bool:
     return not (line.startswith("|") and reply_form("below_table_head").match(behind))
 
 
-_PARAGRAPH_MARKS = ("section", "figure")  # the text up to the next one belongs to them
-
-
 @dataclass(frozen=True, slots=True)
 class ArticleSentence:
     """A sentence of an article.
 
     Attributes:
         start, end: Its span.
-        paragraph: Its paragraph in the article, from 0.
         qualifies: Whether it may restrict the sentence before: it says "unless" or "within".
     """
 
     start: int
     end: int
-    paragraph: int
     qualifies: bool
 
 
@@ -340,19 +335,19 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
     """The sentences of an article, in order.
 
     A list is one sentence with its introduction ("The tenant must:"), over all its lines and
-    whatever its items contain. "(2)" and "§ 2" begin a paragraph, even within a line; if there are
-    no such numbers, each line after a full stop is a paragraph.
+    whatever its items contain.
 
     Args:
         article: Its text.
         language: BCP 47 tag of the article, where known.
     """
-    spans: list[tuple[int, int, int]] = []  # start, end, paragraph
-    paragraph = 0
-    before = kind_of_lead = kind_of_paragraph = ""
+    spans: list[tuple[int, int]] = []
+    before = kind_of_lead = ""
     in_list = False
     for line in reply_form("line").finditer(article):
-        kind = _kind(line[0].lstrip())
+        # How the line is numbered: "figure" for "(2)"; "" if it is not.
+        item = reply_form("list_item").match(line[0].lstrip())
+        kind = (item.lastgroup or "") if item else ""
         for place, (first, last) in enumerate(sentence_spans(line[0])):
             start, end = line.start() + first, line.start() + last
             part = article[start:end]
@@ -373,31 +368,17 @@ def article_sentences(article: str, language: str | None = None) -> list[Article
                 not begins_line and reply_form("list_item").fullmatch(before) is not None
             )  # "§ 2."
             if in_list or runs_on or behind_mark:
-                spans[-1] = (spans[-1][0], end, paragraph)
+                spans[-1] = (spans[-1][0], end)
             else:
-                own_kind = kind if begins_line else _kind(part)
-                numbered = own_kind in _PARAGRAPH_MARKS
-                ends = closed or article[spans[-1][1] : start].count("\n") > 1
-                if numbered or (
-                    begins_line and ends and (own_kind or kind_of_paragraph not in _PARAGRAPH_MARKS)
-                ):
-                    paragraph += len(spans) > 0
-                    kind_of_paragraph = own_kind
-                spans.append((start, end, paragraph))
+                spans.append((start, end))
             if not in_list and ((runs_on and kind) or reply_form("leads_to_list").search(part)):
                 in_list, kind_of_lead = True, kind
             before = part
     qualifying = _qualifying(known_language(language))
     return [
-        ArticleSentence(start, end, of, qualifying.search(article, start, end) is not None)
-        for start, end, of in spans
+        ArticleSentence(start, end, qualifying.search(article, start, end) is not None)
+        for start, end in spans
     ]
-
-
-def _kind(text: str) -> str:
-    """How the text that begins here is numbered: "figure" for "(2)"; "" if it is not."""
-    item = reply_form("list_item").match(text)
-    return (item.lastgroup or "") if item else ""
 
 
 @cache

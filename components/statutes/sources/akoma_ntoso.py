@@ -129,11 +129,8 @@ def _own_units(body: Element) -> list[Element]:
     return found
 
 
-_NO_PASSAGE = (
-    {"attachment"}
-    | {name for name, action, _ in _LAYOUT.counted if action == "left out"}
-    | {*("num", "heading", "subheading", "crossHeading", "meta")}
-)
+_NO_PASSAGE = {"attachment", "num", "heading", "subheading", "crossHeading", "meta"}
+_NO_PASSAGE |= {name for name, action, _ in _LAYOUT.counted if action == "left out"}
 
 
 def _passages(element: Element, units: set[Element]) -> Iterator[Element]:

@@ -85,20 +85,18 @@ def _preceptos(root: Element, law: Law, tally: Tally) -> Iterator[tuple[Element,
             above = path.innermost
             if number.startswith("Disposici") and above and not above.label.startswith("DISPOSICI"):
                 path = DivisionPath()  # they stand behind the last title, not in it
-            yield (
-                version,
-                Unit(
-                    block.get("id", number),
-                    number,
-                    version.sourceline,
-                    title,
-                    path.headings(),
-                    since=since,
-                    valid_from=since,
-                    valid_to=until and until - timedelta(days=1),
-                    address=f"{law.address}#{block.get('id', '')}",
-                ),
+            unit = Unit(
+                block.get("id", number),
+                number,
+                version.sourceline,
+                title,
+                path.headings(),
+                since=since,
+                valid_from=since,
+                valid_to=until and until - timedelta(days=1),
+                address=f"{law.address}#{block.get('id', '')}",
             )
+            yield version, unit
 
 
 def _division(version: Element) -> Division:

@@ -20,13 +20,7 @@ from typing import Any, NamedTuple
 
 from components.statutes.article import Article, articles_of_laws, counted, listed
 from components.statutes.citations.patterns import parse_number, printed_range
-from components.statutes.sources.reading import (
-    CorpusError,
-    Place,
-    Problem,
-    decoded,
-    read_whole,
-)
+from components.statutes.sources.reading import CorpusError, Place, Problem, decoded, read_whole
 from components.statutes.sources.units import unit_pattern
 
 # Laws reported one by one (of more, the totals and the worst), the worst ones, places in a line,

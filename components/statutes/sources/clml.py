@@ -58,9 +58,8 @@ def _matches(head: bytes) -> bool:
 
 
 def _units(root: Element, path: Path, tally: Tally) -> LawAndUnits:
-    metadata = markup.child(root, "Metadata")
-    name = _metadata(metadata, "title") or one_line(root.get("IdURI")) or path.stem
-    language = _metadata(metadata, "language") or None
+    name = one_line(root.findtext("{*}Metadata/{*}title") or root.get("IdURI")) or path.stem
+    language = one_line(root.findtext("{*}Metadata/{*}language")) or None
     _LAYOUT.count(root, tally)
     # The rest is half of a file: laying it out would take as long as the law.
     parts = (each for each in root if markup.local_name(each) not in _LAYOUT.left_out)
@@ -119,11 +118,6 @@ class _Above(NamedTuple):
     is_schedule: bool = False
     title: str = ""
     dates: tuple[date | None, date | None] = (None, None)
-
-
-def _metadata(metadata: Element | None, name: str) -> str:
-    field = None if metadata is None else markup.child(metadata, name)
-    return "" if field is None else one_line(field.text)
 
 
 def _every(root: Element, *names: str) -> Iterator[Element]:

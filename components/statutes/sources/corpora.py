@@ -476,13 +476,8 @@ def _bsard_questions(folder: Path, problems: list[Problem]) -> Questions:
                 yield place, Question(**checked | {"split": split, "extra": extra})
 
 
-BSARD = CorpusFormat(
-    "bsard",
-    _BSARD_ARTICLES,
-    (*_BSARD_QUESTIONS["train"], *_BSARD_QUESTIONS["test"]),
-    _bsard_articles,
-    _bsard_questions,
-)
+_QUESTION_NAMES = (*_BSARD_QUESTIONS["train"], *_BSARD_QUESTIONS["test"])
+BSARD = CorpusFormat("bsard", _BSARD_ARTICLES, _QUESTION_NAMES, _bsard_articles, _bsard_questions)
 
 
 def download_bsard() -> Path:

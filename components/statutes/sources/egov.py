@@ -99,9 +99,8 @@ def _place(provision: Element) -> str:
 def _annexes(parent: Element, place: str) -> Iterator[tuple[Element, Unit]]:
     for each in parent:
         if "Appdx" in each.tag:
-            number, related = (
-                _LAYOUT.take(each, name) for name in (f"{each.tag}Title", "RelatedArticleNum")
-            )
+            number = _LAYOUT.take(each, f"{each.tag}Title")
+            related = _LAYOUT.take(each, "RelatedArticleNum")
             key = f"{place}{number or '別表'}"
             yield each, Unit(key, key, each.sourceline, related)
 

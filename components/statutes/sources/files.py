@@ -55,8 +55,12 @@ def kind_of(path: Path, head: bytes) -> Kind | None:
         return "pdf"
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
         return "html"
-    named = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return _KINDS.get(named.suffix.lower())
+    return _KINDS.get(suffix_of(path))
+
+
+def suffix_of(path: Path) -> str:
+    """The end of a file's name, without that of its packing, in small letters."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def text_of(path: Path, tally: Tally) -> str:

@@ -92,23 +92,23 @@ def _norms(root: Element, key: str, tally: reading.Tally) -> Iterator[tuple[read
     divisions: dict[str, str] = {}  # by gliederungskennzahl
     current = ""
     for norm in root.iterchildren("norm"):
-        parts = _children(norm)
-        data, body = _children(parts.get("metadaten")), _children(parts.get("textdaten"))
-        notes = body.get("fussnoten")
-        tally.add("left out", "footnote", int(notes is not None and len(notes) > 0))
-        number = _RANGE_MARK.sub("", _words(data.get("enbez")))
+        tally.add("left out", "footnote", int(norm.find("textdaten/fussnoten/*") is not None))
+        number = _RANGE_MARK.sub("", reading.one_line(norm.findtext("metadaten/enbez")))
         own = title = ""
-        if "gliederungseinheit" in data:
-            place = _children(data["gliederungseinheit"])
-            own, title = _words(place.get("gliederungsbez")), _words(place.get("gliederungstitel"))
-            current = _words(place.get("gliederungskennzahl"))
+        if (place := norm.find("metadaten/gliederungseinheit")) is not None:
+            current, own, title = (
+                reading.one_line(place.findtext(f"gliederungs{name}"))
+                for name in ("kennzahl", "bez", "titel")
+            )
             divisions[current] = heading("" if own == "-" else own, title)
         frame = _FRAME.match(number)
         if frame:
             tally.add("left out", _FRAMES[frame[0].lower()])
             continue
         # Ranges of repealed sections may have no text at all, only their title.
-        text = body.get("text", norm if number else None)
+        text = norm.find("textdaten/text")
+        if text is None and number:
+            text = norm
         # An official note on a division, which is a footnote, is not text of its own.
         inner = () if text is None else text.xpath(".//text()[not(ancestor::Footnotes)]")
         words = "".join(inner).strip().lower()
@@ -120,7 +120,7 @@ def _norms(root: Element, key: str, tally: reading.Tally) -> Iterator[tuple[read
         _LAYOUT.count(text, tally)
         headings = _path(divisions, current)
         if number:
-            title = _LAYOUT.line(data.get("titel"))
+            title = _LAYOUT.line(norm.find("metadaten/titel"))
         else:
             headings = headings[:-1]
         unit = reading.Unit(
@@ -131,15 +131,6 @@ def _norms(root: Element, key: str, tally: reading.Tally) -> Iterator[tuple[read
             headings,
         )
         yield unit, text
-
-
-def _children(element: Element | None) -> dict[str, Element]:
-    """An element's children by name."""
-    return {} if element is None else {each.tag: each for each in element}
-
-
-def _words(element: Element | None) -> str:
-    return "" if element is None else reading.one_line(element.text)
 
 
 def _path(divisions: dict[str, str], place: str) -> tuple[str, ...]:

@@ -107,10 +107,8 @@ def read_lines(text: str, tally: reading.Tally) -> list[Line]:
             elif not has_pages and _NAMED_PAGE.fullmatch(stripped):
                 tally.add("left out", "page number")
             else:
-                if is_first and found:  # a paragraph may go on from the page before
-                    is_apart = found[-1].ends_sentence or stripped[0].isupper()
-                elif is_first:
-                    is_apart = True
+                if is_first:  # a paragraph may go on from the page before
+                    is_apart = not found or found[-1].ends_sentence or stripped[0].isupper()
                 found.append(_line(number, index if has_pages else 0, stripped, is_apart))
                 is_apart = is_first = False
     return found
@@ -241,11 +239,8 @@ class Wrapping:
         above, word = parts[-1].rsplit(" ", 1)[-1], text.split(" ", 1)[0]
         if above.endswith("-") and above[-2:-1].isalpha() and word[:1].islower():
             # The rest of the text says whether the hyphen is the word's or the line's.
-            first, second = re.split(r"\W", above[:-1])[-1], re.findall(r"^\w+", word)
-            broken = [f"{first}{each}" for each in second]
-            if not any(f"{first}-{each}" in self._words for each in second) or any(
-                each in self._words for each in broken
-            ):
+            first, second = re.split(r"\W", above[:-1])[-1], re.split(r"\W", word)[0]
+            if f"{first}-{second}" not in self._words or f"{first}{second}" in self._words:
                 parts[-1] = parts[-1][:-1]
                 self._tally.add("repaired", "hyphen at a line's end")
         elif not above.endswith("-") and not (_CJK.match(above[-1:]) or _CJK.match(text)):

@@ -186,10 +186,7 @@ def _in_fragment(path: Path, tally: reading.Tally) -> _Wordings:
     about = root.find("META/META_SPEC/META_ARTICLE")
     if words is None or about is None:
         return _NOTHING
-    since, until = (
-        reading.day(about.findtext("DATE_DEBUT")),
-        reading.day(about.findtext("DATE_FIN")),
-    )
+    since, until = (reading.day(about.findtext(f"DATE_{end}")) for end in ("DEBUT", "FIN"))
     tally.add("left out", "note", int(bool(reading.one_line(root.findtext("NOTA/CONTENU")))))
     law = root.find("CONTEXTE/TEXTE")
     state = reading.one_line(about.findtext("ETAT"))
@@ -219,7 +216,5 @@ def _headings(law: Element) -> Iterator[str]:
 
 def _newest(titles: list[Element]) -> Element | None:
     """The title that began last; of several the last one."""
-    starts = [
-        (reading.day(title.get("debut")) or date.min, place) for place, title in enumerate(titles)
-    ]
-    return titles[max(starts)[1]] if titles else None
+    latest = reversed(titles)  # of equal ones `max` gives the first
+    return max(latest, key=lambda title: reading.day(title.get("debut")) or date.min, default=None)

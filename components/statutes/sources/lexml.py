@@ -122,9 +122,7 @@ def _element(node: dict[str, Any]) -> Element:
                 element.set("URN", content)
             elif field in ("id", "abreAspas", "fechaAspas", "notaAlteracao", "textoOmitido"):
                 element.set(field, str(content))
-            elif field == "TYPE_NAME":
-                continue
-            else:
+            elif field != "TYPE_NAME":
                 for part in content if isinstance(content, list) else [content]:
                     if isinstance(part, str) and field == "content":
                         markup.append(element, part)

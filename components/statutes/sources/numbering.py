@@ -130,16 +130,15 @@ def key_of(number: str) -> Key:
 
 @cache
 def _unit_words() -> frozenset[str]:
-    rows = units.UNIT_WORDS.values()
-    words = " ".join(row.before for row in rows).split()
+    words = " ".join(units.WORDS_BEFORE.values()).split()
     return frozenset(word.rstrip(".") + end for word in words for end in ("", "s"))
 
 
 @cache
 def _english_words() -> frozenset[str]:
     """Words for articles that no other language has: a section is cited with its word."""
-    english, others = units.UNIT_WORDS["en"].before, units.UNIT_WORDS["fr"].before
-    return frozenset(word.rstrip(".") for word in {*english.split()} - {*others.split()})
+    english, others = (units.WORDS_BEFORE[language].split() for language in ("en", "fr"))
+    return frozenset(word.rstrip(".") for word in {*english} - {*others})
 
 
 def candidate(index: int, text: str, language: str | None) -> Candidate | None:
@@ -165,9 +164,8 @@ def candidate(index: int, text: str, language: str | None) -> Candidate | None:
                 number = f"{unit} {number}" if text.startswith("§") else f"{number} §"
             elif unit and (language == "en" or unit.casefold() in _english_words()):
                 name = unit.capitalize() if unit.isupper() or unit.islower() else unit
-                number = (
-                    f"{name}{'.' if found.unit.endswith('.') or name == 'Sec' else ''} {number}"
-                )
+                stop = "." if found.unit.endswith(".") or name == "Sec" else ""
+                number = f"{name}{stop} {number}"
             weight = 1.0 if found.is_set_off else 0.0
             if found.title[:1].islower() and not found.is_set_off:
                 weight = 0.0 if is_repeal_note(found.title) else -3.0

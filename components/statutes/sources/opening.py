@@ -44,7 +44,7 @@ from components.statutes.sources.corpora import (
     Questions,
     download_bsard,
 )
-from components.statutes.sources.files import DOCUMENT_SUFFIXES, decoded_text, kind_of
+from components.statutes.sources.files import DOCUMENT_SUFFIXES, decoded_text, kind_of, suffix_of
 from components.statutes.sources.reading import (
     LARGEST,
     CorpusError,
@@ -219,18 +219,12 @@ def _recognised(path: Path, formats: Sequence[PublishedFormat]) -> PublishedForm
     kind = kind_of(path, head)
     if kind is None and _ARCHIVE.match(head):
         return of_file(path, "is an archive, not a law", "Unpack it, and name the folder.")
-    is_text = _suffix(path) not in _NO_RUNNING_TEXT
+    is_text = suffix_of(path) not in _NO_RUNNING_TEXT
     for each in formats:
-        if each in _TEXTS and (kind or (is_text and each.matches(head))):
-            return each
-        if each not in _TEXTS and each.matches(head):
+        may_match = is_text or each not in _TEXTS
+        if (kind and each in _TEXTS) or (may_match and each.matches(head)):
             return each
     return None
-
-
-def _suffix(path: Path) -> str:
-    """The end of a file's name, without that of its packing."""
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def _standard_input(format: str | None, problems: list[Problem]) -> Articles:
@@ -299,7 +293,7 @@ def _folder(folder: Path, formats: Sequence[PublishedFormat], problems: list[Pro
     for path in _walked(folder, problems):
         of_path: list[Problem] = []
         known = _recognised(path, formats)
-        is_about = _suffix(path) not in _RUNNING_TEXT or _ABOUT_A_FOLDER.match(path.name)
+        is_about = suffix_of(path) not in _RUNNING_TEXT or _ABOUT_A_FOLDER.match(path.name)
         if known in _TEXTS and is_about:
             known = None
         if isinstance(known, PublishedFormat):

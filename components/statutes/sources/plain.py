@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from components.statutes.article import Article, counted, is_repeal_note, listed
@@ -123,17 +122,6 @@ def read_text(
     yield from reading.PublishedFormat("text", _matches, units_of).read(Path(file), problems)
 
 
-@dataclass
-class _Read:
-    """What a person needs to judge the reading."""
-
-    numbers: list[str] = field(default_factory=list)
-    divisions: set[tuple[str, ...]] = field(default_factory=set)
-    gone: list[str] = field(default_factory=list)
-    words: int = 0
-    apart: int = 0
-
-
 class _Text:
     """One law as running text."""
 
@@ -158,7 +146,11 @@ class _Text:
         sample = text[middle if middle > SAMPLE_CHARS else 0 :][:SAMPLE_CHARS]
         self._tag = language or detected_language(sample)
         self._language = (self._tag or "").replace("_", "-").split("-")[0].lower() or None
-        self._read = _Read()
+        # What a person needs to judge the reading.
+        self._numbers: list[str] = []
+        self._divisions: set[tuple[str, ...]] = set()
+        self._gone: list[str] = []
+        self._words = self._words_apart = 0
         self._is_flat = False  # all headings that the source marks have one level
         self._is_marked = False  # so that plain lines are none
 
@@ -221,14 +213,14 @@ class _Text:
         ends = [*(each.index for each in starts[1:]), len(lines)]
         regions = list(map(self._region, starts, ends))
         units_found = list(self._articles(starts, regions, opening, len(marked)))
-        if not self._read.numbers:
+        if not self._numbers:
             raise self._refusal({self._style: (len(starts), len(starts))})
         self._report()
-        share = self._read.words / max(self._total - self._read.apart, 1)
-        if share < (_FEWEST_COVERED if len(self._read.numbers) > 1 else 2 * _FEWEST_COVERED):
+        share = self._words / max(self._total - self._words_apart, 1)
+        if share < (_FEWEST_COVERED if len(self._numbers) > 1 else 2 * _FEWEST_COVERED):
             message = (
-                f"is not read as law: the longest run of numbers, {self._read.numbers[0]} to "
-                f"{self._read.numbers[-1]}, covers {share:.0%} of its words"
+                f"is not read as law: the longest run of numbers, {self._numbers[0]} to "
+                f"{self._numbers[-1]}, covers {share:.0%} of its words"
             )
             raise reading.refused(self._file, message, _REPAIR, left_out=0)
         return self._law(name), units_found
@@ -286,7 +278,7 @@ class _Text:
 
     def _leave_out(self, thing: str, text: str) -> None:
         self._tally.add("left out", thing)
-        self._read.apart += len(text.split())
+        self._words_apart += len(text.split())
 
     # Divisions.
 
@@ -456,13 +448,13 @@ class _Text:
                 texts.insert(0, introduction)
             introduction = note
             if not texts and not title:
-                self._read.gone.append(start.number)
+                self._gone.append(start.number)
                 continue
             headings = path.headings()
-            self._read.numbers.append(start.number)
-            self._read.divisions.update(headings[: n + 1] for n in range(len(headings)))
+            self._numbers.append(start.number)
+            self._divisions.update(headings[: n + 1] for n in range(len(headings)))
             text = "\n".join(texts)
-            self._read.words += len(text.split()) + len(title.split()) + 2
+            self._words += len(text.split()) + len(title.split()) + 2
             unit = reading.Unit(start.number, start.number, line.number, title, headings)
             yield unit, text
             yield from self._annexes(annexes)
@@ -527,7 +519,7 @@ class _Text:
                 found.append((reading.Unit(label, label, each.line.number, named["title"]), []))
             else:
                 found[-1][1].append(each.text)
-            self._read.words += len(each.text.split())
+            self._words += len(each.text.split())
         for unit, texts in found:
             yield unit, "\n".join(texts)
 
@@ -587,11 +579,10 @@ class _Text:
 
     def _report(self) -> None:
         """Say what the check after reading cannot see."""
-        read = self._read
-        parts = [counted(len(read.divisions), "division")] if read.divisions else []
-        if read.gone:
-            parts.append(f"repealed or renumbered, and left out: {listed(read.gone, _SHOWN)}")
-            self._tally.add("left out", "repealed or renumbered article", len(read.gone))
+        parts = [counted(len(self._divisions), "division")] if self._divisions else []
+        if self._gone:
+            parts.append(f"repealed or renumbered, and left out: {listed(self._gone, _SHOWN)}")
+            self._tally.add("left out", "repealed or renumbered article", len(self._gone))
         if parts:
             repair = "Compare it with the text, and convert it to correct it by hand."
             self._tally.remarks.append(reading.notice(self._file, "; ".join(parts), repair))

@@ -13,24 +13,11 @@ from typing import NamedTuple
 
 from components.statutes.languages import folded, words_of
 
-
-class UnitWords(NamedTuple):
-    """How a language writes an article's number.
-
-    Attributes:
-        before: Words in front of the number, in small letters, separated by blanks: "article art."
-        after: Words behind it: Lithuanian "1 straipsnis", Icelandic "3. gr."
-    """
-
-    before: str = ""
-    after: str = ""
-
-
-UNIT_WORDS = {
-    language: UnitWords(before, words_of("article after").get(language, ""))
-    for language, before in words_of("article before").items()
-}
-"""By language; Chinese, Japanese and Korean write the number between two signs."""
+# Chinese, Japanese and Korean write the number between two signs.
+WORDS_BEFORE = words_of("article before")
+"""Words in front of an article's number by language, parted by blanks: "article art."."""
+WORDS_AFTER = words_of("article after")
+"""Words behind it: Lithuanian "1 straipsnis", Icelandic "3. gr."."""
 
 
 @cache
@@ -40,7 +27,7 @@ def unit_pattern(place: str) -> str:
     Args:
         place: "before" or "after" the number.
     """
-    return any_of({word for row in UNIT_WORDS.values() for word in getattr(row, place).split()})
+    return any_of({word for row in words_of(f"article {place}").values() for word in row.split()})
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -126,7 +113,7 @@ def numbered_heading(text: str, language: str | None = None) -> NumberedHeading 
     >>> numbered_heading("3.a člen", "sl").number, numbered_heading("Article 5a", "en").number
     ('3.a', '5a')
     """
-    found = _heading_pattern(language if language in UNIT_WORDS else None).match(text)
+    found = _heading_pattern(language if language in WORDS_BEFORE else None).match(text)
     if found is None:
         return None
     unit, number = found["before"] or "", found["number"] or found["words"] or ""
@@ -155,11 +142,11 @@ def numbered_heading(text: str, language: str | None = None) -> NumberedHeading 
 @cache
 def _heading_pattern(language: str | None) -> re.Pattern[str]:
     # "Article" and "art." are at home in every language: translations of treaties keep them.
-    rows = [UNIT_WORDS[language], UNIT_WORDS["fr"]] if language else list(UNIT_WORDS.values())
+    tags = (language, "fr") if language else WORDS_BEFORE
     before, after = (
-        any_of({each.rstrip(".") for row in rows for each in getattr(row, place).split()} - {"§"})
+        any_of({word.rstrip(".") for tag in tags for word in words.get(tag, "").split()} - {"§"})
         or "(?!)"
-        for place in ("before", "after")
+        for words in (WORDS_BEFORE, WORDS_AFTER)
     )
     core = _core(rf"(?i:{after})")
     return re.compile(
@@ -428,8 +415,7 @@ class DivisionPath:
 
     def leave(self) -> None:
         """Go out of the innermost division, which turned out not to be one."""
-        if self._path:
-            self._path.pop()
+        self._path.pop()
 
     def name(self, title: str) -> None:
         """Give the innermost division the title that stands apart from its number."""

@@ -21,10 +21,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHARACTERS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _GONE = frozenset({f"{_W}del", f"{_W}moveFrom", f"{_W}instrText", _FALLBACK})
-_NOTES = {
-    f"{_W}footnoteReference": "footnote",
-    f"{_W}endnoteReference": "endnote",
-}
+_NOTES = {f"{_W}footnoteReference": "footnote", f"{_W}endnoteReference": "endnote"}
 
 
 def word_text(path: Path, content: bytes, tally: Tally) -> str:
@@ -56,7 +53,7 @@ class _WordText:
         from docx.enum.style import WD_STYLE_TYPE
 
         self._document, self._tally = document, tally
-        self._styles = {style.style_id: style for style in document.styles}
+        self._styles = {style.style_id: style.element for style in document.styles}
         default = document.styles.default(WD_STYLE_TYPE.PARAGRAPH)
         self._default = None if default is None else default.style_id
         self._numbers = _Numbers(document)
@@ -82,8 +79,8 @@ class _WordText:
 
     def _paragraph(self, paragraph: Any) -> str:
         styles = list(self._chain(_value(paragraph, "pPr/pStyle") or self._default))
-        name = styles[0].name.lower() if styles else ""
-        number = self._numbers.next(paragraph, [style.element for style in styles])
+        name = (_value(styles[0], "name") or "").lower() if styles else ""
+        number = self._numbers.next(paragraph, styles)
         if name.startswith("toc "):
             self._tally.add("left out", "line of the table of contents")
             return ""
@@ -92,9 +89,7 @@ class _WordText:
         text = " ".join(filter(None, (number, text.strip())))
         if not text:
             return ""
-        levels = (
-            _value(each, "pPr/outlineLvl") for each in (paragraph, *(s.element for s in styles))
-        )
+        levels = (_value(each, "pPr/outlineLvl") for each in (paragraph, *styles))
         level = next((int(each) for each in levels if each is not None), 9)
         if name == "title" or level < 9:
             return f"{'#' * (1 if name == 'title' else min(level + 1, 6))} {' '.join(text.split())}"
@@ -113,9 +108,7 @@ class _WordText:
             if _flag(run, "rPr/vanish"):
                 continue
             of_run = self._chain(_value(run, "rPr/rStyle"))
-            bold = (
-                _flag(each, "rPr/b") for each in (run, *(s.element for s in (*of_run, *styles)))
-            )
+            bold = (_flag(each, "rPr/b") for each in (run, *of_run, *styles))
             raised = _value(run, "rPr/vertAlign") == "superscript"
             text = ""
             for child in run:
@@ -134,7 +127,7 @@ class _WordText:
             seen.add(style_id)
             style = self._styles[style_id]
             yield style
-            style_id = _value(style.element, "basedOn")
+            style_id = _value(style, "basedOn")
 
 
 class _Numbers:
@@ -151,11 +144,7 @@ class _Numbers:
         }
         self._lists = {e.get(f"{_W}numId"): e for e in root if e.tag == f"{_W}num"}
         # What a list of styles names is defined in the list that carries the style.
-        self._of_style = {
-            _value(each, "styleLink"): id_
-            for id_, each in self._abstract.items()
-            if _value(each, "styleLink")
-        }
+        self._of_style = {_value(each, "styleLink"): id_ for id_, each in self._abstract.items()}
         self._counts: dict[str, dict[int, int]] = {}
         self._started: set[tuple[str, int]] = set()
 

@@ -4,14 +4,12 @@ import pytest
 from haystack import Document
 
 from components.joiners.sections import StatuteSectionMerger
-from components.stores.sqlite import StatuteDocumentStore
 
 NUMBERS = ["16", "17(1)", "17(2)", "17(3)", "18(1)", "18(2)", "17"]
 
 
 @pytest.fixture
-def store(tmp_path):
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
+def store(store):
     laws = ["Rent Act"] * 6 + ["Work Act"]
     store.write_documents(
         [
@@ -23,8 +21,7 @@ def store(tmp_path):
             for place, (law, number) in enumerate(zip(laws, NUMBERS, strict=True))
         ]
     )
-    yield store
-    store.close()
+    return store
 
 
 def found(store, *ids):

@@ -13,9 +13,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
-from tiny_bert import save_bert, trained_wordpiece
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+from tiny_bert import save_bert, save_plain, trained_bpe, trained_wordpiece
+from tokenizers import processors
+from transformers import RobertaConfig, RobertaModel
 
 from components.statutes import Article, LegislativeGraph, StatuteCorpus
 
@@ -59,28 +59,11 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Byte-level BPE, positions behind the padding's, and a tokenizer that states no limit."""
     folder = tmp_path_factory.mktemp("tiny") / "roberta"
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=400,
-        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-    )
-    tokenizer.train_from_iterator(sentences(300, 20), trainer)
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = trained_bpe(sentences(300, 20), 400, special)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token="<s>",
-        cls_token="<s>",
-        pad_token="<pad>",
-        eos_token="</s>",
-        sep_token="</s>",
-        unk_token="<unk>",
-        mask_token="<mask>",
-    )
-    torch.manual_seed(1)
     config = RobertaConfig(
-        vocab_size=len(wrapped),
+        vocab_size=tokenizer.get_vocab_size(),
         hidden_size=32,
         num_hidden_layers=2,
         num_attention_heads=4,
@@ -89,9 +72,20 @@ def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pad_token_id=1,
         initializer_range=0.3,
     )
-    RobertaModel(config).save_pretrained(folder)
-    wrapped.save_pretrained(folder)
-    return folder
+    return save_plain(
+        folder,
+        tokenizer,
+        RobertaModel,
+        config,
+        seed=1,
+        bos_token="<s>",
+        cls_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -19,14 +19,13 @@ from sentence_transformers.sentence_transformer.modules import (
     Pooling,
     StaticEmbedding,
 )
-from tiny_bert import save_bert, trained_wordpiece
+from tiny_bert import SPECIAL, save_bert, save_plain, trained_bpe, trained_wordpiece
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     ModernBertConfig,
     ModernBertForSequenceClassification,
     ModernBertModel,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
     Qwen3Config,
     Qwen3Model,
     XLMRobertaConfig,
@@ -58,29 +57,6 @@ SIZES = {
 
 
 # Base models: plain Hugging Face folders
-
-
-def save_plain(
-    folder: Path, tokenizer: Tokenizer, kind: type[PreTrainedModel], config: Any, **tokens: Any
-) -> Path:
-    """A model with random weights and a tokenizer, as transformers saves them."""
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **tokens)
-    torch.manual_seed(0)
-    kind(config).save_pretrained(folder)
-    wrapped.save_pretrained(folder)
-    return folder
-
-
-def byte_level(*special: str) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    letters = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=420, special_tokens=list(special), initial_alphabet=letters, show_progress=False
-    )
-    tokenizer.train_from_iterator(LEARNT, trainer)
-    return tokenizer
 
 
 def bert(folder: Path) -> Path:
@@ -130,7 +106,7 @@ def gte(folder: Path) -> Path:
 
 
 def modern_bert(folder: Path, longest: int = 64, **sizes: int) -> Path:
-    tokenizer = byte_level("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    tokenizer = trained_bpe(LEARNT, 420, SPECIAL)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B [SEP]",
@@ -161,7 +137,7 @@ def modern_bert(folder: Path, longest: int = 64, **sizes: int) -> Path:
 
 def qwen3(folder: Path, side: str = "left") -> Path:
     """A decoder: its tokenizer ends a text, pads on the left and knows how to chat."""
-    tokenizer = byte_level("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+    tokenizer = trained_bpe(LEARNT, 420, ["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A <|endoftext|>", special_tokens=[("<|endoftext|>", 0)]
     )

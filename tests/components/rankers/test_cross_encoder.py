@@ -1,11 +1,12 @@
 """StatuteRanker orders candidates by the cross-encoder, and reports which passages it read."""
 
 import math
+import random
 from copy import deepcopy
 
 import pytest
 import torch
-from candidates import CPU, QUESTION, ids, law, long
+from component_cases import CPU
 from haystack import Document
 
 from components.models.biencoder import BiEncoder
@@ -13,6 +14,24 @@ from components.models.cross_encoder import CrossEncoderRanker, Span
 from components.models.folder import ModelError
 from components.rankers.cross_encoder import Candidate, StatuteRanker
 from components.statutes.question import QuestionError
+
+QUESTION = "Who must mend the roof?"
+
+
+def law(place, content=None, **meta):
+    words = ["roof", "rent", "landlord", "tenant", "court", "child", "law"]
+    text = " ".join(words[place % k] for k in (2, 3, 5, 7)) if content is None else content
+    return Document(id=f"a{place}", content=text, score=0.5, embedding=[1.0], meta=meta)
+
+
+def long(name, words):
+    """A text in which no passage comes twice."""
+    own = random.Random(name).choices(["roof", "rent", "landlord", "tenant", "court"], k=words)
+    return " ".join([name, *own])
+
+
+def ids(found):
+    return [document.id for document in found["documents"]]
 
 
 @pytest.fixture

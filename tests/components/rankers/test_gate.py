@@ -2,7 +2,7 @@
 
 import json
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from haystack import Document
@@ -119,19 +119,19 @@ def test_the_latest_threshold_of_a_stage_and_model_counts(store):
         assert load_threshold(store, each.stage, each.model_digest) == each
     assert load_threshold(store, "reranker", "cc" * 32) is None
     assert store.content_version() == version
-    assert AnswerThreshold(**json.loads(json.dumps(RECORD.to_json()))) == RECORD
+    assert AnswerThreshold(**json.loads(json.dumps(asdict(RECORD)))) == RECORD
 
 
 @pytest.mark.parametrize(
     ("version", "content"),
     [
-        ("2", RECORD.to_json()),
+        ("2", asdict(RECORD)),
         ("1", b"{"),
         ("1", b"\xff\xfe"),
         ("1", []),
-        ("1", {**RECORD.to_json(), "more": 1}),
-        ("1", {**RECORD.to_json(), "threshold": float("nan")}),
-        ("1", {**RECORD.to_json(), "model_digest": "dd" * 32}),
+        ("1", {**asdict(RECORD), "more": 1}),
+        ("1", {**asdict(RECORD), "threshold": float("nan")}),
+        ("1", {**asdict(RECORD), "model_digest": "dd" * 32}),
     ],
 )
 def test_a_damaged_record_is_ignored_with_a_warning(store, caplog, version, content):

@@ -93,11 +93,6 @@ def test_the_vectors_of_the_store_are_read(minilm, tmp_path):
     assert (again.encoded, again.provisions) == (0, 0)
 
 
-def test_another_store_is_refused_by_name():
-    with pytest.raises(TypeError, match=r"StatutePassageRanker\.document_store"):
-        StatutePassageRanker("law.db")
-
-
 @pytest.mark.parametrize("top_k", [0, True, "3"])
 def test_top_k_is_a_whole_number_from_1(top_k):
     with pytest.raises(ValueError, match=r"StatutePassageRanker\.top_k"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
@@ -30,9 +29,3 @@ def make_store(request, store, in_memory):
         return store
 
     return make
-
-
-@pytest.fixture
-def random_vectors():
-    """`[n, 8]`, not of unit length."""
-    return lambda n, seed=0: np.random.default_rng(seed).normal(size=(n, 8)).astype(np.float32)

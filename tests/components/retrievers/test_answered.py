@@ -8,8 +8,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 from haystack import Document
+from question_embedder import Embedder
 
 from components.retrievers import hybrid
 from components.retrievers.answered import AnsweredQuestions
@@ -150,35 +150,11 @@ def test_the_questions_of_a_searched_article_vote_however_far_they_are():
     assert found == pytest.approx(alone)
 
 
-class Embedder:
-    """Embeds every question as one vector, without a model."""
-
-    digest = "b" * 64
-    dense_weight = None
-
-    def __init__(self, vector):
-        self.query = self.tokenizer = self  # as far as a model is asked for its vocabulary
-        self.vector = vector
-
-    def loaded(self):
-        return self
-
-    def question_vector(self, _):
-        return torch.from_numpy(self.vector)
-
-    def is_whole(self, _):
-        return True
-
-    def knows(self, _):
-        return False
-
-
 @pytest.fixture
-def store(tmp_path, monkeypatch):
+def store(store, monkeypatch):
     monkeypatch.setattr(hybrid, "learned_fusion_of", lambda *_, **__: None)
     rng = np.random.default_rng(0)
     laws = ["Housing Code", "Work Code"]
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
     store.write_documents(
         [
             Document(

@@ -92,7 +92,7 @@ def test_articles_are_found_by_the_words_of_synthetic_questions(filled, builds, 
 def test_the_index_is_kept_with_the_store_and_shared(filled, builds):
     first, other = StatuteBM25Retriever(filled), StatuteBM25Retriever(filled, top_k=3)
     found = first.run("marriage")["documents"]
-    assert other._index() is first._index()
+    assert other.current_index() is first.current_index()
     del first, other
     gc.collect()
     again = StatuteBM25Retriever(StatuteDocumentStore(filled.path))

@@ -16,6 +16,11 @@ EVEN = {"field": "meta.even", "operator": "==", "value": True}
 ONES = [1.0] * 8
 
 
+def random_vectors(n, seed=0):
+    """`[n, 8]`, not of unit length."""
+    return np.random.default_rng(seed).normal(size=(n, 8)).astype(np.float32)
+
+
 def law_of(vectors, law="Housing Code"):
     """Documents with these vectors `[n, dim]`; written backwards, placed forwards."""
     made = []
@@ -50,7 +55,7 @@ def brute_force(matrix, query, k):
     return sorted(range(len(matrix)), key=lambda row: (-cosines[row], row))[:k]
 
 
-def test_finds_what_brute_force_finds(retriever_of, random_vectors):
+def test_finds_what_brute_force_finds(retriever_of):
     matrix = random_vectors(300)
     twins = np.random.default_rng(2).permutation(300)[:150]
     matrix[twins] = matrix[twins[0]]
@@ -68,9 +73,7 @@ def test_finds_what_brute_force_finds(retriever_of, random_vectors):
         assert positions(retriever.run(scaled)) == brute_force(matrix, matrix[7], 25)
 
 
-def test_filters_choose_before_the_cut_and_any_store_gives_the_same(
-    retriever_of, in_memory, random_vectors
-):
+def test_filters_choose_before_the_cut_and_any_store_gives_the_same(retriever_of, in_memory):
     matrix = random_vectors(60)
     matrix[10:30] = matrix[10]
     ours = retriever_of(matrix, top_k=20)
@@ -97,12 +100,12 @@ def test_filters_choose_before_the_cut_and_any_store_gives_the_same(
     [[float("nan")] * 8, [float("inf")] * 8, [0.0] * 8, [1.0] * 7, [], [ONES], ["a"] * 8, None],
     ids=repr,
 )
-def test_an_unusable_query_is_refused_by_name(retriever_of, random_vectors, query):
+def test_an_unusable_query_is_refused_by_name(retriever_of, query):
     with pytest.raises(VectorError, match="query_embedding"):
         retriever_of(random_vectors(3)).run(query)
 
 
-def test_stores_without_vectors_say_why_and_top_k_is_checked(store, random_vectors):
+def test_stores_without_vectors_say_why_and_top_k_is_checked(store):
     retriever = StatuteEmbeddingRetriever(store)
     assert store.count_documents() == 0  # which makes the file
     for top_k in (None, 0):
@@ -124,13 +127,11 @@ def test_stores_without_vectors_say_why_and_top_k_is_checked(store, random_vecto
 
 
 @pytest.mark.parametrize("filters", [None, EVEN])
-def test_a_law_published_during_the_search_is_found(
-    retriever_of, random_vectors, monkeypatch, filters
-):
+def test_a_law_published_during_the_search_is_found(retriever_of, monkeypatch, filters):
     vectors = random_vectors(12)
     retriever = retriever_of(vectors, top_k=4)
     expected = positions(retriever.run(ONES, filters))
-    current = retriever._index().current
+    current = retriever._resident.current
     republished = []
 
     def current_then_published(*given):
@@ -141,7 +142,7 @@ def test_a_law_published_during_the_search_is_found(
             retriever.document_store.write_documents(documents, DuplicatePolicy.OVERWRITE)
         return resident
 
-    monkeypatch.setattr(retriever._index(), "current", current_then_published)
+    monkeypatch.setattr(retriever._resident, "current", current_then_published)
     assert positions(retriever.run(ONES, filters)) == expected
 
 
@@ -154,7 +155,7 @@ def test_an_unusable_vector_of_a_foreign_store_is_named(in_memory, unusable):
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
-def test_a_long_article_counts_half_by_its_best_provision(random_vectors, similarity):
+def test_a_long_article_counts_half_by_its_best_provision(similarity):
     matrix, parts = random_vectors(60), random_vectors(300, seed=5)
     keys = np.arange(100, 160)
     long = {100 + 3 * n: parts[15 * n : 15 * n + 2 + n % 14] for n in range(20)}

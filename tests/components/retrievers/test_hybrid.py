@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from haystack import Document
+from question_embedder import Embedder
 
 from components.converters.articles import as_document
 from components.models.lexical_index import LexicalIndex
@@ -60,29 +60,6 @@ def law(n=60, dated=False, vectors=True, seed=0):
     return made
 
 
-class Embedder:
-    """Embeds each question as a vector of its own, without a model."""
-
-    digest = "b" * 64
-    dense_weight = None
-
-    def __init__(self):
-        self.query = self.tokenizer = self  # as far as a model is asked for its vocabulary
-
-    def loaded(self):
-        return self
-
-    def question_vector(self, question):
-        rng = np.random.default_rng(len(question))
-        return torch.from_numpy(rng.normal(size=8).astype(np.float32))
-
-    def is_whole(self, word):
-        return word == "notize"
-
-    def run(self, text):
-        return {"embedding": self.question_vector(text).tolist()}
-
-
 def over(store, **options):
     retriever = StatuteHybridRetriever(store, "of a test", with_rankings=True, **options)
     retriever.embedder = Embedder()
@@ -121,7 +98,7 @@ def test_the_lists_are_those_of_separate_components(make_store, question, filter
         "citation": CitationRetriever(store, top_k=100).run(question, filters)["documents"],
         "bm25": StatuteBM25Retriever(store, top_k=250).run(question, filters)["documents"],
         "dense": StatuteEmbeddingRetriever(store, top_k=250).run(
-            Embedder().run(question)["embedding"], filters
+            Embedder().question_vector(question).tolist(), filters
         )["documents"],
     }
     ids = {stage: [each.id for each in listed] for stage, listed in alone.items()}
@@ -223,7 +200,7 @@ def test_terms_are_covered_by_the_phrases_that_they_stand_for():
     assert index.coverage(question, 2, "en", expansions) == index.coverage(question, 1, "en") == 0
 
 
-def test_a_list_that_a_law_cannot_use_changes_nothing(store, aldermere_articles, caplog):
+def test_a_list_that_a_law_cannot_use_changes_nothing(store, aldermere_articles):
     """The rankings of before there were lists, to six digits, with no list and with such a list."""
     corpus = StatuteCorpus.read(aldermere_articles)
     store.write_documents([as_document(each, place) for place, each in enumerate(corpus)])
@@ -330,7 +307,7 @@ def test_evidence_is_the_first_of_each_list_with_its_score(store):
     store.write_documents(documents)
     found = over(store, top_k=1).run("roof repair")
     words, meaning = found["evidence"]
-    query = np.array(Embedder().run("roof repair")["embedding"])
+    query = Embedder().question_vector("roof repair").numpy()
     vectors = np.array([each.embedding for each in documents])
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
     assert (meaning.id, meaning.meta["ranks"]) == (f"a{cosines.argmax()}", {"dense": 1})

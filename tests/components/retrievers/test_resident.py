@@ -153,7 +153,7 @@ def test_indexes_are_kept_where_a_new_read_finds_nothing_new(foreign, clock):
     snapshot = readable(foreign)
     bm25, dense = StatuteBM25Retriever(foreign), StatuteEmbeddingRetriever(foreign)
     citation = CitationRetriever(foreign)
-    resident = [bm25._index(), dense._index(), citation._index()]
+    resident = [each._shared_index() for each in (bm25, dense, citation)]
     before = [each.current(snapshot) for each in resident]
     version = snapshot.content_version()
     foreign.backwards = True  # the order of articles without a position is not content
@@ -189,9 +189,8 @@ def test_keys_of_a_snapshot_are_never_reused(in_memory):
     assert words(snapshot.fetch(new)) == ["new", "old"]
 
 
-def test_questions_go_on_over_the_old_index_until_the_new_one_is_ready(tmp_path, monkeypatch):
+def test_questions_go_on_over_the_old_index_until_the_new_one_is_ready(store, monkeypatch):
     monkeypatch.setattr("components.retrievers.resident._in_background", True)
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
     store.write_documents(LAW)
     retriever = StatuteBM25Retriever(store)
     assert [each.id for each in retriever.run("rent")["documents"]] == ["a1"]
@@ -210,13 +209,11 @@ def test_questions_go_on_over_the_old_index_until_the_new_one_is_ready(tmp_path,
     until(lambda: len(retriever.run("rent")["documents"]) == 2)
     store.delete_all_documents()
     until(lambda: retriever.run("rent")["documents"] == [])
-    store.close()
 
 
-def test_filters_and_days_are_never_late(tmp_path, monkeypatch):
+def test_filters_and_days_are_never_late(store, monkeypatch):
     """A late filter would show one tenant the articles that now are another's."""
     monkeypatch.setattr("components.retrievers.resident._in_background", True)
-    store = StatuteDocumentStore(str(tmp_path / "law.db"))
     store.write_documents([replace(each, meta={**each.meta, "tenant": "a"}) for each in LAW])
     retriever, of_a = StatuteBM25Retriever(store), compared("tenant", "a")
     assert words(retriever.run("rent", filters=of_a)["documents"]) == ["The rent."]
@@ -235,7 +232,6 @@ def test_filters_and_days_are_never_late(tmp_path, monkeypatch):
     assert retriever.run("rent")["documents"] == []
     assert words(retriever.run("rent", as_of="2000-01-01")["documents"]) == ["The rent."]
     held.set()
-    store.close()
 
 
 def test_arrays_of_a_foreign_store_stop_no_filter_that_does_not_compare_them(foreign):

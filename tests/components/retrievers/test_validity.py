@@ -23,7 +23,6 @@ from components.retrievers.validity import (
     state_on,
 )
 from components.statutes.article import Article
-from components.stores.sqlite import StatuteDocumentStore
 
 NOTICE = [
     ("11", "11", {}),
@@ -328,8 +327,7 @@ def test_filters_over_metadata_read_no_document(filled, retriever, monkeypatch):
         ask(asked, filters={"field": "content", "operator": "==", "value": "x"})
 
 
-def test_filters_follow_the_store(tmp_path):
-    store = StatuteDocumentStore(tmp_path / "law.db")
+def test_filters_follow_the_store(store):
     store.write_documents(law())
     retriever = StatuteBM25Retriever(store)
     newer = {"field": "meta.edition", "operator": "==", "value": 2}

@@ -1,11 +1,9 @@
 """Printed numbers in one form: the rows of `printed_numbers.jsonl`."""
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statute_tables import rows_of
 
 from components.statutes.citations.patterns import (
     ArticleNumber,
@@ -14,8 +12,7 @@ from components.statutes.citations.patterns import (
     printed_range,
 )
 
-_LINES = Path(__file__).with_name("printed_numbers.jsonl").read_text("utf-8").splitlines()
-ROWS = [json.loads(line) for line in _LINES]
+ROWS = rows_of("printed_numbers.jsonl")
 NUMBERS = [row for row in ROWS if "core" in row]
 RANGES = [row for row in ROWS if "range" in row]
 

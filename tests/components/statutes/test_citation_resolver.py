@@ -8,19 +8,18 @@ articles that the text names without doubt.
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 from effort import bounded_effort, bounded_steps
 from slow_cases import slow
+from statute_tables import rows_of
 
 from components.statutes import Article, StatuteCorpus
 from components.statutes.citations.resolver import CitationResolver
 from components.statutes.graph import cross_references
 
 HOUSING, WORK = "Housing Code of Aldermere (invented)", "Work Code of Aldermere (invented)"
-_LINES = Path(__file__).with_name("resolutions.jsonl").read_text("utf-8").splitlines()
-ROWS = [json.loads(line) for line in _LINES]
+ROWS = rows_of("resolutions.jsonl")
 CORPORA = {row["corpus"]: row["articles"] for row in ROWS if "articles" in row}
 TEXTS = [row for row in ROWS if "text" in row]
 

@@ -1,17 +1,15 @@
 """Citations by language, a row of `citations_of_countries.jsonl` each; some rows cite nothing."""
 
-import json
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from effort import bounded_effort
+from statute_tables import rows_of
 
 from components.statutes.citations.finding import find_citations
 from components.statutes.citations.patterns import read_tables
 
-_LINES = Path(__file__).with_name("citations_of_countries.jsonl").read_text("utf-8").splitlines()
-ROWS = [json.loads(line) for line in _LINES]
+ROWS = rows_of("citations_of_countries.jsonl")
 LANGUAGES = list(dict.fromkeys(row["language"] for row in ROWS))
 
 

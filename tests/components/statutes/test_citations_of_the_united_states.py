@@ -1,10 +1,8 @@
 """Citations of American law: the title or code is part of them and alone decides the law."""
 
-import json
-from pathlib import Path
-
 import pytest
 from effort import bounded_effort
+from statute_tables import rows_of
 
 from components.statutes import Article
 from components.statutes.citations.finding import find_citations
@@ -13,14 +11,12 @@ from components.statutes.citations.resolver import CitationResolver
 from components.statutes.citations.united_states import find_american
 from components.statutes.replies.auditing import LawCollection, audit
 
-_FORMS = Path(__file__).with_name("citations_of_the_united_states.jsonl")
-_ROWS = [json.loads(line) for line in _FORMS.read_text(encoding="utf-8").splitlines()]
+_ROWS = rows_of("citations_of_the_united_states.jsonl")
 FORMS = [row for row in _ROWS if "cited" not in row]
 LISTS = [row for row in _ROWS if "cited" in row]
 # Their citations resolved are rows of `resolutions.jsonl`.
-_RESOLUTIONS = Path(__file__).with_name("resolutions.jsonl").read_text("utf-8").splitlines()
 ENTRIES = next(
-    row["articles"] for row in map(json.loads, _RESOLUTIONS) if row["corpus"] == "american"
+    row["articles"] for row in rows_of("resolutions.jsonl") if row["corpus"] == "american"
 )
 
 

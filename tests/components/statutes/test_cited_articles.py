@@ -5,17 +5,11 @@ named without doubt; `doubt`, whether others may be found that are not sure ("ei
 will do); and `known_wrong`, where the resolver does not read it so yet.
 """
 
-import json
-from pathlib import Path
-
-import yaml
+from statute_tables import TABLES, rows_of
 
 from components.statutes.citations.resolver import CitationResolver
 
-ROWS = [
-    json.loads(line)
-    for line in Path(__file__).with_name("citations.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = rows_of("citations.jsonl")
 CHINESE_TO_60 = [
     f"第{tens}{unit}条"
     for tens in ("", "十", "二十", "三十", "四十", "五十")
@@ -23,7 +17,6 @@ CHINESE_TO_60 = [
     if tens or unit
 ] + ["第六十条"]
 TO_60 = {"1-60": [str(n) for n in range(1, 61)], "一-六十": CHINESE_TO_60}
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 LAWS = {
     key: (law, [number for each in numbers for number in TO_60.get(each, [each])])
     for key, (law, numbers) in TABLES["cited laws"].items()

@@ -10,8 +10,8 @@ from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
-import yaml
 from law_files import article, line, question, write
+from statute_tables import TABLES
 
 from components.statutes import (
     Article,
@@ -26,8 +26,6 @@ from components.statutes.article import normalised
 from components.statutes.corpus import with_languages
 from components.statutes.sources.corpora import read_table
 from components.statutes.sources.reading import LONGEST_LINE, Law, PublishedFormat, Unit
-
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 # The second of three lines, and the field that the report names.
 BAD_ARTICLES = {

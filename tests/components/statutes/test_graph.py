@@ -1,4 +1,4 @@
-"""The legislative graph: its nodes and edges, by hand and by slow oracles."""
+"""The legislative graph: its nodes and edges by slow oracles."""
 
 import networkx
 import numpy as np
@@ -64,23 +64,6 @@ def turned(pairs):
     return {(b, a) for a, b in pairs}
 
 
-def test_the_kinds_of_edges_by_hand(two_codes):
-    graph = everything(two_codes)
-    assert graph.labels == (HOUSING, "Book I", GENERAL, WORK, GENERAL, "Book II", GENERAL)
-    housing_0, work_1, housing_2, work_3, housing_4 = range(7, 12)
-    down = {(0, 1), (1, 2), (0, 5), (5, 6), (3, 4)}
-    down |= {(2, housing_0), (2, housing_2), (6, housing_4), (4, work_1), (3, work_3)}
-    previous = {(housing_0, housing_2), (housing_2, housing_4), (work_1, work_3)}
-    cites = {(housing_0, work_1), (housing_0, housing_2)}
-    assert edges(graph, "self") == {(node, node) for node in range(12)}
-    assert edges(graph, "down") == down
-    assert edges(graph, "up") == turned(down)
-    assert edges(graph, "previous") == previous
-    assert edges(graph, "next") == turned(previous)
-    assert edges(graph, "cites") == cites, "the cited article speaks to the one that cites it"
-    assert edges(graph, "cited") == turned(cites)
-
-
 def test_the_report_counts_nodes_edges_and_what_was_not_found(two_codes):
     assert everything(two_codes).report() == {
         "nodes": {"law": 2, "division": 5, "article": 5},
@@ -109,7 +92,9 @@ def test_edges_are_those_of_the_tree_the_order_and_the_citations(corpus):
     before = [(tree.previous(position), position) for position in range(len(corpus))]
     previous = {(graph.article_node(a), graph.article_node(b)) for a, b in before if a is not None}
     references = cross_references(corpus)
+    # The cited article speaks to the one that cites it.
     cites = {(graph.article_node(b), graph.article_node(a)) for a, b in references.pairs}
+    assert edges(graph, "self") == {(node, node) for node in range(graph.n_nodes)}
     for one, other, expected in (
         ("down", "up", down),
         ("previous", "next", previous),

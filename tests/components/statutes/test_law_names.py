@@ -4,15 +4,12 @@ A row has the laws with further names of some, and a text with those that it nam
 the law may be called, and the names of others.
 """
 
-import json
-from pathlib import Path
-
 import pytest
+from statute_tables import rows_of
 
 from components.statutes.citations.laws import LawNames, abbreviations
 
-_LINES = Path(__file__).with_name("law_names.jsonl").read_text("utf-8").splitlines()
-ROWS = [json.loads(line) for line in _LINES]
+ROWS = rows_of("law_names.jsonl")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.get("text", row["laws"][0]) for row in ROWS])

@@ -6,16 +6,15 @@ import math
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 
 import numpy as np
 import pytest
 import Stemmer
-import yaml
 from effort import bounded_effort
 from hypothesis import given
 from hypothesis import strategies as st
 from pyvi import ViTokenizer
+from statute_tables import TABLES
 
 from components.models.lexical_index import LexicalIndex
 from components.statutes.lexical import (
@@ -38,10 +37,7 @@ from components.statutes.lexical import (
 )
 from components.statutes.question import MAX_QUESTION_CHARS
 
-ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ["en", "fr", "de", "nl", "es", "vi", "zh", "ko", "pt", "ru", "fi", None]
-
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("language", "one", "other"), TABLES["the same terms"])
@@ -52,11 +48,6 @@ def test_spellings_with_the_same_terms(language, one, other):
 @pytest.mark.parametrize(("language", "text", "terms"), TABLES["terms of a text"])
 def test_terms_of_a_text(language, text, terms):
     assert analyzer(language)(text) == (terms.split() if isinstance(terms, str) else terms)
-
-
-@pytest.mark.parametrize(("language", "text", "terms"), TABLES["words in one piece and in several"])
-def test_terms_of_words_in_one_piece_and_in_several(language, text, terms):
-    assert analyzer(language)(text) == terms.split()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

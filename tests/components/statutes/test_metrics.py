@@ -1,4 +1,4 @@
-"""Metrics: worked by hand, compared with their definitions, and their protocol."""
+"""Metrics: compared with their definitions, and their protocol."""
 
 import math
 
@@ -15,29 +15,16 @@ from components.statutes.metrics import (
     write_trec_run,
 )
 
-RANKING = ["a", "x", "b", "y", "z"]  # gold: a, b, c
+RANKING = ["a", "x", "b", "y", "z"]
 
 
 def one(metric, ranking, gold, depth=1000):
     return evaluate({"q": ranking}, {"q": gold}, [metric], depth=depth)[metric]["q"]
 
 
-@pytest.mark.parametrize(
-    ("metric", "gold", "value"),
-    [
-        ("R@1", "abc", 1 / 3),
-        ("MAP", "abc", (1 / 1 + 2 / 3) / 3),
-        ("MAP@2", "abc", 1 / 3),
-        ("R-precision", "abc", 2 / 3),
-        ("nDCG@10", "abc", (1 + 1 / math.log2(4)) / (1 + 1 / math.log2(3) + 1 / math.log2(4))),
-        ("MRR@10", "y", 0.25),
-        ("Exist@4", "y", 1.0),
-        ("R@10", ["a", "a", "b"], 1.0),  # a repeated gold id counts once
-        ("R-precision", ["a", "a", "x"], 1.0),
-    ],
-)
-def test_values_by_hand(metric, gold, value):
-    assert one(metric, RANKING, list(gold)) == pytest.approx(value)
+def test_a_repeated_gold_id_counts_once():
+    assert one("R@10", RANKING, ["a", "a", "b"]) == 1.0
+    assert one("R-precision", RANKING, ["a", "a", "x"]) == 1.0
 
 
 def test_the_order_of_the_run_is_the_ranking_whatever_the_ids():

@@ -1,17 +1,14 @@
 """What may be asked, how its characters are cleaned, and its language."""
 
 import unicodedata
-from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from statute_tables import TABLES
 
 from components.statutes import MAX_QUESTION_CHARS, QuestionError, clean_question
 from components.statutes.lexical import in_another_language
-
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(

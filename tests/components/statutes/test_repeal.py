@@ -1,13 +1,9 @@
 """Notes in place of repealed law, told from law that speaks of repeal."""
 
-from pathlib import Path
-
 import pytest
-import yaml
+from statute_tables import TABLES
 
 from components.statutes.article import is_repeal_note
-
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("text", TABLES["notes of repeal"])

@@ -4,13 +4,11 @@ import csv
 from pathlib import Path
 
 import pytest
-import yaml
+from statute_tables import TABLES
 
 from components.statutes import Article, CorpusError, StatuteCorpus, read_questions
 from components.statutes.sources.corpora import printed_number
 from components.statutes.sources.opening import articles_path, questions_path
-
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 BSARD_ARTICLE = {
     "id": "1500",

@@ -1,13 +1,9 @@
 """Corrections of spelling: what is corrected, what is left alone, and the form on disk."""
 
-from pathlib import Path
-
 import pytest
-import yaml
+from statute_tables import TABLES
 
 from components.statutes.lexical import Spelling, corrected
-
-TABLES = yaml.safe_load(Path(__file__).with_name("tables.yaml").read_text("utf-8"))
 
 LAW = ["The landlord returns the deposit.", "Deposit, landlord, divorce. École maternelle; déposé"]
 

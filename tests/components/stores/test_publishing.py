@@ -131,7 +131,8 @@ def test_the_model_may_change_until_there_are_vectors(store):
 
 
 def test_a_full_disk_keeps_what_was_there(plain):
-    with plain.database.connected() as connection:
+    with plain.database.in_use() as opened:
+        connection = opened.connection
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 2}")
     texts = ["x" * 5000 + str(number) for number in range(20)]

@@ -51,18 +51,12 @@ def test_headings_rules_and_heads_of_tables_say_nothing(sentence, behind, says):
     assert says_something(sentence, behind) is says
 
 
-# With a | behind each sentence, two behind a paragraph.
-@pytest.mark.parametrize(
-    ("language", "marked"), cases("the_sentences_of_an_article_and_their_paragraphs")
-)
-def test_the_sentences_of_an_article_and_their_paragraphs(language, marked):
+# With a | behind each sentence.
+@pytest.mark.parametrize(("language", "marked"), cases("the_sentences_of_an_article"))
+def test_the_sentences_of_an_article(language, marked):
     article = marked.replace("|", "")
-    found = {}
-    for each in article_sentences(article, language):
-        found.setdefault(each.paragraph, []).append(article[each.start : each.end])
-    assert list(found.values()) == [
-        [sentence.strip() for sentence in paragraph.split("|")] for paragraph in marked.split("||")
-    ]
+    found = [article[each.start : each.end] for each in article_sentences(article, language)]
+    assert found == [sentence.strip() for sentence in marked.split("|")]
 
 
 @pytest.mark.parametrize(

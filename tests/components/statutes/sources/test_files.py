@@ -273,7 +273,7 @@ def test_paragraphs_bold_headings_and_marks_of_a_pdf(gazette: Gazette, tmp_path:
 # What cannot be read.
 
 
-def pdf_of(tmp_path: Path, **options: Any) -> bytes:
+def pdf_of(**options: Any) -> bytes:
     paper = FPDF()
     paper.add_page()
     if options:
@@ -295,8 +295,8 @@ def open_document(folder: Path) -> bytes:
     ("name", "content", "repair"),
     [
         ("empty.pdf", b"", "again"),
-        ("scan.pdf", lambda path: pdf_of(path), "ocrmypdf"),
-        ("secret.pdf", lambda path: pdf_of(path, owner_password="a", user_password="b"), "qpdf"),
+        ("scan.pdf", lambda _: pdf_of(), "ocrmypdf"),
+        ("secret.pdf", lambda _: pdf_of(owner_password="a", user_password="b"), "qpdf"),
         ("cut.pdf", b"%PDF-1.7 and no more", "again"),
         ("not.docx", b"Section 1", "Open it in Word"),
         ("zip.docx", b"PK\x03\x04 and no more", "Open it in Word"),

@@ -1,9 +1,7 @@
 """Divisions told by their words, and the path rebuilt from them."""
 
-from pathlib import Path
-
 import pytest
-import yaml
+from statute_tables import TABLES
 
 from components.statutes.sources.units import (
     DivisionPath,
@@ -12,8 +10,6 @@ from components.statutes.sources.units import (
     own_order,
     split_run,
 )
-
-TABLES = yaml.safe_load(Path(__file__).parent.with_name("tables.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("language", "printed", "heading"), TABLES["divisions"])
