@@ -43,4 +43,4 @@ def test_an_engine_without_its_packages_names_its_extra(monkeypatch, module, pac
 
 
 def test_components_have_type_hints_without_the_packages_of_models():
-    assert typing.get_type_hints(BiEncoderComponent)["model"] == str | None
+    assert typing.get_type_hints(BiEncoderComponent.__init__)["model"] == str | None
