@@ -49,6 +49,7 @@ from components.models.encoding import token_limit
 from components.models.folder import (
     QUERY_PART,
     RANKER_PART,
+    articles_digest,
     check_target,
     check_whole,
     find_model,
@@ -56,6 +57,7 @@ from components.models.folder import (
     model_digest,
 )
 from components.models.learned_fusion import learned_fusion_of
+from components.models.stored_vectors import stored_vectors
 from components.models.weights import (
     OPENED_SAFELY,
     check_loaded,
@@ -448,8 +450,10 @@ def fixed_by(settings: RankerTrainingSettings, data: TrainingData) -> dict[str, 
     """What must be the same when a run is resumed, by name.
 
     Raises:
-        ModelError: A model cannot be found.
+        ModelError: A model or the store cannot be found, or another model encoded the store.
     """
+    if settings.store is not None:  # refused before anything is written
+        stored_vectors(settings.store, articles_digest(find_model(settings.model)), (), dim=0)
     device = resolve_device(settings.device)
     return {
         **settings.to_dict(),

@@ -93,6 +93,12 @@ def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained,
     assert orders["fused"]["MRR@10"] == pytest.approx(max(tried.values()))
 
 
+def test_a_store_that_is_not_there_is_refused_and_nothing_is_written(flags, tmp_path, capsys):
+    assert main(flags(output=tmp_path / "model", store=tmp_path / "law.db")) != DONE
+    assert "store: there is no file" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_ranker_goes_on_from_it_and_without_dev_the_last_weights_count(
     trained, flags, no_dev, tmp_path
 ):
