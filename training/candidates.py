@@ -36,7 +36,7 @@ from training.data import TrainingData, evaluated, law_vectors, texts_of
 from training.fusion import Searches, weights_of
 from training.negatives.curriculum import random_generator
 from training.negatives.gold import Gold, QuestionNegatives
-from training.settings import RERANKED, Strategy
+from training.settings import Strategy
 
 # (question, article) pairs as a cross-encoder reads them: passage by passage.
 
@@ -319,9 +319,13 @@ def score_statistics(scores: ArrayLike) -> dict[str, Any]:
 
 
 def pipeline_candidates(
-    stage: FirstStage, data: TrainingData, biencoder: BiEncoder, fusion: LearnedFusion | None
+    stage: FirstStage,
+    data: TrainingData,
+    biencoder: BiEncoder,
+    fusion: LearnedFusion | None,
+    n_candidates: int,
 ) -> Candidates:
-    """The `RERANKED` best articles of each dev question, as `StatuteHybridRetriever` fuses them.
+    """The best articles of each dev question, as `StatuteHybridRetriever` fuses them.
 
     Except that articles which a question cites come first there, that its words are corrected, and
     that long articles are found by their provisions too.
@@ -331,6 +335,7 @@ def pipeline_candidates(
         data: The law.
         biencoder: What made the vectors.
         fusion: The learned one in its folder; None fuses by ranks.
+        n_candidates: How many a ranker is given.
 
     Returns:
         The same number for each question; a smaller law gives all that it has.
@@ -345,7 +350,7 @@ def pipeline_candidates(
             rows, _ = searches.ranked(asked, fusion)
         else:
             rows, _ = asked.fused(weights_of(weight), len(law))
-        found.append(rows[:RERANKED])
+        found.append(rows[:n_candidates])
     return replace(stage.dev, found=np.array(found, dtype=np.int64))
 
 

@@ -223,6 +223,7 @@ DEPTH, FUSED_DEPTH = 1_000, 10
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
     *("seed", "dev_share", "final", "checkpoint_every", "device", "start", "vectors", "store"),
+    "fused_candidates",
 }
 
 

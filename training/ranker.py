@@ -103,7 +103,7 @@ from training.cusines import fast_backwards, set_dropout
 from training.data import TrainingData, say_where_dev_is_learnt, texts_of
 from training.negatives.gold import Gold, flattened
 from training.plots import plot_records
-from training.settings import RERANKED, RankerTrainingSettings
+from training.settings import RankerTrainingSettings
 
 # Turning an encoder into a cross-encoder is intended: its head is fresh.
 logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
@@ -782,10 +782,11 @@ def _fitted(
     if open_network(settings.model, settings.device) is None:
         lists_there, digest = (BM25, DIVISION, DENSE), prepared.biencoder.digest
         fusion = learned_fusion_of(settings.model, lists=lists_there, model=digest)
-    found = pipeline_candidates(prepared.stage, data, prepared.biencoder, fusion)
+    n_candidates = settings.fused_candidates
+    found = pipeline_candidates(prepared.stage, data, prepared.biencoder, fusion, n_candidates)
     # This takes as long as measuring all candidates on dev, so announce it.
     say(f"Fitting how the ranker is used: re-ranking {found.found.size:,} candidates of dev")
-    lists = candidate_lists(data, found, RERANKED, prepared.passages)
+    lists = candidate_lists(data, found, n_candidates, prepared.passages)
     logits = lists.logits(ranker.logits)
     metric = settings.select_by
     weight = FusionWeight.choose(lists, logits, metric)

@@ -356,10 +356,6 @@ class CusinesSettings(RunSettings):
 
 Strategy = Literal["semi_hard", "hard", "easy"]
 
-# A parameter of `hybrid_rerank.yaml`, to which a ranker is fitted.
-RERANKED = 90
-"""How many of the fused list a ranker reads."""
-
 BUNDLED = Place(BUNDLED_MODEL)
 
 
@@ -385,8 +381,10 @@ class RankerTrainingSettings(KeptSettings):
             cross-encoder, or of a Lexarbor model with a ranker.
         candidates: Articles that the first stage finds for a question, to draw negatives from and
             to re-rank on dev. Paper: 90.
-        dev_candidates: How many of them are re-ranked on dev to choose the epoch (in a grid of runs
-            also the first stage's weight); default: all. Fewer save time.
+        dev_candidates: How many of them are re-ranked on dev to choose the epoch; default: all.
+            Fewer save time.
+        fused_candidates: How many of the fused list are re-ranked on dev to choose the weight of
+            its order: as many as the pipeline's `candidates`, 90 in `hybrid_rerank.yaml`.
         strategy: Where negatives come from: semi_hard (at random from the candidates), hard (the
             best of them) or easy (at random from the whole corpus). Paper: semi_hard.
         negatives: Negatives per question. Paper: 2, 5 or 10.
@@ -424,6 +422,7 @@ class RankerTrainingSettings(KeptSettings):
     start: Place = BUNDLED
     candidates: int = 90
     dev_candidates: int | None = None
+    fused_candidates: int = 90
     strategy: Strategy = "semi_hard"
     negatives: int = 5
     passages: int = 2
@@ -445,7 +444,8 @@ class RankerTrainingSettings(KeptSettings):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "candidates", "dev_candidates", "negatives", "passages")
+        at_least(self, 1, "candidates", "dev_candidates", "fused_candidates")
+        at_least(self, 1, "negatives", "passages")
         at_least(self, 1, "epochs", "max_steps", "batch_size", "checkpoint_every")
         at_least(self, 8, "passage_tokens")
         at_least(self, 0, "weight_decay")
@@ -457,7 +457,7 @@ class RankerTrainingSettings(KeptSettings):
             raise SettingsError("device: choose another card by CUDA_VISIBLE_DEVICES.")
         if self.re_ranked > self.candidates:
             raise SettingsError(f"dev_candidates: the first stage finds {self.candidates}.")
-        depth_of_metric(self.select_by, min(self.re_ranked, RERANKED))
+        depth_of_metric(self.select_by, min(self.re_ranked, self.fused_candidates))
 
     @property
     def re_ranked(self) -> int:

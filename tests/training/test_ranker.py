@@ -93,6 +93,14 @@ def test_the_folder_has_the_first_stage_as_it_was_and_says_what_made_it(trained,
     assert orders["fused"]["MRR@10"] == pytest.approx(max(tried.values()))
 
 
+def test_the_weight_is_chosen_over_as_many_articles_as_the_pipeline_re_ranks(
+    flags, tmp_path, capsys
+):
+    assert main(flags(output=tmp_path / "model", fused_candidates=11)) == DONE
+    assert "re-ranking 44 candidates of dev" in capsys.readouterr().err
+    assert read_manifest(tmp_path / "model").config["fused_candidates"] == 11
+
+
 def test_a_store_that_is_not_there_is_refused_and_nothing_is_written(flags, tmp_path, capsys):
     assert main(flags(output=tmp_path / "model", store=tmp_path / "law.db")) != DONE
     assert "store: there is no file" in capsys.readouterr().err

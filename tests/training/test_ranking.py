@@ -46,7 +46,6 @@ from training.ranker import (
     open_starting_model,
     records_of,
 )
-from training.settings import RERANKED
 
 
 def test_an_article_scores_as_its_best_passage():
@@ -191,11 +190,11 @@ def test_the_lists_are_those_of_the_pipeline(
     pipeline = load_pipeline("hybrid", tmp_path / "law.db")
     data = TrainingData.read(str(corpus), str(questions))
     stage = FirstStage.search(biencoder, data, 5)
-    found = pipeline_candidates(stage, data, biencoder, None)
+    found = pipeline_candidates(stage, data, biencoder, None, 90)
     assert found.questions == data.dev
     covered = []
     for question, positions in zip(data.dev, found.found.tolist(), strict=True):
-        expected = ask(pipeline, question.text, top_k=RERANKED)["documents"]
+        expected = ask(pipeline, question.text, top_k=90)["documents"]
         assert [data.corpus.ids[position] for position in positions] == [
             each["id"] for each in expected
         ]

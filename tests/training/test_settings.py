@@ -185,6 +185,7 @@ OUT_OF_RANGE: list[tuple[type, str, Any, str]] = [
             ("negatives", 0, "negatives is 0"),
             ("dev_candidates", 91, "the first stage finds 90"),
             ("dev_candidates", 9, "select_by is MRR@10, but 9 articles are ranked"),
+            ("fused_candidates", 9, "select_by is MRR@10, but 9 articles are ranked"),
             ("device", "cuda:1", "CUDA_VISIBLE_DEVICES"),
         )
     ),
