@@ -57,6 +57,7 @@ from training.command_line import (
 )
 from training.command_line import run as run_command
 from training.data import TrainingData, evaluated, folds_of, say_where_dev_is_learnt, trainings_on
+from training.fusion import DevWeight
 from training.loop import fit, take_device
 from training.negatives.views import CountedLaw, Terms
 from training.pipeline_runs import PipelineSettings, store_of
@@ -714,7 +715,11 @@ def _trained(models: Path, run: Run, work: Path, deadline: float | None) -> _Tra
             settings = replace(settings, store=store_of(stores, settings.starting_model))
     work.mkdir(parents=True, exist_ok=True)
     if run.system.trains(run.arm):
-        learner, state = fit(settings, data, accelerator, work, make, deadline=deadline)
+        dev_weight = None
+        if run.kept and data.dev:  # a pipeline over it goes by the weight
+            dev_weight = DevWeight(data, settings.text_rule, settings.similarity)
+        options: dict[str, Any] = {"dev_weight": dev_weight, "deadline": deadline}
+        learner, state = fit(settings, data, accelerator, work, make, **options)
     else:
         learner, state = make(settings, data, accelerator), RunState()
     folder = models / run.key if run.kept else work / "model"

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from components.models.folder import read_manifest
 from training import compare
 from training.command_line import DONE, TrainingError
+from training.fusion import DevWeight
 from training.pipeline_runs import METRICS, PipelineSettings, measure
 
 CONFIG = Path(compare.__file__).parent / "configs" / "scoreboard.yaml"
@@ -16,8 +18,9 @@ RANKED = "hybrid_rerank, question's tower + ranker"
 
 @pytest.mark.slow
 def test_pipelines_over_a_tower_and_a_ranker_are_measured_once(
-    small_law, tiny_bert, tmp_path, capsys
+    small_law, tiny_bert, tmp_path, capsys, monkeypatch
 ):
+    monkeypatch.setattr(DevWeight, "of", lambda *_: 2.0)
     own = ["--model", str(tiny_bert), "--device", "cpu", "--output", str(tmp_path / "out")]
     own += ["--cusines.max_steps", "2", "--cusines.batch_size", "8", "--cusines.rank", "2"]
     own += ["--ranker.max_steps", "2", "--ranker.start", str(tiny_bert)]
@@ -31,6 +34,8 @@ def test_pipelines_over_a_tower_and_a_ranker_are_measured_once(
         assert line["ms_a_question"] > 0
         assert not line["trained"]
     assert lines[1]["start"]["over"] != lines[2]["start"]["over"]
+    models = [each.parent for each in (tmp_path / "out" / "models").glob("*/manifest.json")]
+    assert [read_manifest(each).dense_weight for each in models] == [2.0, 2.0]  # chosen on dev
     # One store serves all: tower and ranker leave the articles' vectors as they are.
     stores = tmp_path / "out" / "stores"
     assert len([*stores.rglob("*.db")]) == 1
