@@ -224,7 +224,6 @@ DEPTH, FUSED_DEPTH = 1_000, 10
 _NOT_IN_KEY = {
     *("corpus", "questions", "output", "model", "query_model", "passage_model", "run_file"),
     *("seed", "dev_share", "final", "checkpoint_every", "device", "start", "vectors", "store"),
-    "fused_candidates",
 }
 
 
@@ -288,9 +287,14 @@ SYSTEMS = {
     "pipeline": System("pipeline", PipelineSettings, _pipeline_digests, {}),
 }
 
-# Settings of earlier versions and what they were by default. Lines that record another value keep
-# it in their key, so that no run of today is taken for one of theirs.
-_REMOVED_SETTINGS = {"patience": None, "question_order": "random", "teacher": None}
+# Settings that a key holds at other values only. The first three are of earlier versions: no run of
+# today is taken for one of theirs. The last is younger than the keys of what stands over a ranker.
+_IN_KEY_UNLESS = {
+    "patience": None,
+    "question_order": "random",
+    "teacher": None,
+    "fused_candidates": 90,
+}
 _IDENTITY = (
     *("corpus_sha256", "questions_sha256", "split_sha256", "start"),
     *("trained", "settings", "seed", "fold", "folds"),
@@ -312,7 +316,7 @@ def key_of(line: Mapping[str, Any]) -> str:
     identity["settings"] = {
         name: value
         for name, value in values.items()
-        if name not in _REMOVED_SETTINGS or value != _REMOVED_SETTINGS[name]
+        if name not in _IN_KEY_UNLESS or value != _IN_KEY_UNLESS[name]
     }
     if system.name != "cusines":
         identity["system"] = system.name

@@ -256,6 +256,12 @@ def test_a_removed_setting_is_in_the_key_only_where_it_was_not_the_default(runs)
     assert recorded(question_order="loss") != run.key
 
 
+def test_how_many_candidates_a_ranker_is_fitted_to_is_in_the_key_of_what_stands_over_it(runs):
+    ranked = {**runs()[0].about, "system": "ranker"}
+    keys = [key_of({**ranked, "settings": {"fused_candidates": n}}) for n in (90, 30)]
+    assert keys[0] == key_of({**ranked, "settings": {}}) != keys[1]
+
+
 def test_arms_with_equal_settings_are_one_run(runs):
     made = runs(only=("bm25_fixed", "buckets_3", "cusines"), folds=2)
     assert (len(made), len({run.key for run in made})) == (6, 4)
