@@ -260,6 +260,7 @@ def test_how_many_candidates_a_ranker_is_fitted_to_is_in_the_key_of_what_stands_
     ranked = {**runs()[0].about, "system": "ranker"}
     keys = [key_of({**ranked, "settings": {"fused_candidates": n}}) for n in (90, 30)]
     assert keys[0] == key_of({**ranked, "settings": {}}) != keys[1]
+    assert compare.SYSTEMS["ranker"].defaults("ranker")["fused_candidates"] == 90
 
 
 def test_arms_with_equal_settings_are_one_run(runs):
