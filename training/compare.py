@@ -722,8 +722,9 @@ def _trained(models: Path, run: Run, work: Path, deadline: float | None) -> _Tra
         dev_weight = None
         if run.kept and data.dev:  # a pipeline over it goes by the weight
             dev_weight = DevWeight(data, settings.text_rule, settings.similarity)
-        options: dict[str, Any] = {"dev_weight": dev_weight, "deadline": deadline}
-        learner, state = fit(settings, data, accelerator, work, make, **options)
+        learner, state = fit(
+            *(settings, data, accelerator, work, make), dev_weight=dev_weight, deadline=deadline
+        )
     else:
         learner, state = make(settings, data, accelerator), RunState()
     folder = models / run.key if run.kept else work / "model"
